@@ -1,0 +1,2 @@
+//! The `garrick` command (being written).
+fn main() {}

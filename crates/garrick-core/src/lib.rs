@@ -1,0 +1,17 @@
+//! The lock-free parts that the rest of Garrick stands on, and nothing else.
+//!
+//! Every type here is usable on its own. Each module says which algorithm it is, where it comes from,
+//! what progress it guarantees and which thread may call what.
+//!
+//! The modules are declared in the order of their layers: a module uses only those above it.
+#![allow(unsafe_code)] // Lock-free structures are what this crate is for; every block is answered.
+
+#[doc(hidden)]
+pub mod prim;
+
+pub mod count;
+pub mod deque;
+pub mod park;
+pub mod queue;
+pub mod ring;
+pub mod wheel;

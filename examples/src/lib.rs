@@ -1,0 +1,1 @@
+//! Garrick's examples, one file each beside this crate root.

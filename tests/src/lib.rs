@@ -1,0 +1,1 @@
+//! Garrick's tests, one file each beside this crate root.

@@ -1,0 +1,2 @@
+//! Automation (being written).
+fn main() {}
