@@ -12,6 +12,8 @@ mod steps;
 
 mod report;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -57,12 +59,12 @@ enum Task {
     Sanitize,
 }
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let task = Arguments::parse().task;
     let workspace = Workspace::load()?;
     std::env::set_current_dir(&workspace.root)?;
     let step = match task {
-        Task::Ci { fail_fast } => return report::run(&workspace, steps::CI, fail_fast),
+        Task::Ci { fail_fast } => return Ok(report::run(&workspace, steps::CI, fail_fast)),
         Task::Tidy => steps::TIDY,
         Task::Fmt => steps::FMT,
         Task::Clippy => steps::CLIPPY,
@@ -75,5 +77,5 @@ fn main() -> Result<()> {
         Task::Bench => steps::BENCH,
         Task::Sanitize => steps::SANITIZE,
     };
-    report::run(&workspace, &[step], true)
+    Ok(report::run(&workspace, &[step], true))
 }

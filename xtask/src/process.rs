@@ -78,8 +78,8 @@ impl Job {
         self.environment(name, value)
     }
 
-    /// Builds release code without link-time optimization: the same code generation, in a third of
-    /// the time. For what checks rather than measures.
+    /// Builds release code without link-time optimization, which takes longest. For what checks
+    /// rather than measures.
     pub(crate) fn without_lto(self) -> Self {
         self.environment("CARGO_PROFILE_RELEASE_LTO", "off")
             .environment("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")

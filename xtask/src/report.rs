@@ -4,9 +4,8 @@
 //! `--fail-fast` stops at the first failure instead.
 
 use std::fmt::Write as _;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-use anyhow::{Result, bail};
 
 use crate::steps::Step;
 use crate::workspace::Workspace;
@@ -20,8 +19,8 @@ struct Outcome {
     result: Result<String, String>,
 }
 
-/// Runs `steps`; fails if any of them did.
-pub(crate) fn run(workspace: &Workspace, steps: &[Step], fail_fast: bool) -> Result<()> {
+/// Runs `steps` and sums up; the exit code says whether all passed.
+pub(crate) fn run(workspace: &Workspace, steps: &[Step], fail_fast: bool) -> ExitCode {
     let mut outcomes = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("\n== {} ({} of {})", step.name, index + 1, steps.len());
@@ -34,9 +33,10 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step], fail_fast: bool) -> Res
         }
     }
     println!("\n{}", summary(&outcomes));
-    match outcomes.iter().filter(|o| o.result.is_err()).count() {
-        0 => Ok(()),
-        failed => bail!("{failed} of {} steps failed", steps.len()),
+    if outcomes.iter().all(|outcome| outcome.result.is_ok()) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

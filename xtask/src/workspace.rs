@@ -99,11 +99,6 @@ impl Package {
                 .collect(),
         }
     }
-
-    /// Is there a library to test?
-    pub(crate) fn has_lib(&self) -> bool {
-        self.targets.iter().any(|target| target.kind == Kind::Lib)
-    }
 }
 
 impl Kind {

@@ -93,6 +93,9 @@ impl Findings {
                 self.check_root(package, target.kind, root);
                 self.check_sources(package, &Layers::of(root), &tree.sources);
             }
+            if target.kind == Kind::Lib {
+                self.check_library(package, &tree.sources);
+            }
             self.violations.extend(tree.violations);
         }
         self.files += reached.len();
@@ -112,6 +115,14 @@ impl Findings {
         }
     }
 
+    /// Loom sees libraries only; a benchmark may count as it likes.
+    fn check_library(&mut self, package: &Package, sources: &[Source]) {
+        for source in sources {
+            self.violations
+                .extend(imports::atomics(&package.name, source));
+        }
+    }
+
     fn check_sources(&mut self, package: &Package, layers: &Layers, sources: &[Source]) {
         for source in sources {
             self.violations.extend(layers.check(source));
@@ -120,8 +131,6 @@ impl Findings {
             self.violations
                 .extend(unsafety::check(&package.name, source));
             self.violations.extend(unfinished::check(source));
-            self.violations
-                .extend(imports::atomics(&package.name, source));
         }
     }
 }
