@@ -98,15 +98,15 @@ impl Job {
         self.check(status)
     }
 
-    /// Runs it with its output shown, and counts the tests that passed.
-    pub(crate) fn run_tests(&self) -> Result<usize> {
+    /// Runs it with its output shown, and counts the tests that passed, for each test program.
+    pub(crate) fn run_tests(&self) -> Result<Vec<usize>> {
         self.announce();
         let mut child = self.spawn(Stdio::piped(), Stdio::inherit())?;
-        let mut passed = 0;
+        let mut passed = Vec::new();
         for line in lines_of(&mut child)? {
             let line = line?;
             println!("{line}");
-            passed += tests_passed(&line).unwrap_or(0);
+            passed.extend(tests_passed(&line));
         }
         let status = child.wait()?;
         self.check(status)?;

@@ -27,8 +27,8 @@ pub(super) fn test(_: &Workspace) -> Result<String> {
     let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"]);
     // The profile in which `cargo xtask` has just built itself: nothing is compiled twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
-    let passed = workspace.run_tests()? + own.run_tests()?;
-    Ok(format!("{passed} tests"))
+    let passed = [workspace.run_tests()?, own.run_tests()?].concat();
+    Ok(format!("{} tests", passed.iter().sum::<usize>()))
 }
 
 /// The examples in the documentation.
@@ -44,30 +44,38 @@ pub(super) fn stress(_: &Workspace) -> Result<String> {
     counted(&job)
 }
 
-/// The models of every crate that has any.
+/// The models of every crate that has any. One call for all: cargo then builds loom once.
 pub(super) fn loom(workspace: &Workspace) -> Result<String> {
-    let mut passed = Vec::new();
-    for package in tidy::packages_with_loom_tests(workspace) {
-        let tests = Job::cargo(&["test", "--release", "--lib", "-p", &package.name, LOOM])
-            .without_lto()
-            // Invariants stated by debug assertions are part of what a model checks.
-            .environment("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
-            .environment("CARGO_TARGET_DIR", workspace.target.join("loom"))
-            .environment("RUSTFLAGS", "--cfg garrick_loom")
-            .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
-            .run_tests()?;
-        if tests == 0 {
-            bail!(
-                "`{}` has loom tests, yet none ran: `{LOOM}` must be part of their module's name",
-                package.name
-            );
-        }
-        passed.push(format!("{} {tests}", package.name));
+    let packages = tidy::packages_with_loom_tests(workspace);
+    if packages.is_empty() {
+        return Ok("no loom tests yet".to_owned());
     }
-    Ok(match passed.as_slice() {
-        [] => "no loom tests yet".to_owned(),
-        passed => format!("tests: {}", passed.join(", ")),
-    })
+    let mut job = Job::cargo(&["test", "--release", "--lib", LOOM]);
+    for package in &packages {
+        job = job.arguments(&["-p", &package.name]);
+    }
+    let passed = job
+        .without_lto()
+        // Invariants stated by debug assertions are part of what a model checks.
+        .environment("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .environment("CARGO_TARGET_DIR", workspace.target.join("loom"))
+        .environment("RUSTFLAGS", "--cfg garrick_loom")
+        .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
+        .run_tests()?;
+    check_each_ran(&passed, packages.len())?;
+    let tests: usize = passed.iter().sum();
+    Ok(format!("{tests} tests in {} crates", packages.len()))
+}
+
+/// Fails unless each of `crates` test programs ran something.
+fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
+    if passed.len() == crates && !passed.contains(&0) {
+        return Ok(());
+    }
+    bail!(
+        "a crate has loom tests, yet ran none (see `running 0 tests` above): \
+         `{LOOM}` must be part of their module's name"
+    )
 }
 
 /// The stress tests under AddressSanitizer and LeakSanitizer.
@@ -87,6 +95,18 @@ pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
 }
 
 fn counted(job: &Job) -> Result<String> {
-    let passed = job.run_tests()?;
+    let passed: usize = job.run_tests()?.iter().sum();
     Ok(format!("{passed} tests"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_crate_with_models_must_run_some() {
+        assert!(check_each_ran(&[3, 1], 2).is_ok());
+        assert!(check_each_ran(&[3, 0], 2).is_err());
+        assert!(check_each_ran(&[3], 2).is_err());
+    }
 }
