@@ -26,7 +26,9 @@ pub(crate) fn run(workspace: &Workspace, steps: &[Step], fail_fast: bool) -> Exi
         println!("\n== {} ({} of {})", step.name, index + 1, steps.len());
         let outcome = run_one(workspace, *step);
         let failed = outcome.result.is_err();
-        println!("{}", row(&outcome));
+        if steps.len() > 1 {
+            println!("{}", row(&outcome));
+        }
         outcomes.push(outcome);
         if failed && fail_fast {
             break;

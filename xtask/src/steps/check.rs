@@ -14,7 +14,7 @@ pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
     }
     match findings.violations.len() {
         0 => Ok(format!("{} files", findings.files)),
-        count => bail!("{count} places break the rules of the house"),
+        count => bail!("rules of the house broken: {count}"),
     }
 }
 
