@@ -1,0 +1,2 @@
+//! What one example shows better than a model: limits, panics, two threads.
+use super::*;
