@@ -13,8 +13,8 @@ use crate::prim::{
     hint,
 };
 
-/// How often [`GroupReader::try_snapshot`] tries. A writer that publishes without a pause leaves a reader
-/// about every second try, so 64 failures mean a writer that was preempted in the midst of publishing.
+/// How often [`GroupReader::try_snapshot`] tries. Publishing takes a few nanoseconds, so as many failures
+/// in a row mean a writer that does nothing else, or one that was preempted in the midst of it.
 pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 
 /// `N` counters that are published together, and the one right to write them. They wrap at 2^64.

@@ -1,9 +1,9 @@
 //! Counters that one thread writes and any thread reads.
 //!
 //! Telemetry here is pulled: whoever does the work bumps plain counters, whoever wants to know reads
-//! them. An atomic read-modify-write would cost the worker about as much as sending a message; since a
-//! counter has one writer, a load and a store do. The writer is a type that is neither `Clone` nor
-//! writable through `&self`, so there is one.
+//! them. An atomic read-modify-write costs several times a plain increment; since a counter has one
+//! writer, a load and a store do, and cost what a plain increment costs. The writer is a type that is
+//! neither `Clone` nor writable through `&self`, so there is one.
 //!
 //! ```text
 //!   Counter ---- add: load, add, store ----> [ value ] <---- get ---- CounterReader, as many as wanted

@@ -1,7 +1,7 @@
 //! The reading half of a ring.
 use std::fmt;
 
-use super::{Peek, shared::Shared, slots::Slots};
+use super::{Peek, producer::Tally, shared::Shared, slots::Slots};
 use crate::prim::Arc;
 
 /// The reading half of a ring.
@@ -108,11 +108,12 @@ impl<T> Consumer<T> {
         let mut taken = Taken::new(self);
         while taken.count < count {
             let run = taken.run(count);
+            let mut tally = Tally::new(&mut taken.count);
             for index in 0..run.len() {
-                taken.count += 1;
+                tally.count += 1;
                 // SAFETY:
                 // - valid, full and ours: `Taken::run` says so for all of `run`.
-                // - read once: `taken.count` has passed the slot, so it will be released.
+                // - read once: the count of taken values has passed the slot, so it will be released.
                 each(unsafe { run.cast::<T>().add(index).read() });
             }
         }

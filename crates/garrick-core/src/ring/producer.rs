@@ -24,12 +24,13 @@ pub struct Producer<T> {
     /// Our own view of the slots.
     pub(super) slots: Slots<T>,
 
-    /// Our own copy of the shared tail, always exact. Slots from here to `head_seen + capacity` are free
-    /// and ours alone.
+    /// Our own copy of the shared tail, always exact. Slots from here to `tail_max` are free and ours
+    /// alone.
     pub(super) tail: usize,
 
-    /// The head as we last saw it; the real one may be ahead.
-    head_seen: usize,
+    /// The tail of a full ring: one capacity ahead of the head as we last saw it. The real head may be
+    /// further.
+    tail_max: usize,
 }
 
 // SAFETY:
@@ -41,9 +42,9 @@ impl<T> Producer<T> {
     pub(super) fn new(shared: Arc<Shared<T>>, slots: Slots<T>, start: usize) -> Self {
         Self {
             shared,
-            slots,
             tail: start,
-            head_seen: start,
+            tail_max: start.wrapping_add(slots.capacity()),
+            slots,
         }
     }
 
@@ -71,7 +72,7 @@ impl<T> Producer<T> {
             return Err(Full(value));
         }
         // SAFETY:
-        // - free and ours: `tail < head_seen + capacity`, checked above, and `&mut self` excludes a
+        // - free and ours: `tail < tail_max`, checked above, and `&mut self` excludes a
         //   second writer.
         unsafe { self.slots.write(self.tail, value) };
         self.publish(1);
@@ -169,14 +170,14 @@ impl<T> Producer<T> {
     /// never less.
     #[inline]
     pub fn free(&mut self) -> usize {
-        self.head_seen = self.shared.head.look();
+        self.tail_max = self.shared.head.look().wrapping_add(self.capacity());
         self.free_seen()
     }
 
     /// How many slots are free as far as we know without looking: there may be more, never less.
     #[inline]
     pub fn free_seen(&self) -> usize {
-        self.capacity() - self.tail.wrapping_sub(self.head_seen)
+        self.tail_max.wrapping_sub(self.tail)
     }
 
     /// Whether the consumer was dropped. If so, what is pushed will not be read, and
