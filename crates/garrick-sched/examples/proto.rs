@@ -1,5 +1,6 @@
+#![allow(unsafe_code, clippy::all)]
 use garrick_sched::*;
-use std::time::Instant;
+struct Instant(u64); struct El(u64); impl El{fn as_nanos(&self)->u64{self.0}} impl Instant{ fn cpu()->u64{ unsafe{ let mut t:libc::timespec=std::mem::zeroed(); libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID,&mut t); t.tv_sec as u64*1_000_000_000+t.tv_nsec as u64}} fn now()->Self{Self(Self::cpu())} fn elapsed(&self)->El{El(Self::cpu()-self.0)}}
 use std::sync::atomic::{AtomicU64,Ordering::*};
 struct Count(u64);
 impl Task for Count { type Message=u64; #[inline] fn receive(&mut self, m:u64,_:&Turn<'_,u64>)->Flow{ self.0=self.0.wrapping_add(m); std::hint::black_box(&self.0); Flow::Continue } }
@@ -22,7 +23,13 @@ impl Task for Node{ type Message=Tr; fn receive(&mut self,m:Tr,t:&Turn<'_,Tr>)->
  Tr::Any=>{ self.wait+=1; if self.wait==2 { if let Some(c)=self.cust.take(){let _=t.send(&c,Tr::Any);} } } } Flow::Continue}}
 struct Spawner{left:u64}
 impl Task for Spawner{type Message=u64; fn receive(&mut self,n:u64,t:&Turn<'_,u64>)->Flow{ for i in 0..64{ let a=t.spawn(Count(0)); let _=t.send(&a,i);} if n>1{let _=t.send(&t.address(),n-1);} Flow::Continue}}
-fn main(){
+fn only(w:&str){ for _ in 0..5 { match w { "pp"=>{  let pp={ let h=Here::new_here().unwrap(); let x=h.spawn(PP(None)); let y=h.spawn(PP(Some(x.clone()))); x.send(P::Peer(y.clone())).unwrap(); let n=10_000_000u64; x.send(P::N(n)).unwrap(); let s=Instant::now(); h.run(); s.elapsed().as_nanos() as f64/(n as f64/2.0) };
+ println!("{pp}"); } "tell"=>{  let tell={ let h=Here::new_here().unwrap(); let c=h.spawn(Count(0)); let b=256; let s_=h.spawn(Tell{to:c,n:b}); let rounds=100_000; s_.send(rounds).unwrap(); let s=Instant::now(); h.run(); s.elapsed().as_nanos() as f64/(b*rounds) as f64 };
+ println!("{tell}"); } "fb"=>{  let depth=22u32;
+  let fb={ let h=Here::new_here().unwrap(); let r=h.spawn(Node{cust:None,wait:0}); r.send(Tr::Grow(depth)).unwrap(); let s=Instant::now(); h.run(); s.elapsed().as_nanos() as f64/((1u64<<(depth+1))-1) as f64 };
+ println!("{fb}");} _=>{  let sp={ let h=Here::new_here().unwrap(); let r=h.spawn(Spawner{left:0}); r.send(100_000).unwrap(); let s=Instant::now(); h.run(); s.elapsed().as_nanos() as f64/6.4e6 };
+ println!("{sp}");} } } }
+fn main(){ if std::env::args().nth(1).is_some() { return only(&std::env::args().nth(1).unwrap()); }
  for _ in 0..4 {
   let a=AtomicU64::new(0); let s=Instant::now(); for _ in 0..50_000_000u64{ std::hint::black_box(&a).fetch_add(1,Relaxed);} let rmw=s.elapsed().as_nanos() as f64/5e7;
   let tell={ let h=Here::new_here().unwrap(); let c=h.spawn(Count(0)); let b=256; let s_=h.spawn(Tell{to:c,n:b}); let rounds=100_000; s_.send(rounds).unwrap(); let s=Instant::now(); h.run(); s.elapsed().as_nanos() as f64/(b*rounds) as f64 };

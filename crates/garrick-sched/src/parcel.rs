@@ -73,7 +73,7 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
 /// # Safety
 /// As for [`put`]; the message is there, and is not read again.
 #[inline]
-unsafe fn read<M>(envelope: *mut Envelope, index: u16) -> M {
+pub(crate) unsafe fn read<M>(envelope: *mut Envelope, index: u16) -> M {
     let place = place::<M>(envelope, index);
     // SAFETY: by contract; see `put` for the form.
     unsafe {

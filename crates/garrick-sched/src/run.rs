@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use crate::cell::{CellPtr, Kind, SCHEDULED, Slot, flag};
+use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
 use crate::parcel;
 use crate::task::{Flow, Task, class_of, task_of};
 use crate::turn::Turn;
@@ -33,9 +33,9 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, slot: *con
         // SAFETY: by contract; a run queue's entries hold messages of types that fit only.
         Some(unsafe { slot.cast::<T::Message>().read() })
     };
-    if cell.has(flag::NEWBORN) {
+    if T::STARTS && cell.has(flag::NEWBORN) {
         cell.clear(flag::NEWBORN);
-        if T::STARTS && start::<T>(cell, worker) == Next::Over {
+        if start::<T>(cell, worker) == Next::Over {
             worker.count_dead_letters(u64::from(first.is_some()));
             return;
         }
@@ -45,8 +45,8 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, slot: *con
     {
         return;
     }
-    if cell.state() == worker.home.idle() | SCHEDULED && cell.local_refs() != 0 {
-        cell.set_state(worker.home.idle());
+    if cell.state() & !flag::NEWBORN == worker.home.idle() | SCHEDULED {
+        finish::<T>(cell, worker);
     } else {
         run_mailbox::<T>(cell, worker);
     }
@@ -103,21 +103,10 @@ fn run_mailbox<T: Task>(cell: CellPtr, worker: &Worker) {
         }
         // SAFETY: the local mailbox is ours, circular, and not empty.
         let oldest = unsafe { (*tail).next() };
-        // SAFETY: it holds messages of this cell's type; taking one out comes before its turn.
-        while let Some(message) = unsafe { parcel::get::<T::Message>(oldest) } {
-            if turn::<T>(cell, worker, message) == Next::Over {
-                return;
-            }
-            left -= 1;
-            if left == 0 {
-                // SAFETY: as above.
-                return if unsafe { (*oldest).unread() } == 0 && cell.mailbox_tail() == oldest {
-                    worker.drop_oldest(cell);
-                    finish::<T>(cell, worker);
-                } else {
-                    worker.old.push_cell(cell);
-                };
-            }
+        match run_envelope::<T>(cell, worker, oldest, &mut left) {
+            Next::Over => return,
+            Next::Go if left == 0 => return worker.old.push_cell(cell),
+            Next::Go => {}
         }
         // SAFETY: still in the mailbox, hence ours.
         let stop = unsafe { (*oldest).kind() } == Kind::Stop;
@@ -128,18 +117,63 @@ fn run_mailbox<T: Task>(cell: CellPtr, worker: &Worker) {
     }
 }
 
-/// The mailbox is empty: the cell rests, or is freed if nobody can reach it.
-fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
-    cell.clear(SCHEDULED);
-    if cell.local_refs() == 0 && worker.is_unreferenced(cell) {
-        // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
-        unsafe {
-            cell.set(flag::GARBAGE);
-            task_of::<T>(cell).drop_in_place();
-            worker.pool.give_cell(class_of::<T>(), cell);
+/// Handles the messages of one envelope, `left` at most. It counts in registers: what is written to the
+/// envelope is for an undo or a panic to find.
+#[inline]
+fn run_envelope<T: Task>(
+    cell: CellPtr,
+    worker: &Worker,
+    envelope: *mut Envelope,
+    left: &mut u32,
+) -> Next {
+    // SAFETY: the envelope is the oldest of the local mailbox, hence ours; it holds messages of this
+    // cell's type; each is taken out once, before its turn.
+    unsafe {
+        let mut index = (*envelope).read();
+        loop {
+            // A turn may send to its own cell, so the end moves.
+            let end = (*envelope).write();
+            if index == end {
+                return Next::Go;
+            }
+            while index != end {
+                if *left == 0 {
+                    return Next::Go;
+                }
+                *left -= 1;
+                (*envelope).set_read(index + 1);
+                let message = parcel::read::<T::Message>(envelope, index);
+                index += 1;
+                if turn::<T>(cell, worker, message) == Next::Over {
+                    return Next::Over;
+                }
+            }
         }
-        worker.commit();
     }
+}
+
+/// The mailbox is empty: the cell rests, or is freed if nobody can reach it.
+#[inline(always)]
+fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
+    if cell.local_refs() != 0 {
+        cell.set_state(worker.home.idle());
+    } else {
+        finish_unreferenced::<T>(cell, worker);
+    }
+}
+
+#[inline(never)]
+fn finish_unreferenced<T: Task>(cell: CellPtr, worker: &Worker) {
+    if !worker.is_unreferenced(cell) {
+        return cell.set_state(worker.home.idle());
+    }
+    // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
+    unsafe {
+        cell.set(flag::GARBAGE);
+        task_of::<T>(cell).drop_in_place();
+        worker.pool.give_cell(class_of::<T>(), cell);
+    }
+    worker.commit();
 }
 
 /// Runs a cell whose task is gone: its messages are dead letters.

@@ -91,6 +91,11 @@ impl RunQueue {
     }
 
     #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
     fn at(&self, number: usize) -> *mut Entry {
         // SAFETY: the masked number is below the capacity.
         unsafe { self.entries.get().add(number & self.mask.get()) }
@@ -160,15 +165,9 @@ impl RunQueue {
         Some(unsafe { &*self.at(newest) })
     }
 
-    /// A number that every push changes, and popping the newest does too.
-    #[inline]
-    pub(crate) fn pushed(&self) -> usize {
-        self.tail.get()
-    }
-
     /// Whether something was pushed since the mark.
     #[inline]
-    fn is_past_mark(&self) -> bool {
+    pub(crate) fn is_past_mark(&self) -> bool {
         self.tail.get() != self.mark.get()
     }
 

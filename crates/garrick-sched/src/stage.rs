@@ -7,7 +7,6 @@
 //! is meant for other workers is kept aside, one chain of envelopes per receiver.
 
 use std::cell::{Cell, RefCell};
-use std::ptr;
 
 use crate::address::SendError;
 use crate::cell::{CellPtr, Chain, Envelope};
@@ -38,8 +37,9 @@ struct Outgoing {
 #[derive(Default)]
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
-    /// The envelope that the newest entry of `appended` covers, or null.
-    covered: Cell<*mut Envelope>,
+    /// The state word of the cell that the newest entry of `appended` is about: equal to it means
+    /// that a message can go into its last envelope without a new entry. 0 for none.
+    covered: Cell<u64>,
     outgoing: RefCell<Vec<Outgoing>>,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
@@ -67,31 +67,26 @@ impl Stage {
         self.dirty.set(false);
     }
 
-    /// Appends a message to the mailbox of a scheduled cell of ours.
+    /// See the field.
     #[inline]
-    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
-        let tail = cell.mailbox_tail();
-        if tail.is_null() || self.covered.get() != tail {
-            return self.append_uncovered(pool, cell, tail, message);
-        }
-        // SAFETY: in the local mailbox, hence ours, and the mailbox is one for messages `M`.
-        if let Err(message) = unsafe { parcel::put(tail, message) } {
-            self.append_envelope(pool, cell, tail, message);
-        }
+    pub(crate) fn covered(&self) -> u64 {
+        self.covered.get()
     }
 
-    /// The same for the first message of this turn to the cell.
-    #[inline(never)]
-    fn append_uncovered<M>(&self, pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: M) {
-        // SAFETY: in the local mailbox, hence ours.
-        let write = if tail.is_null() { 0 } else { unsafe { (*tail).write() } };
-        self.set_dirty();
-        self.appended.borrow_mut().push(Appended { cell, tail, write });
+    /// Appends a message to the mailbox of a scheduled cell of ours.
+    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
+        let tail = cell.mailbox_tail();
+        if self.covered.get() != cell.state() {
+            // SAFETY: in the local mailbox, hence ours.
+            let write = if tail.is_null() { 0 } else { unsafe { (*tail).write() } };
+            self.set_dirty();
+            self.appended.borrow_mut().push(Appended { cell, tail, write });
+            self.covered.set(cell.state());
+        }
         if tail.is_null() {
             return self.append_envelope(pool, cell, tail, message);
         }
-        self.covered.set(tail);
-        // SAFETY: as in `append`.
+        // SAFETY: in the local mailbox, hence ours, and the mailbox is one for messages `M`.
         if let Err(message) = unsafe { parcel::put(tail, message) } {
             self.append_envelope(pool, cell, tail, message);
         }
@@ -108,7 +103,7 @@ impl Stage {
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
             cell.append(envelope);
         }
-        self.covered.set(envelope);
+        self.covered.set(cell.state());
     }
 
     /// Keeps a message for a cell that others may reach too.
@@ -166,7 +161,7 @@ impl Stage {
         mut undone: impl FnMut(CellPtr, *mut Envelope),
         mut discard: impl FnMut(CellPtr, Chain),
     ) {
-        self.covered.set(ptr::null_mut());
+        self.covered.set(0);
         for entry in self.appended.take().iter().rev() {
             cut_back(entry, &mut undone);
             if !entry.tail.is_null() {
@@ -182,7 +177,7 @@ impl Stage {
 
     #[inline]
     fn forget_appended(&self) {
-        self.covered.set(ptr::null_mut());
+        self.covered.set(0);
         self.appended.borrow_mut().clear();
     }
 

@@ -20,10 +20,12 @@ use crate::sponsor::{Failure, Handle, Shared, Signal};
 use crate::stage::Stage;
 use crate::world::Nanos;
 
-/// Every so many picks the oldest cell is run, so that nothing starves.
+/// Every so many picks the oldest cell that has run before is next.
+const OLDEST_EVERY: u32 = 4;
+/// With so many ready cells at most, and no newborns, there is nothing to choose.
+const READY_FEW: usize = 8;
+/// Every so many picks the oldest newborn is next.
 const FAIR_EVERY: u32 = 64;
-/// Every so many picks the cell just woken is not preferred.
-const WOKEN_EVERY: u32 = 4;
 
 /// See the module.
 pub(crate) struct Worker {
@@ -41,8 +43,6 @@ pub(crate) struct Worker {
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     picks: Cell<u32>,
-    /// Whether the last activation made others ready.
-    woke: Cell<bool>,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
 }
@@ -60,7 +60,6 @@ impl Worker {
             running: Cell::new(None),
             garbage: RefCell::default(),
             picks: Cell::new(0),
-            woke: Cell::new(false),
             awaited: Cell::new(0),
         }
     }
@@ -113,38 +112,44 @@ impl Worker {
     #[inline]
     fn activate(&self, entry: &Entry) {
         let cell = entry.cell();
-        let message = entry.message();
         self.running.set(Some(cell));
-        let pushed = self.old.pushed();
         // SAFETY: the entry came from our run queue, so the cell is ours and the message, if any, its.
-        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
-        self.woke.set(self.old.pushed() != pushed);
+        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), entry.message()) };
     }
 
-    /// The next cell to run: one just woken by the last (its message is warm), then newborns newest first,
-    /// then the rest oldest first; and the oldest of all every now and then.
+    /// The next cell to run. With few cells ready, oldest first: all of them are warm. With many, the one
+    /// that the last turn woke, because its message is warm; else newborns, newest first; else the rest,
+    /// oldest first; and every now and then in another order, so that nothing starves.
     #[inline]
     fn pick(&self) -> Option<&Entry> {
+        let ready = self.old.len();
+        if ready.wrapping_sub(1) < READY_FEW && self.born.is_empty() {
+            self.old.pop_oldest()
+        } else {
+            self.pick_of_many()
+        }
+    }
+
+    #[inline]
+    fn pick_of_many(&self) -> Option<&Entry> {
         let picks = self.picks.get().wrapping_add(1);
         self.picks.set(picks);
-        if picks.is_multiple_of(WOKEN_EVERY) {
-            if picks.is_multiple_of(FAIR_EVERY) {
-                return self.pick_oldest();
-            }
-        } else if self.woke.get() {
+        if picks.is_multiple_of(OLDEST_EVERY) {
+            return self.pick_fairly(picks);
+        }
+        if self.old.is_past_mark() {
             return self.old.pop_newest();
         }
         self.born.pop_newest().or_else(|| self.old.pop_oldest())
     }
 
-    #[cold]
-    fn pick_oldest(&self) -> Option<&Entry> {
-        // By turns, or a stream of one kind would starve the other.
-        if self.picks.get() / FAIR_EVERY % 2 == 0 {
-            self.born.pop_oldest().or_else(|| self.old.pop_oldest())
-        } else {
-            self.old.pop_oldest().or_else(|| self.born.pop_oldest())
+    fn pick_fairly(&self, picks: u32) -> Option<&Entry> {
+        if picks.is_multiple_of(FAIR_EVERY)
+            && let Some(entry) = self.born.pop_oldest()
+        {
+            return Some(entry);
         }
+        self.old.pop_oldest().or_else(|| self.born.pop_newest())
     }
 
     /// A turn begins: what is in the run queues is there to stay.

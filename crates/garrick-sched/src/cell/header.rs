@@ -76,6 +76,12 @@ impl fmt::Debug for Home {
     }
 }
 
+/// The last envelope of the local mailbox, by the state word; null if the mailbox is empty.
+#[inline]
+pub(crate) fn tail_of(state: u64) -> *mut Envelope {
+    std::ptr::with_exposed_provenance_mut((state & POINTER_MASK) as usize)
+}
+
 /// Room for one message inside an entry of a run queue.
 pub(crate) type Slot = [u64; 3];
 
@@ -194,7 +200,7 @@ impl Header {
     /// Owner only: the last envelope of the local mailbox, whose `next` is the first; null if empty.
     #[inline]
     pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
-        std::ptr::with_exposed_provenance_mut((self.state() & POINTER_MASK) as usize)
+        tail_of(self.state())
     }
 
     /// Owner only: sets the last envelope of the local mailbox.
