@@ -1,0 +1,159 @@
+//! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here and the
+//! banker hands back every node, so that a few pushes reach every path.
+
+use loom::thread;
+
+use super::*;
+use crate::prim::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+/// Explores `model` with at most three preemptions: more take minutes and found nothing else.
+fn check(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
+/// Counts its own drops. Boxed, so that reading a stale value would be seen.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Tries `tries` times to pop the next numbers; returns the next one expected.
+fn pop_some(receiver: &mut impl Receiver<Box<usize>>, tries: usize, mut next: usize) -> usize {
+    for _ in 0..tries {
+        if let Some(value) = receiver.try_pop() {
+            assert_eq!(*value, next);
+            next += 1;
+        }
+    }
+    next
+}
+
+fn push_against_pop<Q: Queue>() {
+    check(|| {
+        let (sender, mut receiver) = Q::channel();
+        let pusher = thread::spawn(move || {
+            for i in 0..4 {
+                sender.push(Box::new(i)).unwrap();
+            }
+        });
+        let next = pop_some(&mut receiver, 3, 0);
+        pusher.join().unwrap();
+        assert_eq!(pop_some(&mut receiver, 4, next), 4);
+        assert!(receiver.is_empty());
+    });
+}
+
+fn two_pushers<Q: Queue>() {
+    check(|| {
+        let (sender, mut receiver) = Q::channel();
+        let pushers = [(0, sender.clone()), (1, sender)].map(|(me, sender)| {
+            thread::spawn(move || {
+                for i in 0..2 {
+                    sender.push((me, Box::new(i))).unwrap();
+                }
+            })
+        });
+        let mut next = [0; 2];
+        let mut pop = || {
+            if let Some((from, number)) = receiver.try_pop() {
+                assert_eq!(*number, next[from]);
+                next[from] += 1;
+            }
+        };
+        pop();
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        (0..4).for_each(|_| pop());
+        assert_eq!(next, [2, 2]);
+    });
+}
+
+fn batches<Q: Queue>() {
+    check(|| {
+        let (sender, mut receiver) = Q::channel();
+        let pusher = thread::spawn(move || sender.push_many((0..3).map(Box::new)).unwrap());
+        let next = pop_some(&mut receiver, 2, 0);
+        pusher.join().unwrap();
+        assert_eq!(pop_some(&mut receiver, 3, next), 3);
+    });
+}
+
+fn waiting<Q: Queue>() {
+    check(|| {
+        let (sender, mut receiver) = Q::channel();
+        let pusher = thread::spawn(move || {
+            sender.push(Box::new(0)).unwrap();
+            sender.push(Box::new(1)).unwrap();
+        });
+        assert_eq!(receiver.blocking_pop(), Some(Box::new(0)));
+        assert_eq!(receiver.blocking_pop(), Some(Box::new(1)));
+        assert_eq!(receiver.blocking_pop(), None);
+        pusher.join().unwrap();
+    });
+}
+
+/// Two senders' ends race: the last one must not hide the other's value.
+fn ending<Q: Queue>() {
+    check(|| {
+        let (sender, mut receiver) = Q::channel();
+        let pushers = [sender.clone(), sender]
+            .map(|sender| thread::spawn(move || sender.push(Box::new(7)).unwrap()));
+        let mut count = 0;
+        while receiver.blocking_pop().is_some() {
+            count += 1;
+        }
+        assert_eq!(count, 2);
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+    });
+}
+
+fn closing<Q: Queue>() {
+    check(|| {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (sender, mut receiver) = Q::channel();
+        let pusher = {
+            let drops = drops.clone();
+            thread::spawn(move || {
+                for _ in 0..3 {
+                    // Pushed or given back, it is dropped once.
+                    drop(sender.push(Box::new(Counted(drops.clone()))));
+                }
+            })
+        };
+        drop(receiver.try_pop());
+        drop(receiver);
+        pusher.join().unwrap();
+        assert_eq!(drops.load(Relaxed), 3);
+    });
+}
+
+macro_rules! suite {
+    ($name:ident, $queue:ty, $($test:ident),+) => {
+        mod $name {
+            use super::*;
+
+            $(
+                #[test]
+                fn $test() {
+                    super::$test::<$queue>();
+                }
+            )+
+        }
+    };
+    ($($name:ident: $queue:ty),+) => {
+        $(suite!($name, $queue, push_against_pop, two_pushers, batches, waiting, ending, closing);)+
+    };
+}
+
+suite!(on_banker: Banker, on_chunked: Chunked);
