@@ -87,6 +87,61 @@ fn batches<Q: Queue>() {
     });
 }
 
+/// Batches that race for the same chunks.
+fn two_batches<Q: Queue>() {
+    check(|| {
+        let (sender, mut receiver) = Q::channel();
+        let pushers = [sender.clone(), sender]
+            .map(|sender| thread::spawn(move || sender.push_many([0, 1].map(Box::new)).unwrap()));
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        let sum: usize = std::iter::from_fn(|| receiver.try_pop().map(|value| *value)).sum();
+        assert_eq!(sum, 2);
+    });
+}
+
+/// After `pushed` pushes and `popped` pops, the next pop gives memory back while another thread pushes
+/// and may take it.
+fn recycling<Q: Queue>(pushed: usize, popped: usize) {
+    loom::model(move || {
+        let (sender, mut receiver) = Q::channel();
+        sender.push_many((0..pushed).map(Box::new)).unwrap();
+        assert_eq!(pop_some(&mut receiver, popped, 0), popped);
+        let pusher = thread::spawn(move || {
+            sender.push(Box::new(pushed)).unwrap();
+            sender.push(Box::new(pushed + 1)).unwrap();
+        });
+        let next = pop_some(&mut receiver, 1, popped);
+        pusher.join().unwrap();
+        assert_eq!(pop_some(&mut receiver, 3, next), pushed + 2);
+    });
+}
+
+#[test]
+fn nodes_are_recycled() {
+    recycling::<Banker>(2, 1);
+}
+
+#[test]
+fn chunks_are_recycled() {
+    recycling::<Chunked>(5, 4);
+}
+
+/// Counting follows the links of what is being pushed.
+fn counting<Q: Queue>() {
+    loom::model(|| {
+        let (sender, receiver) = Q::channel();
+        let pusher = thread::spawn(move || {
+            sender.push(Box::new(0)).unwrap();
+            sender.push(Box::new(1)).unwrap();
+        });
+        assert!(receiver.len() <= 2);
+        pusher.join().unwrap();
+        assert_eq!(receiver.len(), 2);
+    });
+}
+
 fn waiting<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -152,7 +207,10 @@ macro_rules! suite {
         }
     };
     ($($name:ident: $queue:ty),+) => {
-        $(suite!($name, $queue, push_against_pop, two_pushers, batches, waiting, ending, closing);)+
+        $(suite!(
+            $name, $queue,
+            push_against_pop, two_pushers, batches, two_batches, counting, waiting, ending, closing
+        );)+
     };
 }
 
