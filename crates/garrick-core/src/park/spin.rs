@@ -14,7 +14,7 @@ use std::{fmt, sync::OnceLock};
 
 use crate::prim::hint;
 
-/// The longest spin: at 20 to 45 ns a round (the pause instruction and one look) some 5 to 12 us, about
+/// The longest spin: at 20 to 60 ns a round (the pause instruction and one look) some 5 to 15 us, about
 /// what parking and waking cost.
 const ROUNDS_MAX: u32 = 256;
 
@@ -97,7 +97,7 @@ impl Spin {
         None
     }
 
-    /// How many rounds a wait may spin now; a round takes some 20 to 45 ns.
+    /// How many rounds a wait may spin now; a round takes some 20 to 60 ns.
     pub fn budget(&self) -> u32 {
         if self.is_on { self.budget } else { 0 }
     }
