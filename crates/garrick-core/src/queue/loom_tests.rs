@@ -111,7 +111,7 @@ fn two_batches<Q: Queue>() {
     });
 }
 
-/// After `pushed` pushes and `popped` pops, the next two pops empty some memory and give it back, while
+/// After `pushed` pushes and `popped` pops, the next three pops empty some memory and give it back, while
 /// another thread pushes and may fill it again.
 fn recycling<Q: Queue>(pushed: usize, popped: usize) {
     loom::model(move || {
@@ -123,7 +123,7 @@ fn recycling<Q: Queue>(pushed: usize, popped: usize) {
             sender.push(Box::new(pushed + 1)).unwrap();
         });
         let_pushers_begin();
-        let next = pop_some(&mut receiver, 2, popped);
+        let next = pop_some(&mut receiver, 3, popped);
         pusher.join().unwrap();
         assert_eq!(pop_some(&mut receiver, pushed + 2, next), pushed + 2);
     });
@@ -136,7 +136,7 @@ fn nodes_are_recycled() {
 
 #[test]
 fn chunks_are_recycled() {
-    recycling::<Chunked>(5, 3);
+    recycling::<Chunked>(5, 2);
 }
 
 /// Counting follows the links of what is being pushed.
