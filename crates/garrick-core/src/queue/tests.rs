@@ -108,6 +108,28 @@ fn every_value_is_dropped_once<Q: Queue>() {
     }
 }
 
+/// Panics in its drop if told so.
+struct Fragile(bool);
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        assert!(!self.0 || thread::panicking(), "on purpose");
+    }
+}
+
+fn a_panic_in_drop_breaks_nothing<Q: Queue>() {
+    let (sender, mut receiver) = Q::channel();
+    for i in 0..MANY {
+        sender.push(Fragile(i == MANY / 2)).unwrap();
+    }
+    for _ in 0..MANY / 3 {
+        drop(receiver.try_pop());
+    }
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(receiver)));
+    assert!(result.is_err());
+    assert!(sender.push(Fragile(false)).is_err());
+}
+
 fn timeouts<Q: Queue>() {
     let (sender, mut receiver) = Q::channel::<u32>();
     let start = Instant::now();
@@ -296,7 +318,7 @@ macro_rules! suite {
             suite!(
                 $name, $queue,
                 in_order, batches, closing_gives_back, the_last_sender_ends_it,
-                every_value_is_dropped_once, timeouts, waking, stress, closing_under_load
+                every_value_is_dropped_once, a_panic_in_drop_breaks_nothing, timeouts, waking, stress, closing_under_load
             );
         )+
     };

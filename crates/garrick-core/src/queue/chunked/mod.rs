@@ -391,11 +391,14 @@ impl<T> Drop for Reader<T> {
         // Relaxed: the mark carries nothing; a claim before it fills its slot, one after it is refused.
         self.shared.tail.fetch_or(Tail::CLOSED, Relaxed);
         // Whatever is still being written is dropped with `Shared`, so that nobody waits here.
-        while let Some(value) = self.try_pop() {
-            drop(value);
+        loop {
+            let value = self.try_pop();
+            // Relaxed: dropping the `Arc` synchronizes. Stored before the value's drop, which may panic.
+            self.shared.left_at.store(self.chunk, Relaxed);
+            if value.is_none() {
+                break;
+            }
         }
-        // Relaxed: dropping the `Arc` synchronizes.
-        self.shared.left_at.store(self.chunk, Relaxed);
     }
 }
 
