@@ -1,0 +1,269 @@
+//! Every interleaving and every allowed stale read of small deques.
+//!
+//! A value is a [`Track`], which loom misses when it is leaked; a slot is a loom cell, which complains when
+//! two threads reach it unordered. Each model ends by accounting for every value exactly once.
+use std::iter;
+
+use loom::{alloc::Track, model::Builder, thread};
+
+use super::{Full, Steal, Stealer, Worker, bounded_with_fence, growing_with_fence};
+use crate::fence::Asymmetric;
+
+const FENCE: Asymmetric = Asymmetric::symmetric();
+
+fn model(f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.check(f);
+}
+
+type Value = Track<u32>;
+
+fn bounded(capacity: usize) -> Worker<Value> {
+    bounded_with_fence(capacity, FENCE)
+}
+
+fn growing(capacity_min: usize) -> Worker<Value> {
+    growing_with_fence(capacity_min, FENCE)
+}
+
+fn push(worker: &mut Worker<Value>, value: u32) -> bool {
+    match worker.push(Track::new(value)) {
+        Ok(()) => true,
+        Err(Full(value)) => {
+            drop(value);
+            false
+        }
+    }
+}
+
+fn push_all(worker: &mut Worker<Value>, values: impl IntoIterator<Item = u32>) {
+    for value in values {
+        assert!(
+            push(worker, value),
+            "the models make room for what they push"
+        );
+    }
+}
+
+fn pop_all(worker: &mut Worker<Value>) -> Vec<u32> {
+    iter::from_fn(|| worker.pop())
+        .map(Track::into_inner)
+        .collect()
+}
+
+/// Steals one value.
+fn steal(stealer: &Stealer<Value>) -> Vec<u32> {
+    stealer
+        .steal()
+        .success()
+        .map(Track::into_inner)
+        .into_iter()
+        .collect()
+}
+
+/// Steals half of the values through a worker of the thief's own.
+fn steal_half(stealer: &Stealer<Value>) -> Vec<u32> {
+    let mut mine = bounded(4);
+    let oldest = stealer
+        .steal_half(&mut mine)
+        .success()
+        .map(Track::into_inner);
+    oldest.into_iter().chain(pop_all(&mut mine)).collect()
+}
+
+fn spawn(
+    worker: &Worker<Value>,
+    f: impl FnOnce(&Stealer<Value>) -> Vec<u32> + 'static,
+) -> thread::JoinHandle<Vec<u32>> {
+    let stealer = worker.stealer();
+    thread::spawn(move || f(&stealer))
+}
+
+/// Every value below `count` was seen once.
+fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
+    let mut all: Vec<u32> = parts.into_iter().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(all, Vec::from_iter(0..count));
+}
+
+fn last_value(fence: Asymmetric) {
+    model(move || {
+        let mut worker = bounded_with_fence(2, fence);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, steal);
+        let popped = pop_all(&mut worker);
+        assert_each_once([thief.join().unwrap(), popped], 1);
+    });
+}
+
+#[test]
+fn the_last_value_goes_to_one() {
+    last_value(FENCE);
+}
+
+#[test]
+#[should_panic]
+fn the_last_value_goes_to_two_without_the_heavy_side() {
+    last_value(Asymmetric::heavy_missing());
+}
+
+#[test]
+fn the_last_value_goes_to_one_of_three() {
+    model(|| {
+        let mut worker = bounded(2);
+        push_all(&mut worker, [0]);
+        let thieves = [spawn(&worker, steal), spawn(&worker, steal)];
+        let popped = pop_all(&mut worker);
+        let stolen = thieves.map(|thief| thief.join().unwrap());
+        assert_each_once(stolen.into_iter().chain([popped]), 1);
+    });
+}
+
+#[test]
+fn two_thieves_and_an_owner_share_three() {
+    model(|| {
+        let mut worker = bounded(4);
+        push_all(&mut worker, 0..3);
+        let thieves = [spawn(&worker, steal_half), spawn(&worker, steal)];
+        let popped = pop_all(&mut worker);
+        let stolen = thieves.map(|thief| thief.join().unwrap());
+        assert_each_once(stolen.into_iter().chain([popped]), 3);
+    });
+}
+
+/// The claim of two of three values shrinks where the owner pops faster.
+#[test]
+fn a_claim_shrinks() {
+    model(|| {
+        let mut worker = bounded(4);
+        push_all(&mut worker, 0..3);
+        let thief = spawn(&worker, steal_half);
+        let popped = pop_all(&mut worker);
+        assert_each_once([thief.join().unwrap(), popped], 3);
+    });
+}
+
+/// The thief sees the slots only through what the owner publishes, be it by a push or by a pop.
+#[test]
+fn a_lowered_tail_publishes_the_slots_below() {
+    model(|| {
+        let mut worker = bounded(4);
+        let thief = spawn(&worker, steal);
+        push_all(&mut worker, 0..2);
+        let newest = worker.pop().map(Track::into_inner);
+        let stolen = thief.join().unwrap();
+        let left = pop_all(&mut worker);
+        assert_each_once([stolen, newest.into_iter().collect(), left], 2);
+    });
+}
+
+/// The value popped and the value pushed to the same slot afterwards are told apart.
+#[test]
+fn a_slot_is_filled_again_by_the_owner() {
+    model(|| {
+        let mut worker = bounded(2);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, steal);
+        let mut popped = pop_all(&mut worker);
+        push_all(&mut worker, [1]);
+        popped.extend(pop_all(&mut worker));
+        assert_each_once([thief.join().unwrap(), popped], 2);
+    });
+}
+
+/// With one slot, a push must not overwrite what a thief is copying out.
+#[test]
+fn a_full_deque_waits_for_done() {
+    model(|| {
+        let mut worker = bounded(1);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, steal);
+        let pushed = push(&mut worker, 1);
+        let stolen = thief.join().unwrap();
+        let popped = pop_all(&mut worker);
+        assert_each_once([stolen, popped], if pushed { 2 } else { 1 });
+    });
+}
+
+/// The owner moves to a larger buffer while a thief steals from the old one, or from the new one.
+#[test]
+fn growth_beside_a_thief() {
+    model(|| {
+        let mut worker = growing(1);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, |stealer| {
+            let mut stolen = steal(stealer);
+            stolen.extend(steal(stealer));
+            stolen
+        });
+        push_all(&mut worker, [1]);
+        let popped = pop_all(&mut worker);
+        assert_each_once([thief.join().unwrap(), popped], 2);
+    });
+}
+
+#[test]
+fn growth_beside_two_thieves() {
+    model(|| {
+        let mut worker = growing(1);
+        push_all(&mut worker, [0]);
+        let thieves = [spawn(&worker, steal), spawn(&worker, steal)];
+        push_all(&mut worker, [1]);
+        let stolen = thieves.map(|thief| thief.join().unwrap());
+        let popped = pop_all(&mut worker);
+        assert_each_once(stolen.into_iter().chain([popped]), 2);
+    });
+}
+
+#[test]
+fn the_owner_takes_the_oldest_beside_a_thief() {
+    model(|| {
+        let mut worker = bounded(2);
+        push_all(&mut worker, 0..2);
+        let thief = spawn(&worker, steal);
+        let popped: Vec<u32> = iter::from_fn(|| worker.pop_oldest())
+            .map(Track::into_inner)
+            .collect();
+        assert!(popped.is_sorted(), "the oldest must come first");
+        assert_each_once([thief.join().unwrap(), popped], 2);
+    });
+}
+
+/// Two workers that steal from each other, both growing, must not wait for each other's locks.
+#[test]
+fn two_workers_steal_from_each_other() {
+    model(|| {
+        let (mut here, mut there) = (growing(1), growing(1));
+        push_all(&mut here, [0]);
+        push_all(&mut there, [1]);
+        let (from_here, from_there) = (here.stealer(), there.stealer());
+        let other = thread::spawn(move || {
+            let stolen = from_here
+                .steal_half(&mut there)
+                .success()
+                .map(Track::into_inner);
+            stolen.into_iter().chain(pop_all(&mut there)).collect()
+        });
+        let stolen = from_there
+            .steal_half(&mut here)
+            .success()
+            .map(Track::into_inner);
+        let kept = stolen.into_iter().chain(pop_all(&mut here)).collect();
+        assert_each_once([other.join().unwrap(), kept], 2);
+    });
+}
+
+/// The last handle, wherever it is, drops what is left: loom counts the tracked values.
+#[test]
+fn the_last_handle_drops_the_rest() {
+    model(|| {
+        let mut worker = bounded(4);
+        let stealer = worker.stealer();
+        let thief = thread::spawn(move || matches!(stealer.steal(), Steal::Success(_)));
+        push_all(&mut worker, 0..2);
+        drop(worker.pop());
+        drop(worker);
+        thief.join().unwrap();
+    });
+}
