@@ -102,7 +102,8 @@ impl<T> Shared<T> {
             && locked
                 .compare_exchange(false, true, Acquire, Relaxed)
                 .is_ok();
-        taken.then_some(Guard { shared: self })
+        // Lazily: a guard unlocks when it is dropped.
+        taken.then(|| Guard { shared: self })
     }
 
     /// Takes the lock, waiting for at most the thieves ahead. For the owner alone: a thief never waits.
