@@ -127,15 +127,15 @@ impl<T> Shared<T> {
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         // Relaxed: `&mut self` means that every handle is gone, and dropping the `Arc` synchronized.
-        let (mut head, tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
+        let head = self.head.load(Relaxed);
+        let len = distance(head, self.tail.load(Relaxed));
         let buffer = self.steal.buffer.with(|buffer| {
             // SAFETY: nobody else is left to write it.
             unsafe { *buffer }
         });
-        while head != tail {
+        for offset in 0..len {
             // SAFETY: `head..tail` is initialized, and nobody else is left to read it.
-            drop(unsafe { buffer.read(head) });
-            head = head.wrapping_add(1);
+            drop(unsafe { buffer.read(head.wrapping_add(offset)) });
         }
         // SAFETY: every handle is gone, so this was the last copy of the buffer.
         unsafe { buffer.free() };

@@ -157,7 +157,20 @@ impl<T> Worker<T> {
         self.capacity
     }
 
-    /// Is `stealer` a handle to this same deque?
+    /// Starts an empty deque's counts elsewhere than at 0, to see them wrap.
+    #[cfg(all(test, not(garrick_loom)))]
+    pub(super) fn start_at(&mut self, count: usize) {
+        assert!(self.is_empty(), "only an empty deque can start elsewhere");
+        let guard = self.shared.lock();
+        guard.set_head(count);
+        guard.set_done(count);
+        drop(guard);
+        self.tail = count;
+        self.full_at = count.wrapping_add(self.capacity);
+        self.publish_tail(count);
+    }
+
+    /// Is `shared` what this deque's handles share?
     pub(super) fn owns(&self, shared: &Arc<Shared<T>>) -> bool {
         Arc::ptr_eq(&self.shared, shared)
     }
