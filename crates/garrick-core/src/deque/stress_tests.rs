@@ -130,10 +130,6 @@ fn run(mut worker: Worker<u64>, thefts: &[Theft]) {
         stop.store(true, Relaxed);
         pushed
     });
-    eprintln!(
-        "pushed {pushed} stolen {:?} twice {:?}",
-        ledger.stolen, ledger.seen_twice
-    );
     ledger.check(pushed);
 }
 
