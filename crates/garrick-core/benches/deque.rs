@@ -54,6 +54,7 @@ impl Deque for Worker<u64> {
     }
 }
 
+#[allow(clippy::mut_mutex_lock)] // To pay for the lock is the point.
 impl Deque for Mutex<VecDeque<u64>> {
     #[inline]
     fn push(&mut self, value: u64) {

@@ -51,6 +51,10 @@ enum Kind {
     /// The heavy side does nothing: a broken pair, for the model which shows that it is needed.
     #[cfg(all(test, garrick_loom))]
     HeavyMissing,
+
+    /// The light side does nothing: a broken pair, for the model which shows that data do not travel by it.
+    #[cfg(all(test, garrick_loom))]
+    LightMissing,
 }
 
 impl Asymmetric {
@@ -81,6 +85,12 @@ impl Asymmetric {
         Self(Kind::HeavyMissing)
     }
 
+    /// A pair without its light side.
+    #[cfg(all(test, garrick_loom))]
+    pub(crate) const fn light_missing() -> Self {
+        Self(Kind::LightMissing)
+    }
+
     /// Is the light side free of hardware fences?
     ///
     /// # Examples
@@ -102,6 +112,8 @@ impl Asymmetric {
         match self.0 {
             #[cfg(all(target_os = "linux", not(garrick_loom)))]
             Kind::Membarrier => std::sync::atomic::compiler_fence(SeqCst),
+            #[cfg(all(test, garrick_loom))]
+            Kind::LightMissing => {}
             // SeqCst: pairs with the fence in `heavy`.
             _ => fence(SeqCst),
         }
@@ -119,10 +131,10 @@ impl Asymmetric {
         match self.0 {
             #[cfg(all(target_os = "linux", not(garrick_loom)))]
             Kind::Membarrier => membarrier::expedited(),
-            // SeqCst: pairs with the fence in `light`.
-            Kind::Symmetric => fence(SeqCst),
             #[cfg(all(test, garrick_loom))]
             Kind::HeavyMissing => {}
+            // SeqCst: pairs with the fence in `light`.
+            _ => fence(SeqCst),
         }
     }
 }

@@ -128,7 +128,7 @@ fn the_last_value_goes_astray_without_the_heavy_side() {
 
 #[test]
 fn the_last_value_goes_to_one_of_three() {
-    model(|| {
+    model_with(2, || {
         let mut worker = bounded(2);
         push_all(&mut worker, [0]);
         let thieves = [spawn(&worker, steal), spawn(&worker, steal)];
@@ -162,17 +162,18 @@ fn a_claim_shrinks() {
     });
 }
 
-/// The thief sees the slots only through what the owner publishes, be it by a push or by a pop.
+/// A thief sees the slots through what the owner publishes, be it by a push or by a pop, and not through the
+/// owner's fence. So the owner has none here; that both may then take value 1 is beside the point.
 #[test]
 fn a_lowered_tail_publishes_the_slots_below() {
     model(|| {
-        let mut worker = bounded(4);
-        let thief = spawn(&worker, steal);
-        push_all(&mut worker, 0..2);
-        let newest = worker.pop().map(Track::into_inner);
-        let stolen = thief.join().unwrap();
-        let left = pop_all(&mut worker);
-        assert_each_once([stolen, newest.into_iter().collect(), left], 2);
+        let mut worker = bounded_with_fence(2, Asymmetric::light_missing());
+        let stealer = worker.stealer();
+        let thief = thread::spawn(move || stealer.steal().success());
+        worker.push(0).unwrap();
+        worker.push(1).unwrap();
+        assert_ne!(worker.pop(), None);
+        assert!(matches!(thief.join().unwrap(), None | Some(0)));
     });
 }
 

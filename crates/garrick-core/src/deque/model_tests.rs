@@ -192,6 +192,16 @@ proptest! {
 }
 
 #[test]
+fn handles_may_move_and_stealers_be_shared() {
+    fn sent(_: &impl Send) {}
+    fn shared(_: &impl Sync) {}
+    let worker = bounded::<Cell<u8>>(1);
+    sent(&worker);
+    sent(&worker.stealer());
+    shared(&worker.stealer());
+}
+
+#[test]
 fn values_without_a_size_are_counted() {
     let mut worker = growing(1);
     (0..100).for_each(|_| worker.push(()).unwrap());

@@ -182,6 +182,7 @@ impl<'a, T> Claim<'a, T> {
         let left = distance(self.next, tail).min(count);
         self.end = self.next.wrapping_add(left);
         if left < count {
+            // Not left to `drop`: the owner need not wait for our copying if it wants one of these.
             self.guard.set_head(self.end);
         }
     }

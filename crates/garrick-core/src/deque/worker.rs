@@ -14,6 +14,13 @@ use crate::prim::{
 /// The owner's half of a deque: pushes and pops the newest value, and makes [`Stealer`]s.
 ///
 /// Dropping it leaves the values to the stealers; the last handle drops what is left.
+///
+/// It may move to another thread but not be shared:
+///
+/// ```compile_fail,E0277
+/// fn shared(_: impl Sync) {}
+/// shared(garrick_core::deque::bounded::<u8>(1));
+/// ```
 pub struct Worker<T> {
     /// What the thieves see.
     shared: Arc<Shared<T>>,
