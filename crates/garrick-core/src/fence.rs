@@ -114,8 +114,11 @@ impl Asymmetric {
             Kind::Membarrier => std::sync::atomic::compiler_fence(SeqCst),
             #[cfg(all(test, garrick_loom))]
             Kind::LightMissing => {}
-            // SeqCst: pairs with the fence in `heavy`.
-            _ => fence(SeqCst),
+            _ => {
+                std::hint::cold_path();
+                // SeqCst: pairs with the fence in `heavy`.
+                fence(SeqCst);
+            }
         }
     }
 
