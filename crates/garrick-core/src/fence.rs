@@ -18,8 +18,10 @@
 //! Where the system call is missing (older kernels, seccomp filters, other systems) both sides are an
 //! ordinary `fence(SeqCst)`: [`Asymmetric::detect`] decides once per process, at run time.
 //!
-//! Both sides are wait-free; any thread may call either. `heavy` is a system call of 0.1 µs when no other
-//! thread of the process runs, and 1 to 3 µs when it must interrupt one.
+//! Both sides are wait-free; any thread may call either. `heavy` is a system call: 0.1 to 0.5 µs when no other
+//! thread of the process runs, and where it must interrupt one, 2 µs on a good day and 20 µs in a virtual
+//! machine that passes interrupts on by hand. Each interrupted thread pays for that too. So the pair pays
+//! where the light side runs a thousand times as often; below that, [`Asymmetric::symmetric`] is cheaper.
 //!
 //! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that is no stronger than the
 //! real pair.

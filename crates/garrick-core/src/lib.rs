@@ -9,9 +9,10 @@
 #[doc(hidden)]
 pub mod prim;
 
+pub mod fence;
+
 pub mod count;
 pub mod deque;
-pub mod fence;
 pub mod park;
 pub mod queue;
 pub mod ring;

@@ -14,7 +14,7 @@ use crate::prim::{
 };
 
 /// How often the owner looks at a taken lock before it lets another thread have the core. A thief holds
-/// the lock for one `membarrier(2)`, about 2 µs; longer means that it was preempted.
+/// the lock for one `membarrier(2)`, from 2 µs; much longer means that it was preempted.
 const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 
 /// What both sides reach. The three lines have three readers and writers, so none shares a cache line.

@@ -16,9 +16,10 @@ const THEFT_MAX: usize = 1024;
 
 /// A thief's half of a deque: takes the oldest values. Clone it for each thief.
 ///
-/// Each theft costs a `membarrier(2)` or a fence, so it pays to take many at once. A thief that finds
-/// nothing should back off and park: its look is cheap but takes the owner's cache line. The look is no
-/// fence either, so a parking thief needs its own handshake with the owner.
+/// Each theft costs a `membarrier(2)`, which also interrupts the owner, or a fence: so it pays to take many at
+/// once, and to leave an owner alone who keeps few. A thief that finds nothing should back off and park: its
+/// look is cheap but takes the owner's cache line, and a barrier for a value that the owner pops meanwhile is
+/// a barrier for nothing. The look is no fence, so a parking thief needs its own handshake with the owner.
 pub struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
