@@ -113,7 +113,7 @@ impl Asymmetric {
     pub fn light(self) {
         match self.0 {
             #[cfg(all(target_os = "linux", not(garrick_loom)))]
-            Kind::Membarrier => std::sync::atomic::compiler_fence(SeqCst),
+            Kind::Membarrier => crate::prim::atomic::compiler_fence(SeqCst),
             #[cfg(all(test, garrick_loom))]
             Kind::LightMissing => {}
             _ => {
