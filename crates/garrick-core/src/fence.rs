@@ -23,8 +23,8 @@
 //! machine that passes interrupts on by hand. Each interrupted thread pays for that too. So the pair pays
 //! where the light side runs a thousand times as often; below that, [`Asymmetric::symmetric`] is cheaper.
 //!
-//! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that is no stronger than the
-//! real pair.
+//! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that stands for
+//! the real pair.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
 /// Which pair of fences this process uses: both sides must hold the same value.
