@@ -136,8 +136,10 @@ impl Worker {
         if picks.is_multiple_of(OLDEST_EVERY) {
             return self.pick_fairly(picks);
         }
-        if self.old.is_past_mark() {
-            return self.old.pop_newest();
+        if self.old.is_past_mark()
+            && let Some(woken) = self.old.pop_newest()
+        {
+            return Some(woken);
         }
         self.born.pop_newest().or_else(|| self.old.pop_oldest())
     }
@@ -307,18 +309,20 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be.
+    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be. References
+    /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
+    /// be freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         let mut list = unsafe { reverse(list) };
-        let mut wanted = false;
+        let (mut wanted, mut releases) = (false, 0);
         while !list.is_null() {
             // SAFETY: as above.
             unsafe {
                 let (next, kind) = ((*list).next(), (*list).kind());
                 match kind {
                     Kind::Messages | Kind::Stop => cell.append(list),
-                    Kind::Release => self.drop_reference(cell),
+                    Kind::Release => releases += 1,
                     Kind::Wake => wanted = true,
                 }
                 if matches!(kind, Kind::Release | Kind::Wake) {
@@ -329,7 +333,11 @@ impl Worker {
         }
         if wanted || !cell.mailbox_tail().is_null() {
             self.schedule(cell);
-        } else {
+        }
+        for _ in 0..releases {
+            self.drop_reference(cell);
+        }
+        if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
         }
     }
