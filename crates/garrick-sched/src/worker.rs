@@ -294,6 +294,8 @@ impl Worker {
             self.receive(cell.expect("the carrier of a token names its cell"));
             carrier = next;
         }
+        // What cannot be reached any more is dropped now, not with the next turn, which may be far.
+        self.commit();
     }
 
     /// Takes a cell's inbox, with its token in hand.
