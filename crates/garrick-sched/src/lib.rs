@@ -20,9 +20,12 @@ mod remote;
 #[cfg(not(garrick_loom))]
 mod run_queue;
 #[cfg(not(garrick_loom))]
+mod world;
+
+#[cfg(not(garrick_loom))]
 mod stage;
 #[cfg(not(garrick_loom))]
-mod world;
+mod timer;
 
 #[cfg(not(garrick_loom))]
 mod address;

@@ -17,6 +17,7 @@ use crate::remote::Remote;
 use crate::run_queue::{Entry, RunQueue};
 use crate::sponsor::{Failure, Handle, Shared, Signal};
 use crate::stage::Stage;
+use crate::timer::Timers;
 use crate::world::Nanos;
 
 /// Every so many picks the oldest cell that has run before is next.
@@ -42,12 +43,14 @@ pub(crate) struct Worker {
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     picks: Cell<u32>,
+    pub(crate) timers: Timers,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
 }
 
 impl Worker {
     pub(crate) fn new(home: Home, shared: Arc<Shared>) -> Self {
+        let now = shared.world.now();
         Self {
             home,
             old: RunQueue::new(),
@@ -59,6 +62,7 @@ impl Worker {
             running: Cell::new(None),
             garbage: RefCell::default(),
             picks: Cell::new(0),
+            timers: Timers::new(now),
             awaited: Cell::new(0),
         }
     }
@@ -102,6 +106,9 @@ impl Worker {
                     return;
                 }
                 self.give();
+            }
+            if !self.timers.is_empty() && self.timers.count_down() {
+                self.fire_timers();
             }
             let Some(entry) = self.pick() else { return };
             self.activate(entry);
@@ -173,16 +180,40 @@ impl Worker {
         // What is dropped here may send while it is dropped, hence the loop.
         while self.stage.is_dirty() {
             self.stage.clear_dirty();
-            self.stage.commit(|cell, chain| {
-                // SAFETY: the stage holds a reference for the chain.
-                if !unsafe { deliver(cell, chain) } {
-                    self.discard(cell, chain);
-                }
-                // SAFETY: the reference that the stage held.
-                unsafe { release_foreign(cell) };
-            });
+            self.stage.commit(|cell, chain| self.deliver_staged(cell, chain));
+            for timed in self.stage.take_timed() {
+                self.timers.insert(timed);
+            }
             self.sweep();
         }
+    }
+
+    /// Delivers what is due.
+    #[cold]
+    pub(crate) fn fire_timers(&self) {
+        let now = self.now();
+        while let Some(timed) = self.timers.pop_due(now) {
+            self.deliver_staged(timed.cell, timed.chain);
+        }
+    }
+
+    /// Delivers a chain, with the reference that kept its receiver alive.
+    fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
+        // SAFETY: the chain comes with a reference of its own.
+        unsafe {
+            if !deliver(cell, chain) {
+                self.discard(cell, chain);
+            }
+            release_foreign(cell);
+        }
+    }
+
+    /// Drops a chain that will not be delivered, with its reference; says how many messages were in it.
+    pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
+        let dropped = self.drop_chain(cell, chain);
+        // SAFETY: the reference that came with the chain.
+        unsafe { release_foreign(cell) };
+        dropped
     }
 
     /// The turn's effects vanish. Everything is taken out of the world before any of it is dropped, because
@@ -197,6 +228,7 @@ impl Worker {
             |cell, envelope| envelopes.push((cell, envelope)),
             |cell, chain| chains.push((cell, chain)),
         );
+        chains.extend(self.stage.take_timed().into_iter().map(|timed| (timed.cell, timed.chain)));
         for queue in [&self.old, &self.born] {
             entries.extend(std::iter::from_fn(|| queue.pop_past_mark()));
         }
@@ -212,9 +244,7 @@ impl Worker {
             }
         }
         for (cell, chain) in chains {
-            self.drop_chain(cell, chain);
-            // SAFETY: the reference that the stage held.
-            unsafe { release_foreign(cell) };
+            self.drop_staged(cell, chain);
         }
         for entry in &entries {
             self.drop_entry(entry);

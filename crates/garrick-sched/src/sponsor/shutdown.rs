@@ -55,6 +55,10 @@ impl Worker {
     }
 
     fn drop_scheduled(&self) {
+        while let Some(timed) = self.timers.pop_any() {
+            let dropped = self.drop_staged(timed.cell, timed.chain);
+            self.count_dead_letters(dropped);
+        }
         while let Some(entry) = self.shared.claim() {
             self.take_over(entry);
         }
