@@ -169,7 +169,7 @@ fn finish_unreferenced<T: Task>(cell: CellPtr, worker: &Worker) {
     }
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
-        cell.set(flag::GARBAGE);
+        cell.set_state(worker.home.idle() | flag::GARBAGE);
         task_of::<T>(cell).drop_in_place();
         worker.pool.give_cell(class_of::<T>(), cell);
     }

@@ -115,6 +115,7 @@ impl RunQueue {
     #[inline]
     pub(crate) fn push_message<M>(&self, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>(), "checked by the caller");
+        cell.check_alive();
         let entry = self.next_free();
         // SAFETY:
         // - the entry is free, so nobody reads it while we write;
@@ -128,6 +129,7 @@ impl RunQueue {
     /// Appends `cell` without a message.
     #[inline]
     pub(crate) fn push_cell(&self, cell: CellPtr) {
+        cell.check_alive();
         let entry = self.next_free();
         // SAFETY: the entry is free.
         unsafe { (*entry).tagged = cell.0.as_ptr() };

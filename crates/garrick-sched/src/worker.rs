@@ -136,8 +136,10 @@ impl Worker {
         if picks.is_multiple_of(OLDEST_EVERY) {
             return self.pick_fairly(picks);
         }
-        if self.old.is_past_mark() {
-            return self.old.pop_newest();
+        if self.old.is_past_mark()
+            && let Some(woken) = self.old.pop_newest()
+        {
+            return Some(woken);
         }
         self.born.pop_newest().or_else(|| self.old.pop_oldest())
     }
@@ -292,6 +294,8 @@ impl Worker {
             self.receive(cell.expect("the carrier of a token names its cell"));
             carrier = next;
         }
+        // What cannot be reached any more is dropped now, not with the next turn, which may be far.
+        self.commit();
     }
 
     /// Takes a cell's inbox, with its token in hand.
@@ -307,28 +311,33 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be.
+    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be. References
+    /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
+    /// be freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         let mut list = unsafe { reverse(list) };
+        let (mut wanted, mut releases) = (false, 0);
         while !list.is_null() {
             // SAFETY: as above.
             unsafe {
                 let (next, kind) = ((*list).next(), (*list).kind());
-                // Scheduled at once: a message may be followed by the release of the last reference.
                 match kind {
-                    Kind::Messages | Kind::Stop => {
-                        cell.append(list);
-                        self.schedule(cell);
-                    }
-                    Kind::Release => self.drop_reference(cell),
-                    Kind::Wake => self.schedule(cell),
+                    Kind::Messages | Kind::Stop => cell.append(list),
+                    Kind::Release => releases += 1,
+                    Kind::Wake => wanted = true,
                 }
                 if matches!(kind, Kind::Release | Kind::Wake) {
                     self.pool.give_envelope(list);
                 }
                 list = next;
             }
+        }
+        if wanted || !cell.mailbox_tail().is_null() {
+            self.schedule(cell);
+        }
+        for _ in 0..releases {
+            self.drop_reference(cell);
         }
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);

@@ -8,6 +8,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
 
 use crate::cell::{CellPtr, Home};
+use crate::current::Entered;
 use crate::run_queue::Entry;
 use crate::worker::Worker;
 
@@ -72,7 +73,7 @@ impl Worker {
     /// Runs cells until the sponsor ends.
     pub(super) fn serve(&self) {
         let mut spin = Spin::new();
-        let _awake = Awake::new();
+        let (_awake, _entered) = (Awake::new(), Entered::new(self));
         loop {
             self.run_ready(super::Signal::is_stopping);
             if self.shared.signal().is_stopping() {
@@ -97,6 +98,7 @@ impl Worker {
         self.old.push_entry(entry);
         let list = cell.take_and_idle();
         self.sort_in(cell, list);
+        self.commit();
     }
 
     /// Sleeps until there is something to do. The caller counts as awake.

@@ -47,6 +47,7 @@ impl Worker {
                     self.stop(cell);
                 }
             });
+            self.commit();
             if !stopped && self.backlog() == 0 {
                 return;
             }
