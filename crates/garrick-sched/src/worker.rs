@@ -120,7 +120,7 @@ impl Worker {
         let cell = entry.cell();
         self.running.set(Some(cell));
         // SAFETY: the entry came from our run queue, so the cell is ours and the message, if any, its.
-        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), entry.message()) };
+        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), ptr::from_ref(entry).cast()) };
     }
 
     /// The next cell to run. With few cells ready, oldest first: all of them are warm. With many, the one
@@ -233,7 +233,7 @@ impl Worker {
             entries.extend(std::iter::from_fn(|| queue.pop_past_mark()));
         }
         for entry in &entries {
-            entry.cell().clear(SCHEDULED);
+            entry.cell().clear(SCHEDULED | flag::GARBAGE);
         }
         self.begin_turn();
         for (cell, envelope) in envelopes {
@@ -256,10 +256,9 @@ impl Worker {
     /// Drops the message of an entry that is in no queue any more.
     fn drop_entry(&self, entry: &Entry) {
         let cell = entry.cell();
-        let message = entry.message();
-        if !message.is_null() {
+        if entry.has_message() {
             // SAFETY: the entry's message, of the cell's type, is nobody else's.
-            unsafe { (cell.table().drop_slot)(message) };
+            unsafe { (cell.table().drop_slot)(entry.slot()) };
         }
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
@@ -388,12 +387,15 @@ impl Worker {
         }
     }
 
-    /// Our count of a cell of ours reached zero.
+    /// Our count of a cell of ours is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
-        if cell.settle() == Settled::Unreferenced
-            && !cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE)
-            && cell.inbox_is_idle()
-        {
+        if cell.settle() == Settled::Referenced || cell.has(flag::STOPPED | flag::GARBAGE) {
+            return;
+        }
+        if cell.has(SCHEDULED) {
+            // Its activation looks closer when it ends.
+            cell.set(flag::GARBAGE);
+        } else if cell.inbox_is_idle() {
             self.bury(cell);
         }
     }
@@ -525,7 +527,7 @@ impl Worker {
         self.undo();
         let Some(cell) = running else { return };
         self.report(cell, panic);
-        if cell.has(flag::GARBAGE) {
+        if cell.has(flag::GARBAGE) && !cell.has(SCHEDULED) {
             // Its own destructor panicked, in `run::finish`.
             // SAFETY: unreachable, and what could be dropped of its task is.
             unsafe { self.pool.give_cell(pool::cell_class(cell.table().block_bytes), cell) };

@@ -68,7 +68,7 @@ impl Worker {
         cell.set_home(self.home);
         if cell.local_refs() == 0 {
             // One reference is counted here while there are any.
-            let _ = cell.settle();
+            self.settle(cell);
         }
         self.old.push_entry(entry);
         let list = cell.take_and_idle();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::cell::flag;
+use crate::cell::{CellPtr, flag};
 use crate::current::Entered;
 use crate::pool;
 use crate::remote::Remote;
@@ -65,18 +65,17 @@ impl Worker {
         loop {
             let oldest = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
             let Some(&entry) = oldest else { return };
-            self.drop_dead(&entry);
+            self.drop_dead(entry.cell(), &entry);
         }
     }
 
     /// Stops the cell of an entry that will not be run. It stays scheduled until then, because what
     /// waits in its mailbox keeps nothing alive.
-    fn drop_dead(&self, entry: &Entry) {
-        let cell = entry.cell();
-        if !entry.message().is_null() {
+    pub(crate) fn drop_dead(&self, cell: CellPtr, entry: &Entry) {
+        if entry.has_message() {
             self.count_dead_letters(1);
             // SAFETY: the entry left the queue, so its message is ours and of the cell's type.
-            unsafe { (cell.table().drop_slot)(entry.message()) };
+            unsafe { (cell.table().drop_slot)(entry.slot()) };
         }
         self.stop(cell);
     }
