@@ -11,47 +11,34 @@
 mod cell;
 
 #[cfg(not(garrick_loom))]
+mod world;
+
+#[cfg(not(garrick_loom))]
 mod pool;
 
 #[cfg(not(garrick_loom))]
 mod parcel;
+
 #[cfg(not(garrick_loom))]
 mod remote;
+
 #[cfg(not(garrick_loom))]
 mod run_queue;
-#[cfg(not(garrick_loom))]
-mod world;
 
 #[cfg(not(garrick_loom))]
-mod stage;
-#[cfg(not(garrick_loom))]
-mod timer;
-
-#[cfg(not(garrick_loom))]
-mod address;
-#[cfg(not(garrick_loom))]
-mod current;
-#[cfg(not(garrick_loom))]
-mod run;
-#[cfg(not(garrick_loom))]
-mod sponsor;
-#[cfg(not(garrick_loom))]
-mod task;
-#[cfg(not(garrick_loom))]
-mod turn;
-#[cfg(not(garrick_loom))]
-mod worker;
+mod runtime;
 
 mod reply;
 
 #[cfg(not(garrick_loom))]
 pub use {
-    address::{Address, SendError},
-    pool::{Audit, audit},
+    pool::Audit,
     remote::WORKERS_MAX,
     reply::{Ask, NoReply, Reply},
-    sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
-    task::{Flow, Task},
-    turn::Turn,
+    runtime::address::{Address, SendError},
+    runtime::audit,
+    runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
+    runtime::task::{Flow, Task},
+    runtime::turn::Turn,
     world::{Nanos, RealWorld, World},
 };

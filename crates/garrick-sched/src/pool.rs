@@ -6,10 +6,10 @@
 //! at a time. Blocks are carved from slabs that are kept for the life of the process; a cell that
 //! outlives its system, because somebody still holds its address, therefore always has its memory.
 
+use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 use std::alloc::{self, Layout};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind, SCHEDULED};
@@ -332,11 +332,9 @@ impl Depot {
         } else {
             ENVELOPES_OUT.fetch_add(blocks as u64, Relaxed);
         }
-        // SAFETY: inside the slab.
-        Rest {
-            at: base,
-            end: unsafe { base.add(blocks * bytes) },
-        }
+        // SAFETY: inside the slab, or just past it.
+        let end = unsafe { base.add(blocks * bytes) };
+        Rest { at: base, end }
     }
 
     fn free_blocks(&self, classes: std::ops::Range<usize>) -> u64 {
@@ -444,8 +442,8 @@ pub struct Audit {
     pub envelopes: u64,
 }
 
-/// Counts the blocks in use. Spare blocks of running threads other than the caller count as in use.
-pub fn audit() -> Audit {
+/// Counts the blocks in use; spare blocks of running threads count as well.
+pub(crate) fn blocks_in_use() -> Audit {
     if cfg!(garrick_no_pool) {
         let blocks = unpooled::blocks();
         let cells = blocks
@@ -457,7 +455,6 @@ pub fn audit() -> Audit {
             envelopes: blocks.len() as u64 - cells,
         };
     }
-    crate::current::flush_spare_blocks();
     let depot = depot();
     Audit {
         cells: CELLS_OUT.load(Relaxed) - depot.free_blocks(0..CELL_CLASSES),

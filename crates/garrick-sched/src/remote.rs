@@ -1,6 +1,6 @@
 //! The part of a worker that other threads may touch, found by its home number.
 
-use std::sync::atomic::{
+use garrick_core::prim::atomic::{
     AtomicPtr,
     Ordering::{AcqRel, Acquire},
 };

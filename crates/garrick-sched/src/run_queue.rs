@@ -230,7 +230,7 @@ impl RunQueue {
 impl Drop for RunQueue {
     fn drop(&mut self) {
         debug_assert!(
-            self.len() == 0 || std::thread::panicking(),
+            self.is_empty() || std::thread::panicking(),
             "a worker empties its queues before it ends"
         );
         // SAFETY: allocated by `allocate` with this capacity.

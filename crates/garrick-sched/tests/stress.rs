@@ -49,6 +49,30 @@ struct Tally {
     disorder: AtomicU64,
 }
 
+impl Tally {
+    /// Everything is accounted for, with so many dead letters.
+    fn check(&self, dead: u64, context: &str) {
+        let of = |count: &AtomicU64| count.load(SeqCst);
+        assert_eq!(of(&self.disorder), 0, "out of order: {context}");
+        assert_eq!(
+            self.messages_alive.load(SeqCst),
+            0,
+            "messages leaked: {context}"
+        );
+        assert_eq!(self.tasks_alive.load(SeqCst), 0, "tasks leaked: {context}");
+        assert_eq!(
+            of(&self.made),
+            of(&self.handled) + of(&self.dropped),
+            "made: {context}"
+        );
+        assert_eq!(
+            of(&self.dropped),
+            of(&self.undone) + of(&self.given_back) + dead,
+            "messages lost on the way: {context}"
+        );
+    }
+}
+
 struct Counted {
     tally: Arc<Tally>,
     handled: bool,
@@ -316,7 +340,7 @@ fn run<P: Default + Send + 'static>(
         let join = || {
             outsiders
                 .into_iter()
-                .for_each(|outsider| outsider.join().unwrap())
+                .for_each(|outsider| outsider.join().unwrap());
         };
         if !in_order {
             // Ends while the outsiders still send.
@@ -332,34 +356,9 @@ fn run<P: Default + Send + 'static>(
         join();
     });
     drop(roots);
-
-    let dead: u64 = handles.iter().map(|handle| handle.dead_letters()).sum();
-    let of = |count: &AtomicU64| count.load(SeqCst);
-    let context = format!(
-        "seed {seed}, {sponsors} x {workers} workers, in order: {in_order}, {} tasks left, {before:?} then {:?} ({} made, {} handled, {} dropped)",
-        tally.tasks_alive.load(SeqCst),
-        audit(),
-        of(&tally.made),
-        of(&tally.handled),
-        of(&tally.dropped)
-    );
-    assert_eq!(of(&tally.disorder), 0, "out of order: {context}");
-    assert_eq!(
-        tally.messages_alive.load(SeqCst),
-        0,
-        "messages leaked: {context}"
-    );
-    assert_eq!(tally.tasks_alive.load(SeqCst), 0, "tasks leaked: {context}");
-    assert_eq!(
-        of(&tally.made),
-        of(&tally.handled) + of(&tally.dropped),
-        "made: {context}"
-    );
-    assert_eq!(
-        of(&tally.dropped),
-        of(&tally.undone) + of(&tally.given_back) + dead,
-        "messages lost on the way: {context}"
-    );
+    let dead = handles.iter().map(|handle| handle.dead_letters()).sum();
+    let context = format!("seed {seed}, {sponsors} x {workers} workers, in order: {in_order}");
+    tally.check(dead, &context);
     assert_eq!(audit(), before, "blocks leaked: {context}");
 }
 

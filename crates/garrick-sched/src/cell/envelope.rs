@@ -60,9 +60,10 @@ macro_rules! field {
 
         #[inline]
         pub(crate) fn $set(&self, value: $type) {
-            // SAFETY: as above.
-            self.fields
-                .with_mut(|fields| unsafe { (*fields).$field = value });
+            self.fields.with_mut(|fields| {
+                // SAFETY: as above.
+                unsafe { (*fields).$field = value };
+            });
         }
     };
 }

@@ -15,11 +15,11 @@ use std::ptr::NonNull;
 
 use super::block;
 use super::slot::Slot;
-use crate::address::Address;
 use crate::cell::{CellPtr, Header};
-use crate::current;
-use crate::task::{Flow, Task};
-use crate::turn::Turn;
+use crate::runtime::address::Address;
+use crate::runtime::current;
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
 
 /// Why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -90,7 +90,7 @@ impl<R: 'static> Reply<R> {
             assert!(
                 size_of::<F>() == 0,
                 "the conversion of an answer must not capture anything"
-            )
+            );
         };
         let target = to.cell().0.cast();
         // Both move into the reply, which uses them once: the reference in `target`, the conversion in

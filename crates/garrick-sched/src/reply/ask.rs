@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use super::answer::{Answer, NoReply, Reply};
 use super::block;
 use super::slot::Slot;
-use crate::address::Address;
-use crate::current;
+use crate::runtime::address::Address;
+use crate::runtime::current;
 
 /// A question under way: wait for its answer on a plain thread, or await it.
 ///

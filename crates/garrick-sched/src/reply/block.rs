@@ -5,7 +5,8 @@ use std::ptr::NonNull;
 
 use super::slot::Slot;
 use crate::cell::{Envelope, Kind};
-use crate::{current, pool};
+use crate::pool;
+use crate::runtime::current;
 
 /// Bytes of the blocks of `step`.
 const fn block_bytes(step: u8) -> usize {

@@ -4,13 +4,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::address::{Address, SendError};
 use crate::cell::{CellPtr, SCHEDULED, flag, tail_of};
 use crate::parcel;
 use crate::run_queue::fits_slot;
-use crate::sponsor::Handle;
-use crate::task::{self, Task};
-use crate::worker::Worker;
+use crate::runtime::address::{Address, SendError};
+use crate::runtime::sponsor::Handle;
+use crate::runtime::task::{self, Task};
+use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
 /// The turn under way, as its handler sees it.

@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag};
 use crate::parcel;
 use crate::run_queue::Entry;
-use crate::task::{Flow, Task, class_of, task_of};
-use crate::turn::Turn;
-use crate::worker::Worker;
+use crate::runtime::task::{Flow, Task, class_of, task_of};
+use crate::runtime::turn::Turn;
+use crate::runtime::worker::Worker;
 
 /// Messages that one activation handles at most, before others get their turn.
 const MESSAGES_MAX: u32 = 64;
@@ -176,6 +176,6 @@ pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, entry: *const 
         worker
             .cast::<Worker>()
             .as_ref()
-            .drop_dead(cell, &*entry.cast::<Entry>())
+            .drop_dead(cell, &*entry.cast::<Entry>());
     };
 }

@@ -6,25 +6,25 @@ mod idle;
 mod shutdown;
 mod thread;
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::atomic::{
+use garrick_core::prim::atomic::{
     AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{Relaxed, SeqCst},
     fence,
 };
+use std::collections::VecDeque;
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use builder::{Builder, StartError};
 pub use here::Here;
 pub use thread::Sponsor;
 
-use crate::address::{Address, deliver_note};
 use crate::cell::{Home, Kind};
-use crate::current;
 use crate::remote::Remote;
 use crate::run_queue::Entry;
-use crate::task::{self, Task};
+use crate::runtime::address::{Address, deliver_note};
+use crate::runtime::current;
+use crate::runtime::task::{self, Task};
 use crate::world::World;
 
 /// A task that ended in a panic.

@@ -9,11 +9,11 @@ use garrick_core::park::Spin;
 
 use super::idle::Awake;
 use super::{Handle, Shared};
-use crate::address::Address;
-use crate::current;
 use crate::remote::Remote;
-use crate::task::Task;
-use crate::worker::Worker;
+use crate::runtime::address::Address;
+use crate::runtime::current;
+use crate::runtime::task::Task;
+use crate::runtime::worker::Worker;
 
 /// Owns a sponsor that runs its tasks on the thread that made it, while that thread is in
 /// [`Here::run`]. Its tasks need not be `Send`. Dropping it ends it.

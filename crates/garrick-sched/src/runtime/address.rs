@@ -6,9 +6,10 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use crate::cell::{CellPtr, Chain, Dropped, Kind, Push};
+use crate::parcel;
 use crate::pool::Pool;
 use crate::remote::Remote;
-use crate::{current, parcel};
+use crate::runtime::current;
 
 /// The task is gone; the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! With a sequentially consistent fence between the two steps on both sides (Dekker), one of them sees
 //! the other. Foreign sends need no fence: they change the very word that says `PARKED`.
 
-use std::sync::atomic::{
+use garrick_core::prim::atomic::{
     AtomicUsize,
     Ordering::{Relaxed, SeqCst},
     fence,
@@ -15,9 +15,9 @@ use std::time::Duration;
 use garrick_core::park::Spin;
 
 use crate::cell::{CellPtr, Home};
-use crate::current::Entered;
 use crate::run_queue::Entry;
-use crate::worker::Worker;
+use crate::runtime::current::Entered;
+use crate::runtime::worker::Worker;
 
 /// Ready cells that a worker keeps to itself while another is idle, beside the one it runs next: two
 /// cells that talk to each other stay together.

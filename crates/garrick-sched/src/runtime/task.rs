@@ -5,10 +5,11 @@ use std::mem::{align_of, size_of};
 use std::ptr::NonNull;
 
 use crate::cell::{CellPtr, Envelope, Header, Home, Slot, Table};
+use crate::parcel;
 use crate::pool::{self, Pool};
 use crate::run_queue::fits_slot;
-use crate::turn::Turn;
-use crate::{parcel, run};
+use crate::runtime::run;
+use crate::runtime::turn::Turn;
 
 /// What a handled message leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,10 +8,10 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::address::SendError;
 use crate::cell::{CellPtr, Chain, Envelope};
 use crate::parcel;
 use crate::pool::Pool;
+use crate::runtime::address::SendError;
 use crate::world::Nanos;
 
 /// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
@@ -88,12 +88,7 @@ impl Stage {
     pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
         let tail = cell.mailbox_tail();
         if self.covered.get() != cell.state() {
-            // SAFETY: in the local mailbox, hence ours.
-            let free = if tail.is_null() {
-                0
-            } else {
-                unsafe { (*tail).free() }
-            };
+            let free = free_slots(tail);
             self.set_dirty();
             self.appended
                 .borrow_mut()
@@ -112,11 +107,7 @@ impl Stage {
     #[inline(never)]
     fn append_envelope<M>(&self, pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: M) {
         // SAFETY: in the local mailbox, hence ours.
-        let before = if tail.is_null() {
-            None
-        } else {
-            Some(unsafe { (*tail).class() })
-        };
+        let before = unsafe { tail.as_ref() }.map(Envelope::class);
         let envelope = parcel::envelope::<M>(pool, before);
         // SAFETY: made for `M`, empty, ours until read.
         unsafe {
@@ -222,8 +213,7 @@ impl Stage {
         for entry in self.appended.take().iter().rev() {
             cut_back(entry, &mut undone);
             if !entry.tail.is_null() {
-                // SAFETY: in the local mailbox, hence ours.
-                let count = entry.free - unsafe { (*entry.tail).free() };
+                let count = entry.free - free_slots(entry.tail);
                 undone(entry.cell, split(entry.cell, entry.tail, count));
             }
         }
@@ -254,6 +244,12 @@ fn first_envelope<M>(pool: &Pool, message: M) -> *mut Envelope {
     let put = unsafe { parcel::put(envelope, message) };
     debug_assert!(put.is_ok(), "an empty envelope has room for one");
     envelope
+}
+
+/// The free slots of the last envelope of a mailbox of ours, 0 if there is none.
+fn free_slots(tail: *mut Envelope) -> u32 {
+    // SAFETY: in the local mailbox, hence ours.
+    unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
 /// Cuts the envelopes off a mailbox that were appended after the remembered end.

@@ -1,13 +1,13 @@
 //! How a sponsor ends: every cell is closed, every task and message dropped.
 
-use std::sync::atomic::Ordering::{Acquire, Release};
+use garrick_core::prim::atomic::Ordering::{Acquire, Release};
 
 use crate::cell::{CellPtr, flag};
-use crate::current::Entered;
 use crate::pool;
 use crate::remote::Remote;
 use crate::run_queue::Entry;
-use crate::worker::Worker;
+use crate::runtime::current::Entered;
+use crate::runtime::worker::Worker;
 
 impl Worker {
     /// Closes all cells of this worker, and returns once nobody can reach it any more (README, step 7).

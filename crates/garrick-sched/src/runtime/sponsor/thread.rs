@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::{Builder, Handle, Shared, StartError};
-use crate::current;
 use crate::remote::Remote;
-use crate::worker::Worker;
+use crate::runtime::current;
+use crate::runtime::worker::Worker;
 
 /// Owns a sponsor with threads of its own; dropping it ends it at once.
 ///
@@ -132,7 +132,7 @@ pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, St
                 let missing = shared.homes.len() - index;
                 shared
                     .closed
-                    .fetch_add(missing, std::sync::atomic::Ordering::Release);
+                    .fetch_add(missing, garrick_core::prim::atomic::Ordering::Release);
                 drop(sponsor);
                 shared.homes[index..]
                     .iter()

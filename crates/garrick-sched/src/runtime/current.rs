@@ -5,7 +5,7 @@ use std::ptr;
 
 use crate::cell::Home;
 use crate::pool::Pool;
-use crate::worker::Worker;
+use crate::runtime::worker::Worker;
 
 thread_local! {
     /// The worker that this thread runs now, or null.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use garrick_core::wheel::Wheel;
 
-use crate::stage::Timed;
+use crate::runtime::stage::Timed;
 use crate::world::Nanos;
 
 /// Activations between two looks at the clock, while there are timers.

@@ -9,15 +9,15 @@ use std::panic::{self, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::address::{deliver, release_foreign};
 use crate::cell::{CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, flag, reverse};
-use crate::current::Entered;
 use crate::pool::{self, Pool};
 use crate::remote::Remote;
 use crate::run_queue::{Entry, RunQueue};
-use crate::sponsor::{Failure, Handle, Shared, Signal};
-use crate::stage::Stage;
-use crate::timer::Timers;
+use crate::runtime::address::{deliver, release_foreign};
+use crate::runtime::current::Entered;
+use crate::runtime::sponsor::{Failure, Handle, Shared, Signal};
+use crate::runtime::stage::Stage;
+use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
 /// Every so many picks the oldest cell that has run before is next.
@@ -163,7 +163,7 @@ impl Worker {
                 cell,
                 NonNull::from(self).cast(),
                 ptr::from_ref(entry).cast(),
-            )
+            );
         };
         true
     }
@@ -553,7 +553,7 @@ impl Worker {
             // SAFETY: unreachable, and what could be dropped of its task is.
             unsafe {
                 self.pool
-                    .give_cell(pool::cell_class(cell.table().block_bytes), cell)
+                    .give_cell(pool::cell_class(cell.table().block_bytes), cell);
             };
         } else {
             self.stop(cell);

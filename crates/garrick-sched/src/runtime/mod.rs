@@ -1,0 +1,25 @@
+//! What runs cells: addresses, tasks and their turns, workers and sponsors.
+//!
+//! One room, because its parts know each other by nature: a worker runs tasks, their turns act on the
+//! worker, and dropping an address anywhere may be the worker's business. Read them in this order:
+//! `task` and `turn` are what a user of the crate writes against, `address` is how cells are reached,
+//! `stage` is what a turn does before it commits, `run` is one activation, `worker` is the loop and
+//! its order, `sponsor` is the threads, their rest and their end.
+
+pub(crate) mod address;
+pub(crate) mod current;
+pub(crate) mod run;
+pub(crate) mod sponsor;
+pub(crate) mod stage;
+pub(crate) mod task;
+pub(crate) mod timer;
+pub(crate) mod turn;
+pub(crate) mod worker;
+
+use crate::pool::{self, Audit};
+
+/// Counts the blocks in use. Spare blocks of running threads other than the caller count as in use.
+pub fn audit() -> Audit {
+    current::flush_spare_blocks();
+    pool::blocks_in_use()
+}
