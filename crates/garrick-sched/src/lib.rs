@@ -11,6 +11,9 @@
 mod cell;
 
 #[cfg(not(garrick_loom))]
+mod quiet;
+
+#[cfg(not(garrick_loom))]
 mod world;
 
 #[cfg(not(garrick_loom))]

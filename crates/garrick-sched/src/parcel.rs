@@ -4,6 +4,7 @@ use std::mem::{align_of, size_of};
 
 use crate::cell::{Envelope, Kind};
 use crate::pool::{self, Pool};
+use crate::quiet;
 
 /// Whether a message of type `M` travels as a pointer to a box, because an envelope has no room for it.
 const fn is_boxed<M>() -> bool {
@@ -161,7 +162,7 @@ pub(crate) unsafe fn drop_unread<M>(envelope: &Envelope) -> u64 {
     let mut dropped = 0;
     // SAFETY: by contract.
     while let Some(message) = unsafe { get::<M>(envelope) } {
-        drop(message);
+        quiet::drop(message);
         dropped += 1;
     }
     dropped

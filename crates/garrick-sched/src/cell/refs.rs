@@ -137,22 +137,20 @@ impl Header {
     pub(crate) fn settle(&self) -> Settled {
         self.check_alive();
         debug_assert_eq!(self.local_refs(), 0, "there is nothing to settle before");
-        // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
-        let mut seen = self.shared_refs.load(Acquire);
         loop {
+            // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
+            let seen = self.shared_refs.load(Acquire);
             if seen == 0 {
                 return Settled::Unreferenced;
             }
-            match self
+            // Relaxed: with a reference of its own the owner frees nothing.
+            let borrowed = self
                 .shared_refs
-                .compare_exchange_weak(seen, seen - 1, Acquire, Acquire)
-            {
-                Ok(_) => {
-                    // SAFETY: owner field.
-                    self.local_refs.with_mut(|refs| unsafe { *refs = 1 });
-                    return Settled::Referenced;
-                }
-                Err(now) => seen = now,
+                .compare_exchange_weak(seen, seen - 1, Relaxed, Relaxed);
+            if borrowed.is_ok() {
+                // SAFETY: owner field.
+                self.local_refs.with_mut(|refs| unsafe { *refs = 1 });
+                return Settled::Referenced;
             }
         }
     }
@@ -191,9 +189,9 @@ impl Header {
         let local = self
             .local_refs
             .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
-        // Release: pairs with the Acquire in `drop_foreign`; whoever drops the last reference frees a
-        // block that we are done with but for the inbox, which our own reference covers.
-        let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, AcqRel);
+        // Relaxed: `close` publishes the mark, and our use of the cell ends with the Release by which our
+        // own reference is dropped.
+        let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, Relaxed);
         debug_assert_eq!(before & ORPHAN, 0, "a cell is closed once");
     }
 }

@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag};
 use crate::parcel;
+use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::task::{Flow, Task, class_of, task_of};
 use crate::runtime::turn::Turn;
@@ -36,6 +37,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, entry: *co
     // SAFETY: the entry holds a message for the cell, and is read before anything can overwrite it.
     let message = unsafe { entry.slot().cast::<T::Message>().read() };
     if T::STARTS && cell.has(flag::NEWBORN) && start::<T>(cell, worker) == Next::Over {
+        quiet::drop(message);
         return worker.count_dead_letters(1);
     }
     if turn::<T>(cell, worker, message) == Next::Over {
@@ -157,6 +159,8 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreferenced(cell) {
         return cell.set_state(worker.home.idle());
     }
+    // The turn before this is over: a destructor that panics must not undo it.
+    worker.begin_turn();
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
         cell.set_state(worker.home.idle() | flag::GARBAGE);

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use crate::cell::{CellPtr, Envelope, Header, Home, Slot, Table};
 use crate::parcel;
 use crate::pool::{self, Pool};
+use crate::quiet;
 use crate::run_queue::fits_slot;
 use crate::runtime::run;
 use crate::runtime::turn::Turn;
@@ -149,7 +150,7 @@ unsafe fn nothing_to_drop(_: CellPtr) {}
 unsafe fn drop_slot<M>(slot: *const Slot) {
     if fits_slot::<M>() {
         // SAFETY: by contract.
-        drop(unsafe { slot.cast::<M>().read() });
+        quiet::drop(unsafe { slot.cast::<M>().read() });
     }
 }
 

@@ -3,14 +3,13 @@
 //! Nothing in here is touched by another thread; what others may touch is in
 //! [`Remote`](crate::remote::Remote) and in the cells.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::panic::{self, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::cell::{CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, flag, reverse};
+use crate::cell::{CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, Table, flag, reverse};
 use crate::pool::{self, Pool};
+use crate::quiet::{self, Panic};
 use crate::remote::Remote;
 use crate::run_queue::{Entry, RunQueue};
 use crate::runtime::address::{deliver, release_foreign};
@@ -89,9 +88,8 @@ impl Worker {
     pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
         let _entered = Entered::new(self);
         // One landing pad for all turns, so that a turn itself pays nothing for it.
-        while let Err(panic) = panic::catch_unwind(AssertUnwindSafe(|| self.run_cells(&until))) {
-            // A destructor may panic in turn; that is the end of it.
-            let _ = panic::catch_unwind(AssertUnwindSafe(|| self.turn_panicked(&*panic)));
+        while let Err(panic) = quiet::call(|| self.run_cells(&until)) {
+            self.turn_panicked(&panic);
         }
     }
 
@@ -165,6 +163,7 @@ impl Worker {
                 ptr::from_ref(entry).cast(),
             );
         };
+        self.running.set(None);
         true
     }
 
@@ -204,6 +203,8 @@ impl Worker {
         while let Some(timed) = self.timers.pop_due(now) {
             self.deliver_staged(timed.cell, timed.chain);
         }
+        // What a message to nobody did while it was dropped.
+        self.commit();
     }
 
     /// Delivers a chain, with the reference that kept its receiver alive.
@@ -479,14 +480,14 @@ impl Worker {
         self.commit();
     }
 
+    /// Drops a task. A panic of its destructor must not keep the cell from being closed or freed.
+    ///
     /// # Safety
     /// As for `Table::drop_task`.
-    unsafe fn drop_task(&self, cell: CellPtr, table: &crate::cell::Table) {
-        // A panic of a destructor must not keep the cell from being closed.
+    unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
         // SAFETY: by contract.
-        let dropped = panic::catch_unwind(AssertUnwindSafe(|| unsafe { (table.drop_task)(cell) }));
-        if let Err(panic) = dropped {
-            self.report(cell, &*panic);
+        if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {
+            self.report(cell, &panic);
         }
     }
 
@@ -543,7 +544,7 @@ impl Worker {
 
     /// A turn ended in a panic: its effects vanish and its task stops.
     #[cold]
-    fn turn_panicked(&self, panic: &(dyn Any + Send)) {
+    fn turn_panicked(&self, panic: &Panic) {
         let running = self.running.take();
         self.undo();
         let Some(cell) = running else { return };
@@ -554,19 +555,21 @@ impl Worker {
             unsafe {
                 self.pool
                     .give_cell(pool::cell_class(cell.table().block_bytes), cell);
-            };
+            }
         } else {
             self.stop(cell);
         }
+        // What the reporter sent.
+        self.commit();
     }
 
-    fn report(&self, cell: CellPtr, panic: &(dyn Any + Send)) {
-        let message = panic
-            .downcast_ref::<&str>()
-            .map(ToString::to_string)
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a panic without a message".to_owned());
-        let task = (cell.table().name)();
-        self.shared.report(&Failure { task, message });
+    fn report(&self, cell: CellPtr, panic: &Panic) {
+        let name = cell.table().name;
+        let _ = quiet::call(|| {
+            self.shared.report(&Failure {
+                task: name(),
+                message: panic.message(),
+            });
+        });
     }
 }
