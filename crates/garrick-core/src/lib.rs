@@ -11,6 +11,7 @@ pub mod prim;
 
 pub mod count;
 pub mod deque;
+pub mod gate;
 pub mod park;
 pub mod queue;
 pub mod ring;
