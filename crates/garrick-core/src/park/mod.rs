@@ -1,0 +1,225 @@
+//! Parking: how a thread waits for another one without using its core.
+//!
+//! A [`Parker`] holds at most one *token*. [`Unparker::unpark`] puts the token there,
+//! [`Parker::park`] takes it, waiting as long as there is none. So "look, then park" loses no wake-up
+//! against "publish, then unpark": an unpark that comes before the park makes it return at once.
+//!
+//! The algorithm is the one-word parker known from the standard library's and crossbeam's: a state, and
+//! a lock with a condition variable that are touched only when somebody really sleeps.
+//!
+//! ```text
+//!                 park: about to sleep                  unpark: must wake
+//!     EMPTY  ----------------------------->  PARKED  ----------------------+
+//!       ^  |                                                               v
+//!       |  +------------------------- unpark ------------------------> NOTIFIED  <-+ unpark again
+//!       +---------------------- park: take the token --------------------+    +----+
+//! ```
+//!
+//! `unpark` is one swap and no system call unless the thread sleeps. It must be a swap even when a token
+//! is there already: the swap is what orders the caller's writes before the token's taking.
+//!
+//! `unpark` is wait-free unless it wakes a sleeper, when it takes a lock that is held for a moment only.
+//! One thread owns the [`Parker`]; any number may hold an [`Unparker`]. Whoever wants to spin a little
+//! before parking takes a [`Spin`].
+
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+mod spin;
+#[cfg(all(test, not(garrick_loom)))]
+mod tests;
+
+use std::{
+    fmt,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
+
+use crate::prim::{
+    Arc, Condvar, Mutex, MutexGuard,
+    atomic::{
+        AtomicU8,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+pub use spin::Spin;
+
+/// No token, and nobody sleeps.
+const EMPTY: u8 = 0;
+/// No token, and the owner sleeps or is about to, holding the lock.
+const PARKED: u8 = 1;
+/// The token is there.
+const NOTIFIED: u8 = 2;
+
+struct Shared {
+    /// One of the three above. The owner writes EMPTY and PARKED, the unparkers NOTIFIED.
+    state: AtomicU8,
+
+    /// Held by the owner from PARKED until it sleeps, so that who sees PARKED and takes the lock knows
+    /// that the owner is in `woken` by then.
+    lock: Mutex<()>,
+
+    /// Where the owner sleeps.
+    woken: Condvar,
+}
+
+/// The waiting side, which one thread owns.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::park::Parker;
+///
+/// let mut parker = Parker::new();
+/// let unparker = parker.unparker();
+/// let waker = std::thread::spawn(move || unparker.unpark());
+/// parker.park();
+/// waker.join().unwrap();
+/// ```
+pub struct Parker {
+    shared: Arc<Shared>,
+}
+
+/// The waking side; clones wake the same [`Parker`].
+#[derive(Clone)]
+pub struct Unparker {
+    shared: Arc<Shared>,
+}
+
+impl Parker {
+    /// Creates a parker without a token.
+    pub fn new() -> Self {
+        let shared = Arc::new(Shared {
+            state: AtomicU8::new(EMPTY),
+            lock: Mutex::new(()),
+            woken: Condvar::new(),
+        });
+        Self { shared }
+    }
+
+    /// Makes a handle that wakes this parker.
+    pub fn unparker(&self) -> Unparker {
+        Unparker {
+            shared: self.shared.clone(),
+        }
+    }
+
+    /// Takes the token, sleeping until there is one.
+    ///
+    /// What was written before the [`unpark`](Unparker::unpark) is seen after it.
+    #[inline]
+    pub fn park(&mut self) {
+        if !self.shared.take_token() {
+            self.shared.sleep(None);
+        }
+    }
+
+    /// Takes the token, sleeping at most `timeout`; returns whether there was one.
+    #[inline]
+    pub fn park_timeout(&mut self, timeout: Duration) -> bool {
+        // A timeout beyond what the clock can count is none.
+        self.shared.take_token() || self.shared.sleep(Instant::now().checked_add(timeout))
+    }
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Unparker {
+    /// Puts the token there, and wakes the owner if it sleeps.
+    ///
+    /// Costs one atomic swap while the owner is awake. A second token before the first is taken is the
+    /// same token.
+    #[inline]
+    pub fn unpark(&self) {
+        // Release: pairs with the Acquire in `take_token` and `give_up`; publishes what the caller
+        // wrote before. As a read-modify-write it also carries on an earlier unpark's release.
+        if self.shared.state.swap(NOTIFIED, Release) == PARKED {
+            self.shared.wake();
+        }
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn take_token(&self) -> bool {
+        // Acquire: pairs with the Release in `unpark`; the owner sees what was published before.
+        // Relaxed on failure: nothing was learned.
+        self.state
+            .compare_exchange(NOTIFIED, EMPTY, Acquire, Relaxed)
+            .is_ok()
+    }
+
+    /// Sleeps until the token can be taken or `deadline` has passed; returns whether it was taken.
+    #[cold]
+    fn sleep(&self, deadline: Option<Instant>) -> bool {
+        let mut guard = self.lock();
+        // Relaxed: announces only; whoever reads PARKED synchronizes by the lock. On failure the token
+        // has come, and taking it acquires.
+        if (self.state.compare_exchange(EMPTY, PARKED, Relaxed, Relaxed)).is_err() {
+            return self.take_token();
+        }
+        loop {
+            guard = match deadline {
+                None => (self.woken.wait(guard)).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return self.give_up();
+                    }
+                    let result = self.woken.wait_timeout(guard, left);
+                    result.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+            // No token: woken for no reason, or by the clock, which the deadline decides.
+            if self.take_token() {
+                return true;
+            }
+        }
+    }
+
+    /// Withdraws PARKED at the deadline, unless the token came at the last moment.
+    fn give_up(&self) -> bool {
+        // Acquire: pairs with the Release in `unpark`, as in `take_token`.
+        self.state.swap(EMPTY, Acquire) == NOTIFIED
+    }
+
+    #[cold]
+    fn wake(&self) {
+        // Once we get the lock the owner is asleep: it held the lock from PARKED on. Without it our
+        // notification could fall between the two and be lost.
+        drop(self.lock());
+        self.woken.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state_name(&self) -> &'static str {
+        match self.state.load(Relaxed) {
+            EMPTY => "empty",
+            PARKED => "parked",
+            _ => "notified",
+        }
+    }
+}
+
+impl fmt::Debug for Parker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Parker")
+            .field(&self.shared.state_name())
+            .finish()
+    }
+}
+
+impl fmt::Debug for Unparker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unparker")
+            .field(&self.shared.state_name())
+            .finish()
+    }
+}

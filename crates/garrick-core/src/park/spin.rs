@@ -1,0 +1,206 @@
+//! Spinning before parking, for as long as it has lately paid.
+//!
+//! Parking and waking cost microseconds; a wait shorter than that is better spun through. Which waits are
+//! short is learned in the manner of Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive
+//! Spinning for a Shared-Memory Multiprocessor" (SOSP 1991): by what the last ones did.
+//!
+//! ```text
+//!     ready while spinning            budget x 2, up to ROUNDS_MAX
+//!     not ready                       budget / 2, below ROUNDS_MIN it is 0
+//!     budget 0                        every PROBE_EVERY-th wait spins ROUNDS_MAX, to learn anew
+//! ```
+
+use std::{fmt, sync::OnceLock};
+
+use crate::prim::hint;
+
+/// The longest spin: at 20 to 60 ns a round (the pause instruction and one look) some 5 to 15 us, about
+/// what parking and waking cost.
+const ROUNDS_MAX: u32 = 256;
+
+/// The shortest spin worth the trouble.
+const ROUNDS_MIN: u32 = 16;
+
+/// Of how many waits without spinning one is spun for a try. A thread whose waits are always long so
+/// loses at most a sixteenth of [`ROUNDS_MAX`] a wait.
+const PROBE_EVERY: u32 = 16;
+
+/// How long to spin before parking, learned by one thread from its own waits.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::park::{Parker, Spin};
+///
+/// let mut parker = Parker::new();
+/// let mut spin = Spin::new(1);
+/// let mut mail = vec!["letter"];
+/// let letter = loop {
+///     if let Some(letter) = spin.wait(|| mail.pop()) {
+///         break letter;
+///     }
+///     parker.park();
+/// };
+/// assert_eq!(letter, "letter");
+/// ```
+pub struct Spin {
+    /// Whether there are cores to spare. Off under loom, where spinning is but more of the same states.
+    is_on: bool,
+
+    /// How many rounds the next wait may spin.
+    budget: u32,
+
+    /// Waits since `budget` became 0.
+    waits_unspun: u32,
+}
+
+impl Spin {
+    /// Creates a spin for a process in which `threads_running` threads want a core of their own.
+    pub fn new(threads_running: usize) -> Self {
+        let mut spin = Self {
+            is_on: false,
+            budget: ROUNDS_MAX,
+            waits_unspun: 0,
+        };
+        spin.set_threads_running(threads_running);
+        spin
+    }
+
+    /// Creates a spin that never spins.
+    pub fn off() -> Self {
+        Self::new(usize::MAX)
+    }
+
+    /// Tells how many threads want a core now. Spinning is on only while there are more cores than that.
+    pub fn set_threads_running(&mut self, threads_running: usize) {
+        self.is_on = cfg!(not(garrick_loom)) && threads_running < cores();
+    }
+
+    /// Calls `ready` until it returns something or the budget is used up.
+    ///
+    /// `ready` is called at least once, also when spinning is off.
+    #[inline]
+    pub fn wait<R>(&mut self, mut ready: impl FnMut() -> Option<R>) -> Option<R> {
+        // Ready without any waiting teaches nothing.
+        if let Some(result) = ready() {
+            return Some(result);
+        }
+        let rounds = self.rounds();
+        for _ in 0..rounds {
+            hint::spin_loop();
+            if let Some(result) = ready() {
+                self.paid(rounds);
+                return Some(result);
+            }
+        }
+        self.failed(rounds);
+        None
+    }
+
+    /// How many rounds a wait may spin now; a round takes some 20 to 60 ns.
+    pub fn budget(&self) -> u32 {
+        if self.is_on { self.budget } else { 0 }
+    }
+
+    /// The budget of the wait that begins, which may be a probe.
+    fn rounds(&mut self) -> u32 {
+        if !self.is_on || self.budget > 0 {
+            return self.budget();
+        }
+        self.waits_unspun += 1;
+        if self.waits_unspun < PROBE_EVERY {
+            return 0;
+        }
+        self.waits_unspun = 0;
+        ROUNDS_MAX
+    }
+
+    fn paid(&mut self, rounds: u32) {
+        self.budget = (rounds * 2).min(ROUNDS_MAX);
+    }
+
+    fn failed(&mut self, rounds: u32) {
+        // A probe that failed leaves the budget at 0, and so does a wait that was not spun.
+        if rounds > 0 && self.budget > 0 {
+            let halved = self.budget / 2;
+            self.budget = if halved < ROUNDS_MIN { 0 } else { halved };
+        }
+    }
+}
+
+impl fmt::Debug for Spin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spin")
+            .field("budget", &self.budget())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The cores this process may use, asked once: the answer costs system calls.
+fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    fn on() -> Spin {
+        let mut spin = Spin::new(0);
+        spin.is_on = true;
+        spin
+    }
+
+    /// Waits for what becomes ready after `rounds` looks; returns whether it came and after how many.
+    fn wait_for(spin: &mut Spin, rounds: u32) -> (bool, u32) {
+        let mut looks = 0;
+        let came = spin.wait(|| {
+            looks += 1;
+            (looks > rounds).then_some(())
+        });
+        (came.is_some(), looks)
+    }
+
+    #[test]
+    fn long_waits_turn_it_off_and_short_ones_on_again() {
+        let mut spin = on();
+        for _ in 0..10 {
+            assert!(!wait_for(&mut spin, u32::MAX).0);
+        }
+        assert_eq!(spin.budget(), 0);
+        let probed = (0..2 * PROBE_EVERY).position(|_| wait_for(&mut spin, 40).0);
+        assert!(probed.is_some(), "never tried again");
+        assert_eq!(spin.budget(), ROUNDS_MAX);
+    }
+
+    #[test]
+    fn a_failed_probe_costs_one_spin_in_sixteen() {
+        let mut spin = on();
+        spin.budget = 0;
+        let looks: u32 = (0..PROBE_EVERY)
+            .map(|_| wait_for(&mut spin, u32::MAX).1)
+            .sum();
+        assert_eq!(looks, PROBE_EVERY + ROUNDS_MAX);
+        assert_eq!(spin.budget(), 0);
+    }
+
+    #[test]
+    fn the_budget_is_bounded() {
+        let mut spin = on();
+        for _ in 0..10 {
+            assert_eq!(wait_for(&mut spin, 1), (true, 2));
+        }
+        assert_eq!(wait_for(&mut spin, u32::MAX), (false, ROUNDS_MAX + 1));
+    }
+
+    #[test]
+    fn no_spinning_when_cores_are_scarce() {
+        let mut spin = Spin::new(cores());
+        assert_eq!(spin.budget(), 0);
+        assert_eq!(wait_for(&mut spin, u32::MAX), (false, 1));
+        assert_eq!(Spin::off().budget(), 0);
+        spin.set_threads_running(0);
+        assert_eq!(spin.budget(), ROUNDS_MAX);
+    }
+}

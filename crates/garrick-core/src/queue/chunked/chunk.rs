@@ -1,0 +1,165 @@
+//! One array of slots, each with its own `ready` flag.
+
+use std::{mem::MaybeUninit, ptr};
+
+use crate::prim::{
+    UnsafeCell,
+    atomic::{
+        AtomicBool, AtomicPtr,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+/// Lengths by class: small queues stay small, busy ones come to few chunk changes. Tiny under loom, so that
+/// models change chunks.
+const LENS: [usize; 3] = if cfg!(garrick_loom) {
+    [1, 1, 2]
+} else {
+    [128, 256, 512]
+};
+
+/// How long a chunk is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Class(u8);
+
+impl Class {
+    pub(super) const FIRST: Self = Self(0);
+    pub(super) const LAST: Self = Self(LENS.len() as u8 - 1);
+
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        LENS[self.0 as usize]
+    }
+
+    pub(super) fn larger(self) -> Self {
+        Self((self.0 + 1).min(Self::LAST.0))
+    }
+
+    pub(super) fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The class whose [`number`](Self::number) this is.
+    #[inline]
+    pub(super) fn from_number(number: u8) -> Self {
+        Self(number)
+    }
+}
+
+struct Slot<T> {
+    /// Whether the value is there. Set by the producer that claimed the slot, cleared by the consumer.
+    is_ready: AtomicBool,
+
+    /// Written by that producer before, read by the consumer after `is_ready` is set.
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// Aligned so that the low six bits of its address are free for marks.
+#[repr(align(64))]
+pub(super) struct Chunk<T> {
+    /// The chunk after this one. Set once, by the producer that replaced this one in the tail; read by
+    /// the consumer.
+    next: AtomicPtr<Chunk<T>>,
+
+    class: Class,
+
+    slots: Box<[Slot<T>]>,
+}
+
+impl<T> Chunk<T> {
+    pub(super) fn alloc(class: Class) -> *mut Self {
+        let empty = || Slot {
+            is_ready: AtomicBool::new(false),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        };
+        Box::into_raw(Box::new(Self {
+            next: AtomicPtr::new(ptr::null_mut()),
+            class,
+            slots: std::iter::repeat_with(empty).take(class.len()).collect(),
+        }))
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Fills a slot. Takes a pointer because the chunk may be gone when this returns, or even while it
+    /// does.
+    ///
+    /// # Safety
+    ///
+    /// The caller has claimed the slot in this chunk, and fills it once.
+    #[inline]
+    pub(super) unsafe fn write(chunk: *mut Self, index: usize, value: T) {
+        // SAFETY: the chunk lives until the slot is ready.
+        let slot: *const Slot<T> = unsafe { &raw const (&(*chunk).slots)[index] };
+        // SAFETY:
+        // - valid: as above, and the store of `is_ready` is the last use.
+        // - exclusive: the claim is ours, and the consumer stays away until the slot is ready.
+        unsafe {
+            (*slot).value.with_mut(|place| (*place).write(value));
+            // Release: pairs with the Acquire in `take`; publishes the value.
+            (*slot).is_ready.store(true, Release);
+        }
+    }
+
+    /// Empties a slot if it is ready.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the consumer, or owns the chunk.
+    #[inline]
+    pub(super) unsafe fn take(&self, index: usize) -> Option<T> {
+        let slot = &self.slots[index];
+        // Acquire: pairs with the Release in `write`.
+        if !slot.is_ready.load(Acquire) {
+            return None;
+        }
+        // SAFETY: ready means initialized and left by its producer; only the consumer gets here, and
+        // clears the flag below.
+        let value = slot
+            .value
+            .with_mut(|place| unsafe { (*place).assume_init_read() });
+        // Relaxed: the next to look is us, or who gets the chunk from us, with an ordering of its own.
+        slot.is_ready.store(false, Relaxed);
+        Some(value)
+    }
+
+    /// The chunk after this one, or null as long as there is none.
+    pub(super) fn next(&self) -> *mut Self {
+        // Acquire: pairs with the Release in `link`; the next chunk is initialized.
+        self.next.load(Acquire)
+    }
+
+    /// Sets the chunk after this one. Takes a pointer as [`write`](Self::write) does.
+    ///
+    /// # Safety
+    ///
+    /// The caller has replaced this chunk in the tail.
+    pub(super) unsafe fn link(chunk: *mut Self, next: *mut Self) {
+        // SAFETY: the chunk lives until this store is seen.
+        // Release: pairs with the Acquire in `next`.
+        unsafe { (*chunk).next.store(next, Release) };
+    }
+
+    /// Prepares an emptied chunk for another use; returns its class.
+    pub(super) fn reset(&self) -> Class {
+        // Relaxed: the caller owns the chunk.
+        self.next.store(ptr::null_mut(), Relaxed);
+        self.class
+    }
+}
+
+impl<T> Drop for Chunk<T> {
+    fn drop(&mut self) {
+        for index in 0..self.len() {
+            // SAFETY: we own the chunk. What is ready was never read.
+            drop(unsafe { self.take(index) });
+        }
+    }
+}

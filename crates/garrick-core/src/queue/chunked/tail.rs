@@ -1,0 +1,147 @@
+//! The word that producers add to.
+//!
+//! ```text
+//!      63        48 47                           6  5 4   3        2      1   0
+//!     [   index    |   address of the chunk       | 0 0 | CLOSED | DOZING | class ]
+//! ```
+//!
+//! The index may overshoot the chunk's length, by one for each thread that found no slot left. A carry
+//! out of it is lost, as in any addition, and spoils nothing below.
+
+use std::{fmt, ptr};
+
+use super::chunk::{Chunk, Class};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tail(pub(super) u64);
+
+const INDEX_SHIFT: u32 = 48;
+const ADDRESS: u64 = (1 << INDEX_SHIFT) - (1 << 6);
+const CLASS: u64 = 0b11;
+
+impl Tail {
+    /// Added to claim one slot.
+    pub(super) const ONE: u64 = 1 << INDEX_SHIFT;
+
+    /// The consumer saw no claimed slot and wants to be rung.
+    pub(super) const DOZING: u64 = 1 << 2;
+
+    /// The consumer is gone. The index means nothing from then on.
+    pub(super) const CLOSED: u64 = 1 << 3;
+
+    const MARKS: u64 = Self::DOZING | Self::CLOSED;
+
+    /// A word without marks.
+    ///
+    /// # Panics
+    ///
+    /// If the chunk's address has more than 48 bits, which no allocator hands out unasked.
+    #[inline]
+    pub(super) fn new<T>(chunk: *mut Chunk<T>, class: Class, index: usize) -> Self {
+        let address = chunk.expose_provenance() as u64;
+        assert_eq!(address & !ADDRESS, 0, "an address of more than 48 bits");
+        Self((index as u64) << INDEX_SHIFT | address | u64::from(class.number()))
+    }
+
+    #[inline]
+    pub(super) fn chunk<T>(self) -> *mut Chunk<T> {
+        ptr::with_exposed_provenance_mut((self.0 & ADDRESS) as usize)
+    }
+
+    #[inline]
+    pub(super) fn class(self) -> Class {
+        Class::from_number((self.0 & CLASS) as u8)
+    }
+
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        (self.0 >> INDEX_SHIFT) as usize
+    }
+
+    #[inline]
+    pub(super) fn is_closed(self) -> bool {
+        self.0 & Self::CLOSED != 0
+    }
+
+    #[inline]
+    pub(super) fn is_dozing(self) -> bool {
+        self.0 & Self::DOZING != 0
+    }
+
+    /// Whether no slot is left to claim.
+    #[inline]
+    pub(super) fn is_full(self) -> bool {
+        self.index() >= self.class().len()
+    }
+
+    pub(super) fn must_grow(self) -> bool {
+        self.is_full() && !self.is_closed()
+    }
+
+    /// How many slots are claimed.
+    pub(super) fn claimed(self) -> usize {
+        self.index().min(self.class().len())
+    }
+
+    /// How many slots are left to claim.
+    pub(super) fn free(self) -> usize {
+        self.class().len() - self.claimed()
+    }
+
+    /// The word after claiming `count` slots.
+    pub(super) fn claim(self, count: usize) -> Self {
+        debug_assert!(count <= self.free(), "claimed beyond the chunk's end");
+        Self(self.0 + count as u64 * Self::ONE)
+    }
+
+    pub(super) fn dozing(self) -> Self {
+        Self(self.0 | Self::DOZING)
+    }
+
+    pub(super) fn with_marks_of(self, other: Self) -> Self {
+        Self(self.0 | (other.0 & Self::MARKS))
+    }
+}
+
+impl fmt::Debug for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tail")
+            .field("chunk", &self.chunk::<()>())
+            .field("len", &self.class().len())
+            .field("index", &self.index())
+            .field("is_dozing", &self.is_dozing())
+            .field("is_closed", &self.is_closed())
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overshooting_index_spoils_nothing() {
+        let chunk = Chunk::<u8>::alloc(Class::FIRST);
+        let word = Tail::new(chunk, Class::FIRST, 0).dozing();
+        let mut overshot = Tail(word.0 | Tail::CLOSED);
+        for _ in 0..1 << 16 {
+            overshot = Tail(overshot.0.wrapping_add(Tail::ONE));
+        }
+        assert_eq!(overshot, Tail(word.0 | Tail::CLOSED));
+        assert_eq!(overshot.chunk::<u8>(), chunk);
+        // SAFETY: ours, out of a box, and published nowhere.
+        drop(unsafe { Box::from_raw(chunk) });
+    }
+
+    #[test]
+    fn full_is_seen_in_the_word_alone() {
+        let nowhere = ptr::without_provenance_mut::<Chunk<u8>>(1 << 20);
+        let len = Class::FIRST.len();
+        let last = Tail::new(nowhere, Class::FIRST, len - 1);
+        assert_eq!((last.is_full(), last.free()), (false, 1));
+        let full = last.claim(1);
+        assert_eq!((full.is_full(), full.free()), (true, 0));
+        let overshot = Tail(full.0 + 5 * Tail::ONE);
+        assert_eq!((overshot.is_full(), overshot.claimed()), (true, len));
+    }
+}

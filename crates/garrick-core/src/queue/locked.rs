@@ -1,0 +1,338 @@
+//! A locked queue: a ring under a mutex, bounded or not.
+//!
+//! The plain way, for bounds that make senders wait, and to compare the others with.
+//!
+//! ```text
+//!     senders --lock--> [ VecDeque | who sleeps ] <--lock-- receiver
+//!        ^                    |        |                       ^
+//!        +----- not_full -----+        +------ not_empty ------+
+//! ```
+//!
+//! Every operation takes the lock; nobody holds it while running foreign code. Who sleeps is counted
+//! under the lock, because notifying a condition variable is a system call even when nobody waits. Any
+//! number of [`Producer`]s push, from any thread; one [`Consumer`] pops.
+
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
+
+use crate::prim::{Arc, Condvar, Mutex, MutexGuard};
+
+use super::{PopTimeoutError, Queue, Receiver, SendError, Sender, TrySendError};
+
+/// Names the locked queue where a [`Queue`] is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Locked;
+
+impl Queue for Locked {
+    type Sender<T: Send + 'static> = Producer<T>;
+    type Receiver<T: Send + 'static> = Consumer<T>;
+
+    fn channel<T: Send + 'static>() -> (Producer<T>, Consumer<T>) {
+        channel()
+    }
+}
+
+struct State<T> {
+    values: VecDeque<T>,
+    senders: usize,
+    /// Senders that sleep on `not_full`.
+    senders_asleep: usize,
+    /// Whether the receiver sleeps on `not_empty`.
+    is_receiver_asleep: bool,
+    /// Whether the receiver is gone.
+    is_closed: bool,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+
+    /// Where the receiver waits for a value or the last sender's end.
+    not_empty: Condvar,
+
+    /// Where senders wait for room or the receiver's end.
+    not_full: Condvar,
+
+    /// How many values there may be; fixed.
+    capacity: usize,
+}
+
+/// The pushing half; see [`channel`] and [`bounded`].
+pub struct Producer<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// The popping half; see [`channel`] and [`bounded`].
+pub struct Consumer<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// Creates an unbounded locked queue.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::queue::{Receiver, Sender, locked};
+///
+/// let (producer, mut consumer) = locked::channel();
+/// producer.push(1).unwrap();
+/// drop(producer);
+/// assert_eq!(consumer.blocking_pop(), Some(1));
+/// assert_eq!(consumer.blocking_pop(), None);
+/// ```
+pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
+    with_capacity(usize::MAX)
+}
+
+/// Creates a locked queue of at most `capacity` values, where `push` waits for room.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::queue::{TrySendError, locked};
+///
+/// let (producer, consumer) = locked::bounded(1);
+/// assert_eq!(producer.try_push('a'), Ok(()));
+/// assert_eq!(producer.try_push('b'), Err(TrySendError::Full('b')));
+/// drop(consumer);
+/// assert_eq!(producer.try_push('c'), Err(TrySendError::Closed('c')));
+/// ```
+///
+/// # Panics
+///
+/// If `capacity` is 0.
+#[track_caller]
+pub fn bounded<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
+    assert!(capacity > 0, "a queue has room for at least one value");
+    with_capacity(capacity)
+}
+
+fn with_capacity<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
+    let shared = Arc::new(Shared {
+        state: Mutex::new(State {
+            values: VecDeque::new(),
+            senders: 1,
+            senders_asleep: 0,
+            is_receiver_asleep: false,
+            is_closed: false,
+        }),
+        not_empty: Condvar::new(),
+        not_full: Condvar::new(),
+        capacity,
+    });
+    let producer = Producer {
+        shared: shared.clone(),
+    };
+    (producer, Consumer { shared })
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        // Nobody panics with the lock held, so a poisoned one is as good as any.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for room; none is needed once the queue is closed.
+    fn wait_for_room<'a>(&self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        while state.values.len() >= self.capacity && !state.is_closed {
+            state.senders_asleep += 1;
+            state = (self.not_full.wait(state)).unwrap_or_else(PoisonError::into_inner);
+            state.senders_asleep -= 1;
+        }
+        state
+    }
+
+    /// Unlocks after values were added, and wakes the receiver if it sleeps.
+    fn added(&self, state: MutexGuard<'_, State<T>>) {
+        let must_wake = state.is_receiver_asleep;
+        drop(state);
+        if must_wake {
+            self.not_empty.notify_one();
+        }
+    }
+
+    /// Unlocks after `count` values were removed, and wakes the senders that sleep.
+    fn removed(&self, state: MutexGuard<'_, State<T>>, count: usize) {
+        let asleep = state.senders_asleep;
+        drop(state);
+        match count.min(asleep) {
+            0 => {}
+            1 => self.not_full.notify_one(),
+            _ => self.not_full.notify_all(),
+        }
+    }
+
+    /// Sleeps until values come or the senders are gone, at most `left`.
+    fn sleep<'a>(
+        &self,
+        mut state: MutexGuard<'a, State<T>>,
+        left: Option<Duration>,
+    ) -> MutexGuard<'a, State<T>> {
+        state.is_receiver_asleep = true;
+        state = match left {
+            None => (self.not_empty.wait(state)).unwrap_or_else(PoisonError::into_inner),
+            Some(left) => {
+                let result = self.not_empty.wait_timeout(state, left);
+                result.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        state.is_receiver_asleep = false;
+        state
+    }
+
+    fn pop(&self, timeout: Option<Duration>) -> Result<T, PopTimeoutError> {
+        // A timeout beyond what the clock can count is none.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut state = self.lock();
+        loop {
+            if let Some(value) = state.values.pop_front() {
+                self.removed(state, 1);
+                return Ok(value);
+            }
+            if state.senders == 0 {
+                return Err(PopTimeoutError::Closed);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Err(PopTimeoutError::Timeout);
+            }
+            state = self.sleep(state, left);
+        }
+    }
+}
+
+impl<T> Producer<T> {
+    /// Appends a value if there is room.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if the queue is full or the receiver is gone.
+    pub fn try_push(&self, value: T) -> Result<(), TrySendError<T>> {
+        let mut state = self.shared.lock();
+        if state.is_closed {
+            return Err(TrySendError::Closed(value));
+        }
+        if state.values.len() >= self.shared.capacity {
+            return Err(TrySendError::Full(value));
+        }
+        state.values.push_back(value);
+        self.shared.added(state);
+        Ok(())
+    }
+}
+
+impl<T: Send> Sender<T> for Producer<T> {
+    #[inline]
+    fn push(&self, value: T) -> Result<(), SendError<T>> {
+        let mut state = self.shared.wait_for_room(self.shared.lock());
+        if state.is_closed {
+            return Err(SendError(value));
+        }
+        state.values.push_back(value);
+        self.shared.added(state);
+        Ok(())
+    }
+
+    fn push_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
+        // The iterator is foreign code, not to be run with the lock held.
+        let values: Vec<T> = values.into_iter().collect();
+        let mut values = values.into_iter();
+        while values.len() > 0 {
+            let mut state = self.shared.wait_for_room(self.shared.lock());
+            if state.is_closed {
+                return Err(SendError(values.collect()));
+            }
+            let room = self.shared.capacity - state.values.len();
+            state.values.extend(values.by_ref().take(room));
+            self.shared.added(state);
+        }
+        Ok(())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.shared.lock().is_closed
+    }
+}
+
+impl<T: Send> Receiver<T> for Consumer<T> {
+    #[inline]
+    fn try_pop(&mut self) -> Option<T> {
+        let mut state = self.shared.lock();
+        let value = state.values.pop_front()?;
+        self.shared.removed(state, 1);
+        Some(value)
+    }
+
+    fn pop_many(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
+        let mut state = self.shared.lock();
+        let count = count_max.min(state.values.len());
+        into.extend(state.values.drain(..count));
+        self.shared.removed(state, count);
+        count
+    }
+
+    fn blocking_pop(&mut self) -> Option<T> {
+        self.shared.pop(None).ok()
+    }
+
+    fn pop_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
+        self.shared.pop(Some(timeout))
+    }
+
+    fn len(&self) -> usize {
+        self.shared.lock().values.len()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.shared.lock().senders == 0
+    }
+}
+
+impl<T> Clone for Producer<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().senders += 1;
+        Self {
+            shared: self.shared.clone(),
+        }
+    }
+}
+
+impl<T> Drop for Producer<T> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.senders -= 1;
+        if state.senders == 0 {
+            self.shared.added(state);
+        }
+    }
+}
+
+impl<T> Drop for Consumer<T> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.is_closed = true;
+        // Values are dropped after unlocking: their drop is foreign code.
+        let left = std::mem::take(&mut state.values);
+        self.shared.removed(state, usize::MAX);
+        drop(left);
+    }
+}
+
+impl<T> fmt::Debug for Producer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer")
+            .field("len", &self.shared.lock().values.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Consumer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer")
+            .field("len", &self.shared.lock().values.len())
+            .finish_non_exhaustive()
+    }
+}
