@@ -92,3 +92,20 @@ fn a_closed_count_is_final() {
         worker.join().unwrap();
     });
 }
+
+#[test]
+fn what_was_done_before_the_close_is_seen_after_it() {
+    check(|| {
+        let (mut mover, watch) = new();
+        let work = Arc::new(AtomicU64::new(0));
+        let done = Arc::clone(&work);
+        let worker = thread::spawn(move || {
+            done.store(1, Relaxed);
+            let _ = mover.close();
+        });
+        if watch.is_closed() {
+            assert_eq!(work.load(Relaxed), 1);
+        }
+        worker.join().unwrap();
+    });
+}

@@ -133,7 +133,8 @@ impl Mover {
     /// Says that the count will not move any more, and who is to be woken now.
     #[must_use = "whoever takes a waiter must wake it"]
     pub fn close(&mut self) -> Option<u32> {
-        // Release: pairs with the Acquire in `Watch::is_closed`; the last count comes before it.
+        // Release: pairs with the Acquire in `Watch::is_closed`; the last count, and all that was done
+        // before, comes before it.
         self.gate.closed.store(true, Release);
         // SeqCst: pairs with the fence in `Watch::arm`; we see that it waits, or it sees the close.
         fence(SeqCst);
