@@ -31,6 +31,9 @@ pub use garrick_actor::{
     StartError, System, World, behavior,
 };
 
+/// Pipelines of stages over zero-copy channels.
+pub use garrick_flow as flow;
+
 /// The Rust code in the project's README, compiled and run with the documentation's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
