@@ -112,8 +112,7 @@ fn an_asker_may_leave_before_it_polls() {
 #[test]
 fn an_asker_may_leave_after_it_polled() {
     model(|block| {
-        let waker = waker();
-        let ready = block.poll(&waker).is_ready();
+        let ready = block.poll(Waker::noop()).is_ready();
         let value = block.leave();
         assert!(value == Some(7) || value.is_none() && !ready);
     });
@@ -122,8 +121,7 @@ fn an_asker_may_leave_after_it_polled() {
 #[test]
 fn an_asker_may_change_its_waker_and_leave() {
     model(|block| {
-        let waker = waker();
-        let ready = block.poll(Waker::noop()).is_ready() || block.poll(&waker).is_ready();
+        let ready = (0..2).any(|_| block.poll(Waker::noop()).is_ready());
         let value = block.leave();
         assert!(value == Some(7) || value.is_none() && !ready);
     });
