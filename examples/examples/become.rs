@@ -37,7 +37,13 @@ fn unlocked() -> Behavior<Event> {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
     let turnstile = system.spawn(locked())?;
-    for event in [Event::Push, Event::Coin, Event::Coin, Event::Push, Event::Push] {
+    for event in [
+        Event::Push,
+        Event::Coin,
+        Event::Coin,
+        Event::Push,
+        Event::Push,
+    ] {
         turnstile.send(event)?;
     }
     system.shutdown();

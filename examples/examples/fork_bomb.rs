@@ -25,7 +25,11 @@ enum Msg {
 
 impl Node {
     fn new(parent: Parent) -> Self {
-        Self { parent, count: 1, waiting: 0 }
+        Self {
+            parent,
+            count: 1,
+            waiting: 0,
+        }
     }
 
     fn grow(&mut self, depth: u32, cx: &Context<'_, Msg>) {
@@ -60,7 +64,11 @@ impl Actor for Node {
                 self.waiting -= 1;
             }
         }
-        if self.waiting == 0 { self.report(cx) } else { Next::Continue }
+        if self.waiting == 0 {
+            self.report(cx)
+        } else {
+            Next::Continue
+        }
     }
 }
 
@@ -70,7 +78,11 @@ struct Gardener;
 impl Actor for Gardener {
     type Msg = (u32, Reply<u64>);
 
-    fn receive(&mut self, (depth, reply): (u32, Reply<u64>), cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(
+        &mut self,
+        (depth, reply): (u32, Reply<u64>),
+        cx: &mut Context<'_, Self::Msg>,
+    ) -> Next {
         let root = cx.spawn(Node::new(Parent::Asker(reply)));
         let _ = cx.send(&root, Msg::Grow(depth));
         Next::Continue

@@ -22,12 +22,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (first, second) = (system.spawn(Divider)?, system.spawn(Divider)?);
     println!("8 / 2 = {}", first.ask(|reply| (8, 2, reply)).wait()?);
 
-    let error = first.ask(|reply| (1, 0, reply)).wait().expect_err("nobody divides by zero");
+    let error = first
+        .ask(|reply| (1, 0, reply))
+        .wait()
+        .expect_err("nobody divides by zero");
     println!("1 / 0: {error}");
     assert_eq!(error, NoReply::Dropped);
-    assert!(first.ask(|reply| (8, 2, reply)).wait().is_err(), "the actor has stopped");
+    assert!(
+        first.ask(|reply| (8, 2, reply)).wait().is_err(),
+        "the actor has stopped"
+    );
 
-    println!("9 / 3 = {}, says the other one", second.ask(|reply| (9, 3, reply)).wait()?);
+    println!(
+        "9 / 3 = {}, says the other one",
+        second.ask(|reply| (9, 3, reply)).wait()?
+    );
     println!("actors that failed: {}", system.failures());
     system.shutdown();
     Ok(())

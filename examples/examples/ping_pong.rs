@@ -18,7 +18,11 @@ enum Msg {
 
 impl Player {
     fn new(name: &'static str) -> Self {
-        Self { name, partner: None, hits: 0 }
+        Self {
+            name,
+            partner: None,
+            hits: 0,
+        }
     }
 
     fn hit(&mut self, left: u64, cx: &Context<'_, Msg>) -> Next {
@@ -27,8 +31,15 @@ impl Player {
             println!("{} has the last ball", self.name);
             return Next::Continue;
         }
-        let sent = self.partner.as_ref().map(|partner| cx.send(partner, Msg::Ball { left: left - 1 }));
-        if matches!(sent, Some(Ok(()))) { Next::Continue } else { Next::Stop }
+        let sent = self
+            .partner
+            .as_ref()
+            .map(|partner| cx.send(partner, Msg::Ball { left: left - 1 }));
+        if matches!(sent, Some(Ok(()))) {
+            Next::Continue
+        } else {
+            Next::Stop
+        }
     }
 }
 
@@ -47,10 +58,15 @@ impl Actor for Player {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let local = Local::new()?;
-    let (ping, pong) = (local.spawn(Player::new("ping")), local.spawn(Player::new("pong")));
+    let (ping, pong) = (
+        local.spawn(Player::new("ping")),
+        local.spawn(Player::new("pong")),
+    );
     ping.send(Msg::Meet(pong.clone()))?;
     pong.send(Msg::Meet(ping.clone()))?;
-    ping.send(Msg::Ball { left: 2 * ROUND_TRIPS })?;
+    ping.send(Msg::Ball {
+        left: 2 * ROUND_TRIPS,
+    })?;
     local.run();
     let (pings, pongs) = (ping.ask(Msg::Hits), pong.ask(Msg::Hits));
     local.run();

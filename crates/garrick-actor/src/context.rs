@@ -86,7 +86,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// Asks another actor: sends it what `msg` makes of the [`Reply`], and the answer comes to this actor
     /// as what `convert` makes of it, at the cost of two ordinary sends.
     ///
-    /// There is exactly one answer: [`NoReply::Dropped`] if the other actor has stopped, or fails, or if this
+    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, or fails before it answers, or if this
     /// very turn is undone. The other actor does the conversion, so it must not capture anything, which
     /// the compiler checks.
     ///

@@ -18,21 +18,25 @@ enum Ending {
 }
 
 fn counter(count: u64) -> Behavior<Msg> {
-    behavior(move |msg: &Msg, cx: &mut BehaviorContext<'_, Msg>| match msg {
-        Msg::Try(counts, ending) => {
-            counts.iter().for_each(|count| cx.becomes_behavior(counter(*count)));
-            match ending {
-                Ending::Continue => Next::Continue,
-                Ending::Undo => Next::Undo,
+    behavior(
+        move |msg: &Msg, cx: &mut BehaviorContext<'_, Msg>| match msg {
+            Msg::Try(counts, ending) => {
+                counts
+                    .iter()
+                    .for_each(|count| cx.becomes_behavior(counter(*count)));
+                match ending {
+                    Ending::Continue => Next::Continue,
+                    Ending::Undo => Next::Undo,
+                }
             }
-        }
-        Msg::Get(reply) => {
-            if let Some(reply) = reply.lock().unwrap().take() {
-                reply.send(count);
+            Msg::Get(reply) => {
+                if let Some(reply) = reply.lock().unwrap().take() {
+                    reply.send(count);
+                }
+                Next::Continue
             }
-            Next::Continue
-        }
-    })
+        },
+    )
 }
 
 fn get(reply: Reply<u64>) -> Msg {
@@ -74,7 +78,10 @@ fn the_running_code_never_sees_what_it_becomes() {
     });
     (1..=3).for_each(|n| address.send(n).unwrap());
     local.run();
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [("first", 1), ("second", 2), ("second", 3)]);
+    assert_eq!(
+        heard.try_iter().collect::<Vec<_>>(),
+        [("first", 1), ("second", 2), ("second", 3)]
+    );
 }
 
 #[test]
@@ -83,14 +90,19 @@ fn a_behavior_knows_itself_and_its_sponsor() {
     let (said, heard) = std::sync::mpsc::channel();
     let address = system
         .spawn_behavior(move |(): &(), cx| {
-            said.send((cx.address(), cx.sponsor().name().to_owned(), cx.now())).unwrap();
+            said.send((cx.address(), cx.sponsor().name().to_owned(), cx.now()))
+                .unwrap();
             Next::Continue
         })
         .unwrap();
     address.send(()).unwrap();
     address.send(()).unwrap();
     let (first, second) = (heard.recv().unwrap(), heard.recv().unwrap());
-    assert_eq!((&first.0, &second.0), (&address, &address), "addresses are equal by identity");
+    assert_eq!(
+        (&first.0, &second.0),
+        (&address, &address),
+        "addresses are equal by identity"
+    );
     assert_eq!(first.1, "home");
     assert!(first.2 <= second.2);
 }

@@ -74,41 +74,44 @@ fn actor(
     label: u8,
     children: Vec<Address<Script>>,
 ) -> Behavior<Script> {
-    behavior(move |script: &Script, cx: &mut BehaviorContext<'_, Script>| {
-        let turn = note(&mut record.turns.lock().unwrap(), &name, label, script.end);
-        let (mut label, mut children) = (label, children.clone());
-        let mut refused = 0;
-        for (index, act) in script.acts.iter().enumerate() {
-            match act {
-                Act::Spawn(scripts) => {
-                    let name = child_name(&name, turn, index);
-                    let child = cx.spawn(actor(record.clone(), name, 0, Vec::new()));
-                    for script in scripts {
-                        cx.send(&child, script.clone()).expect("a newborn has not stopped");
+    behavior(
+        move |script: &Script, cx: &mut BehaviorContext<'_, Script>| {
+            let turn = note(&mut record.turns.lock().unwrap(), &name, label, script.end);
+            let (mut label, mut children) = (label, children.clone());
+            let mut refused = 0;
+            for (index, act) in script.acts.iter().enumerate() {
+                match act {
+                    Act::Spawn(scripts) => {
+                        let name = child_name(&name, turn, index);
+                        let child = cx.spawn(actor(record.clone(), name, 0, Vec::new()));
+                        for script in scripts {
+                            cx.send(&child, script.clone())
+                                .expect("a newborn has not stopped");
+                        }
+                        children.push(child);
                     }
-                    children.push(child);
+                    Act::Send(to, script) if !children.is_empty() => {
+                        let sent = cx.send(&children[to % children.len()], script.clone());
+                        refused += u64::from(sent.is_err());
+                    }
+                    Act::Send(..) => {}
+                    Act::Become(next) => label = *next,
                 }
-                Act::Send(to, script) if !children.is_empty() => {
-                    let sent = cx.send(&children[to % children.len()], script.clone());
-                    refused += u64::from(sent.is_err());
-                }
-                Act::Send(..) => {}
-                Act::Become(next) => label = *next,
+                // Only the last of these counts.
+                cx.becomes_behavior(actor(record.clone(), name.clone(), label, children.clone()));
             }
-            // Only the last of these counts.
-            cx.becomes_behavior(actor(record.clone(), name.clone(), label, children.clone()));
-        }
-        if matches!(script.end, End::Continue | End::Stop) {
-            record.refused.fetch_add(refused, Relaxed);
-        }
-        match script.end {
-            End::Continue => Next::Continue,
-            End::Undo => Next::Undo,
-            End::Stop => Next::Stop,
-            // As a panic, but without a word on standard error.
-            End::Panic => resume_unwind(Box::new("as told")),
-        }
-    })
+            if matches!(script.end, End::Continue | End::Stop) {
+                record.refused.fetch_add(refused, Relaxed);
+            }
+            match script.end {
+                End::Continue => Next::Continue,
+                End::Undo => Next::Undo,
+                End::Stop => Next::Stop,
+                // As a panic, but without a word on standard error.
+                End::Panic => resume_unwind(Box::new("as told")),
+            }
+        },
+    )
 }
 
 /// The program as a model: actors run one after the other, parents first.
@@ -211,12 +214,18 @@ fn check(
     record: &Record,
     given: u64,
 ) -> Result<(), TestCaseError> {
-    let mut model = Model { sent: given, ..Model::default() };
+    let mut model = Model {
+        sent: given,
+        ..Model::default()
+    };
     model.run(&[], program);
     prop_assert_eq!(&*record.turns.lock().unwrap(), &model.turns);
     prop_assert_eq!(handle.failures(), model.panics);
     let unhandled = model.sent - model.handled;
-    prop_assert_eq!(handle.dead_letters(), unhandled - record.refused.load(Relaxed));
+    prop_assert_eq!(
+        handle.dead_letters(),
+        unhandled - record.refused.load(Relaxed)
+    );
     Ok(())
 }
 

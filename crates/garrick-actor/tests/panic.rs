@@ -13,6 +13,8 @@ struct Fragile {
 enum Msg {
     Get(Reply<u32>),
     Know(Address<Msg>),
+    /// Never arrives, because it is sent in a turn that fails only.
+    Poison,
     /// Does everything a turn can do, and then panics.
     Fail(Reply<u32>),
 }
@@ -41,12 +43,10 @@ impl Actor for Fragile {
         match msg {
             Msg::Get(reply) => reply.send(1),
             Msg::Know(other) => self.others.push(other),
+            Msg::Poison => panic!("the turn that sent this has failed"),
             Msg::Fail(reply) => {
                 for other in &self.others {
-                    let (sent, _) = mpsc::channel();
-                    let poison = cx.spawn(Child(sent));
-                    let _ = cx.send(&poison, ());
-                    let _ = other.send(Msg::Get(unanswerable(cx)));
+                    let _ = cx.send(other, Msg::Poison);
                 }
                 let child = cx.spawn(Child(self.spawned.clone()));
                 let _ = child.send(());
@@ -60,18 +60,6 @@ impl Actor for Fragile {
     fn name() -> &'static str {
         "fragile"
     }
-}
-
-/// A reply whose answer ends the actor, if it ever comes.
-fn unanswerable(cx: &Context<'_, Msg>) -> Reply<u32> {
-    let bomb = cx.spawn_behavior(|_: &(), _| panic!("nobody can have answered"));
-    let _ = cx.send(&bomb, ());
-    let (reply, _) = (bomb.ask(|reply: Reply<u32>| drop(reply)), ());
-    drop(reply);
-    let mut kept = None;
-    let keeper = cx.spawn_behavior(|_: &(), _| Next::Continue);
-    drop(keeper.ask(|reply: Reply<u32>| kept = Some(reply)));
-    kept.expect("asking calls the function")
 }
 
 fn quiet() -> (Builder, mpsc::Receiver<String>) {
@@ -90,8 +78,13 @@ fn a_panic_stops_one_actor_and_undoes_its_turn() {
         let (builder, failures) = quiet();
         let system = builder.workers(workers).start().unwrap();
         let (spawned, dropped) = mpsc::channel();
-        let fragile = |spawned: &mpsc::Sender<()>| Fragile { others: Vec::new(), spawned: spawned.clone() };
-        let healthy: Vec<_> = (0..4).map(|_| system.spawn(fragile(&spawned)).unwrap()).collect();
+        let fragile = |spawned: &mpsc::Sender<()>| Fragile {
+            others: Vec::new(),
+            spawned: spawned.clone(),
+        };
+        let healthy: Vec<_> = (0..4)
+            .map(|_| system.spawn(fragile(&spawned)).unwrap())
+            .collect();
         let failing = system.spawn(fragile(&spawned)).unwrap();
         drop(spawned);
         for other in &healthy {
@@ -99,7 +92,11 @@ fn a_panic_stops_one_actor_and_undoes_its_turn() {
         }
         let doomed = failing.ask(Msg::Fail);
         let behind = failing.ask(Msg::Get);
-        assert_eq!(doomed.wait(), Err(NoReply::Dropped), "an answer is part of the turn");
+        assert_eq!(
+            doomed.wait(),
+            Err(NoReply::Dropped),
+            "an answer is part of the turn"
+        );
         assert_eq!(behind.wait(), Err(NoReply::Dropped));
         assert_eq!(failures.recv().unwrap(), "fragile: as told");
         for other in &healthy {
@@ -127,7 +124,11 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
     let doubtful = system
         .spawn_behavior(move |n: &u32, cx| {
             let _ = cx.send(&sink, *n);
-            if n.is_multiple_of(2) { Next::Continue } else { Next::Undo }
+            if n.is_multiple_of(2) {
+                Next::Continue
+            } else {
+                Next::Undo
+            }
         })
         .unwrap();
     (0..10).for_each(|n| doubtful.send(n).unwrap());
@@ -138,7 +139,9 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
 #[test]
 fn a_failure_is_counted_by_the_default_report_too() {
     let system = System::builder().name("loud").workers(1).start().unwrap();
-    let failing = system.spawn_behavior(|(): &(), _| panic!("heard on standard error")).unwrap();
+    let failing = system
+        .spawn_behavior(|(): &(), _| panic!("heard on standard error"))
+        .unwrap();
     failing.send(()).unwrap();
     let handle = system.handle();
     system.shutdown();

@@ -53,8 +53,10 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
 ///
-/// The asker gets exactly one answer: dropping a reply answers [`NoReply::Dropped`]. An answer given in a
-/// turn is part of it: it arrives if the turn commits.
+/// Dropping a reply answers [`NoReply::Dropped`], so that nobody waits for somebody who is gone. An answer
+/// given in a turn is part of it: it arrives if the turn commits. If not, an asker outside of any
+/// turn gets [`NoReply::Dropped`]; for a task that asked, the answer was a message, and vanishes as
+/// messages do.
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -72,7 +74,10 @@ unsafe impl<R> Sync for Reply<R> {}
 
 impl<R: 'static> Reply<R> {
     pub(super) fn to_slot(slot: NonNull<Slot<Answer<R>>>) -> Self {
-        Self { target: slot.cast(), answer: answer_slot::<R> }
+        Self {
+            target: slot.cast(),
+            answer: answer_slot::<R>,
+        }
     }
 
     /// A reply that sends `to` what `convert` makes of the answer. The conversion is done by whoever
@@ -83,18 +88,23 @@ impl<R: 'static> Reply<R> {
         M: Send + 'static,
         F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
     {
-        const { assert!(size_of::<F>() == 0, "the conversion of an answer must not capture anything") };
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the conversion of an answer must not capture anything"
+            );
+        };
         let target = to.cell().0.cast();
         // Both move into the reply, which uses them once: the reference in `target`, the conversion in
         // the type of `answer`.
         mem::forget((to, convert));
-        Self { target, answer: answer_task::<R, M, F> }
+        Self {
+            target,
+            answer: answer_task::<R, M, F>,
+        }
     }
 
-    /// Answers.
-    ///
-    /// Inside of a turn the answer is staged: if the turn is undone or panics, an asker outside gets
-    /// [`NoReply::Dropped`].
+    /// Answers; inside of a turn, when the turn commits.
     #[inline]
     pub fn send(self, answer: R) {
         self.consume(Ok(answer));

@@ -17,7 +17,10 @@ struct Block {
 
 impl Block {
     fn new() -> Shared<Self> {
-        Shared::new(Self { slot: Slot::new(), freed: AtomicUsize::new(0) })
+        Shared::new(Self {
+            slot: Slot::new(),
+            freed: AtomicUsize::new(0),
+        })
     }
 
     /// What a side does when it leaves: the last one uses the block for something else.
@@ -76,7 +79,11 @@ fn model(ask: impl Fn(&Block) + Sync + Send + 'static) {
         };
         ask(&block);
         replier.join().unwrap();
-        assert_eq!(block.freed.load(Relaxed), 1, "the last one to leave frees the slot, once");
+        assert_eq!(
+            block.freed.load(Relaxed),
+            1,
+            "the last one to leave frees the slot, once"
+        );
     });
 }
 
