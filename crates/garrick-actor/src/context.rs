@@ -4,8 +4,6 @@ use std::fmt;
 
 use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
 
-use crate::actor::{Actor, Cell};
-
 /// The turn under way, as the actor whose turn it is sees it. `M` is what that actor receives.
 ///
 /// What is done through it is staged: it happens when the turn ends in
@@ -60,20 +58,6 @@ impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
         self.turn.send(to, msg)
-    }
-
-    /// Makes an actor on this worker. If the turn is undone, nothing can have reached it, and it is dropped
-    /// with its address.
-    ///
-    /// # Examples
-    /// See [`Context::spawn_behavior`].
-    #[inline]
-    pub fn spawn<A>(&self, actor: A) -> Address<A::Msg>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.turn.spawn(Cell(actor))
     }
 
     /// The address of the actor whose turn it is.
