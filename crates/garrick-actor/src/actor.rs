@@ -2,7 +2,7 @@
 
 use std::any::type_name;
 
-use garrick_sched::{Flow, Task, Turn};
+use garrick_sched::{Address, Flow, Task, Turn};
 
 use crate::context::Context;
 
@@ -104,5 +104,21 @@ impl<A: Actor> Task for Cell<A> {
 
     fn name() -> &'static str {
         A::name()
+    }
+}
+
+impl<M: 'static> Context<'_, M> {
+    /// Makes an actor on this worker. If the turn is undone, nothing can have reached it, and it is dropped
+    /// with its address.
+    ///
+    /// # Examples
+    /// See [`Context::spawn_behavior`].
+    #[inline]
+    pub fn spawn<A>(&self, actor: A) -> Address<A::Msg>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.turn().spawn(Cell(actor))
     }
 }

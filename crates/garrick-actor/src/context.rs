@@ -4,8 +4,6 @@ use std::fmt;
 
 use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
 
-use crate::actor::{Actor, Cell};
-
 /// The turn under way, as the actor whose turn it is sees it. `M` is what that actor receives.
 ///
 /// What is done through it is staged: it happens when the turn ends in
@@ -62,20 +60,6 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.send(to, msg)
     }
 
-    /// Makes an actor on this worker. If the turn is undone, nothing can have reached it, and it is dropped
-    /// with its address.
-    ///
-    /// # Examples
-    /// See [`Context::spawn_behavior`].
-    #[inline]
-    pub fn spawn<A>(&self, actor: A) -> Address<A::Msg>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.turn.spawn(Cell(actor))
-    }
-
     /// The address of the actor whose turn it is.
     #[inline]
     #[must_use]
@@ -86,7 +70,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// Asks another actor: sends it what `msg` makes of the [`Reply`], and the answer comes to this actor
     /// as what `convert` makes of it, at the cost of two ordinary sends.
     ///
-    /// There is exactly one answer: [`NoReply::Dropped`] if the other actor has stopped, or fails, or if this
+    /// The answer is [`NoReply::Dropped`] if the other actor has stopped, or fails before it answers, or if this
     /// very turn is undone. The other actor does the conversion, so it must not capture anything, which
     /// the compiler checks.
     ///

@@ -28,8 +28,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod actor;
 mod context;
+
+mod actor;
 
 mod behavior;
 mod contramap;

@@ -13,6 +13,8 @@ struct Fragile {
 enum Msg {
     Get(Reply<u32>),
     Know(Address<Msg>),
+    /// Never arrives, because it is sent in a turn that fails only.
+    Poison,
     /// Does everything a turn can do, and then panics.
     Fail(Reply<u32>),
 }
@@ -41,12 +43,10 @@ impl Actor for Fragile {
         match msg {
             Msg::Get(reply) => reply.send(1),
             Msg::Know(other) => self.others.push(other),
+            Msg::Poison => panic!("the turn that sent this has failed"),
             Msg::Fail(reply) => {
                 for other in &self.others {
-                    let (sent, _) = mpsc::channel();
-                    let poison = cx.spawn(Child(sent));
-                    let _ = cx.send(&poison, ());
-                    let _ = other.send(Msg::Get(unanswerable(cx)));
+                    let _ = cx.send(other, Msg::Poison);
                 }
                 let child = cx.spawn(Child(self.spawned.clone()));
                 let _ = child.send(());
@@ -60,18 +60,6 @@ impl Actor for Fragile {
     fn name() -> &'static str {
         "fragile"
     }
-}
-
-/// A reply whose answer ends the actor, if it ever comes.
-fn unanswerable(cx: &Context<'_, Msg>) -> Reply<u32> {
-    let bomb = cx.spawn_behavior(|_: &(), _| panic!("nobody can have answered"));
-    let _ = cx.send(&bomb, ());
-    let (reply, _) = (bomb.ask(|reply: Reply<u32>| drop(reply)), ());
-    drop(reply);
-    let mut kept = None;
-    let keeper = cx.spawn_behavior(|_: &(), _| Next::Continue);
-    drop(keeper.ask(|reply: Reply<u32>| kept = Some(reply)));
-    kept.expect("asking calls the function")
 }
 
 fn quiet() -> (Builder, mpsc::Receiver<String>) {

@@ -53,8 +53,10 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
 ///
-/// The asker gets exactly one answer: dropping a reply answers [`NoReply::Dropped`]. An answer given in a
-/// turn is part of it: it arrives if the turn commits.
+/// Dropping a reply answers [`NoReply::Dropped`], so that nobody waits for somebody who is gone. An answer
+/// given in a turn is part of it: it arrives if the turn commits. If not, an asker outside of any
+/// turn gets [`NoReply::Dropped`]; for a task that asked, the answer was a message, and vanishes as
+/// messages do.
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -102,10 +104,7 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// Answers.
-    ///
-    /// Inside of a turn the answer is staged: if the turn is undone or panics, an asker outside gets
-    /// [`NoReply::Dropped`].
+    /// Answers; inside of a turn, when the turn commits.
     #[inline]
     pub fn send(self, answer: R) {
         self.consume(Ok(answer));
