@@ -1,2 +1,81 @@
-//! Automation (being written).
-fn main() {}
+//! Garrick's automation: `cargo xtask ci` is the whole check, and each of its steps is a subcommand.
+//!
+//! The modules are declared in the order of their layers: a module uses only those above it.
+#![forbid(unsafe_code)]
+
+mod process;
+mod workspace;
+
+mod tidy;
+
+mod steps;
+
+mod report;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use workspace::Workspace;
+
+/// Garrick's automation.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every step below but `sanitize`, and sum up.
+    Ci {
+        /// Stop at the first failure instead of running all.
+        #[arg(long)]
+        fail_fast: bool,
+    },
+    /// Check the rules of the house that neither rustc nor clippy knows.
+    Tidy,
+    /// Check the layout of the code.
+    Fmt,
+    /// Run clippy with warnings denied.
+    Clippy,
+    /// Build the documentation with warnings denied.
+    Docs,
+    /// Run the unit tests and scenarios.
+    Test,
+    /// Run the examples in the documentation.
+    Doctest,
+    /// Run the stress tests with optimization.
+    Stress,
+    /// Run the loom models of every crate that has any.
+    Loom,
+    /// Build every example and run it without arguments, 60 s at most.
+    Examples,
+    /// Build every benchmark and run it for a moment.
+    Bench,
+    /// Run the stress tests under AddressSanitizer and LeakSanitizer.
+    Sanitize,
+}
+
+fn main() -> Result<ExitCode> {
+    let task = Arguments::parse().task;
+    let workspace = Workspace::load()?;
+    std::env::set_current_dir(&workspace.root)?;
+    let step = match task {
+        Task::Ci { fail_fast } => return Ok(report::run(&workspace, steps::CI, fail_fast)),
+        Task::Tidy => steps::TIDY,
+        Task::Fmt => steps::FMT,
+        Task::Clippy => steps::CLIPPY,
+        Task::Docs => steps::DOCS,
+        Task::Test => steps::TEST,
+        Task::Doctest => steps::DOCTEST,
+        Task::Stress => steps::STRESS,
+        Task::Loom => steps::LOOM,
+        Task::Examples => steps::EXAMPLES,
+        Task::Bench => steps::BENCH,
+        Task::Sanitize => steps::SANITIZE,
+    };
+    Ok(report::run(&workspace, &[step], true))
+}

@@ -1,1 +1,2 @@
 //! (being written)
+#![forbid(unsafe_code)]

@@ -1,2 +1,4 @@
 //! The `garrick` command (being written).
+#![forbid(unsafe_code)]
+
 fn main() {}

@@ -9,6 +9,8 @@
 #[doc(hidden)]
 pub mod prim;
 
+pub mod fence;
+
 pub mod count;
 pub mod deque;
 pub mod park;

@@ -1,1 +1,2 @@
 //! The facade (being written).
+#![forbid(unsafe_code)]

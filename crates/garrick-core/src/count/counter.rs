@@ -1,0 +1,104 @@
+//! One counter.
+use std::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::prim::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// A counter, and the one right to write it. It wraps at 2^64.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::count::Counter;
+///
+/// let mut sent = Counter::new();
+/// let reader = sent.reader();
+/// sent.add(2);
+/// assert_eq!(std::thread::spawn(move || reader.get()).join().unwrap(), 2);
+/// ```
+///
+/// There is one writer, since writing takes `&mut self` and a counter cannot be cloned:
+///
+/// ```compile_fail
+/// let sent = garrick_core::count::Counter::new();
+/// let second = sent.clone();
+/// ```
+pub struct Counter {
+    /// Written by us alone, read by all readers. It has a cache line of its own, so that the counters of
+    /// two threads do not disturb one another.
+    value: Arc<CachePadded<AtomicU64>>,
+}
+
+/// Reads a [`Counter`]; from [`Counter::reader`].
+#[derive(Clone)]
+pub struct CounterReader {
+    /// Written by the counter, read by us.
+    value: Arc<CachePadded<AtomicU64>>,
+}
+
+impl Counter {
+    /// Creates a counter that stands at 0.
+    pub fn new() -> Self {
+        Self {
+            value: Arc::new(CachePadded::new(AtomicU64::new(0))),
+        }
+    }
+
+    /// Adds `count`.
+    #[inline]
+    pub fn add(&mut self, count: u64) {
+        self.set(self.get().wrapping_add(count));
+    }
+
+    /// Sets the counter to `value`: for what is a level and not a sum.
+    #[inline]
+    pub fn set(&mut self, value: u64) {
+        self.value.store(value, Relaxed);
+    }
+
+    /// The value, exactly.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.value.load(Relaxed)
+    }
+
+    /// Creates a reader.
+    pub fn reader(&self) -> CounterReader {
+        CounterReader {
+            value: Arc::clone(&self.value),
+        }
+    }
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CounterReader {
+    /// A recent value. Later reads by the same thread never see an earlier one.
+    ///
+    /// It says nothing about other memory: to know that work was done, not only counted, synchronize
+    /// otherwise.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.value.load(Relaxed)
+    }
+}
+
+impl fmt::Debug for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Counter").field(&self.get()).finish()
+    }
+}
+
+impl fmt::Debug for CounterReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CounterReader").field(&self.get()).finish()
+    }
+}

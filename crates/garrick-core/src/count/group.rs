@@ -1,0 +1,210 @@
+//! Several counters that are read together.
+use std::{array, error::Error, fmt};
+
+use crossbeam_utils::CachePadded;
+
+use crate::prim::{
+    Arc,
+    atomic::{
+        AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+        fence,
+    },
+    hint,
+};
+
+/// How often [`GroupReader::try_snapshot`] tries. Publishing takes a few nanoseconds, so as many failures
+/// in a row mean a writer that does nothing else, or one that was preempted in the midst of it.
+pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
+
+/// `N` counters that are published together, and the one right to write them. They wrap at 2^64.
+///
+/// [`add`](Self::add) touches plain memory of the writer; [`publish`](Self::publish) shows the readers
+/// all `N` at once. Publish where the numbers agree with one another: at the end of a batch or a turn.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::count::Group;
+///
+/// const TAKEN: usize = 0;
+/// const SENT: usize = 1;
+///
+/// let mut traffic = Group::<2>::new();
+/// let reader = traffic.reader();
+/// traffic.add(TAKEN, 3);
+/// assert_eq!(reader.try_snapshot(), Ok([0, 0]));
+///
+/// traffic.add(SENT, 3);
+/// traffic.publish();
+/// assert_eq!(reader.try_snapshot(), Ok([3, 3]));
+/// ```
+pub struct Group<const N: usize> {
+    /// The exact values. Ours alone.
+    values: [u64; N],
+    /// Our own copy of `Shared::version`, always exact and even.
+    version: u64,
+    /// What the readers see.
+    shared: Arc<CachePadded<Shared<N>>>,
+}
+
+/// Reads a [`Group`]; from [`Group::reader`].
+pub struct GroupReader<const N: usize> {
+    /// Written by the group, read by us.
+    shared: Arc<CachePadded<Shared<N>>>,
+}
+
+struct Shared<const N: usize> {
+    /// Odd while the values are being written; grows by two with each publishing. Written by the group,
+    /// read by the readers.
+    version: AtomicU64,
+    /// The values as last published. Written by the group while `version` is odd, read by the readers.
+    values: [AtomicU64; N],
+}
+
+/// Each try for a snapshot met the writer in the midst of publishing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy;
+
+impl<const N: usize> Group<N> {
+    /// Creates a group of counters that stand at 0.
+    pub fn new() -> Self {
+        Self {
+            values: [0; N],
+            version: 0,
+            shared: Arc::new(CachePadded::new(Shared {
+                version: AtomicU64::new(0),
+                values: array::from_fn(|_| AtomicU64::new(0)),
+            })),
+        }
+    }
+
+    /// Adds `count` to counter `index`. The readers do not see it before [`publish`](Self::publish).
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below `N`.
+    #[inline]
+    #[track_caller]
+    pub fn add(&mut self, index: usize, count: u64) {
+        self.values[index] = self.values[index].wrapping_add(count);
+    }
+
+    /// Sets counter `index` to `value`. The readers do not see it before [`publish`](Self::publish).
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below `N`.
+    #[inline]
+    #[track_caller]
+    pub fn set(&mut self, index: usize, value: u64) {
+        self.values[index] = value;
+    }
+
+    /// The exact values, published or not.
+    #[inline]
+    pub fn values(&self) -> &[u64; N] {
+        &self.values
+    }
+
+    /// Shows all values to the readers, together.
+    #[inline]
+    pub fn publish(&mut self) {
+        self.begin();
+        let shared = &**self.shared;
+        for (shown, value) in shared.values.iter().zip(self.values) {
+            shown.store(value, Relaxed);
+        }
+        self.version = self.version.wrapping_add(2);
+        // Release: pairs with the Acquire in `GroupReader::try_once`; publishes the values above.
+        shared.version.store(self.version, Release);
+    }
+
+    /// Says that the values are about to change.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        let odd = self.version.wrapping_add(1);
+        // Relaxed: the fence below orders it before the values.
+        self.shared.version.store(odd, Relaxed);
+        // Release: pairs with the Acquire fence in `GroupReader::try_once`; a reader that saw one of the
+        // values stored after it then sees the odd version above.
+        fence(Release);
+    }
+
+    /// Creates a reader.
+    pub fn reader(&self) -> GroupReader<N> {
+        GroupReader {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<const N: usize> Default for Group<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> GroupReader<N> {
+    /// The values as they were at one publishing, a recent one.
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`] if the writer was publishing at each of [`TRIES_MAX`] tries.
+    pub fn try_snapshot(&self) -> Result<[u64; N], Busy> {
+        for _ in 0..TRIES_MAX {
+            if let Some(values) = self.try_once() {
+                return Ok(values);
+            }
+            hint::spin_loop();
+        }
+        Err(Busy)
+    }
+
+    #[inline]
+    fn try_once(&self) -> Option<[u64; N]> {
+        let shared = &**self.shared;
+        // Acquire: pairs with the Release store in `Group::publish`; we see its values or later ones.
+        let before = shared.version.load(Acquire);
+        if before % 2 == 1 {
+            return None;
+        }
+        let values = array::from_fn(|index| shared.values[index].load(Relaxed));
+        // Acquire: pairs with the Release fence in `Group::publish`; if one of the values above was from
+        // a later publishing, the version below is too.
+        fence(Acquire);
+        // Relaxed: the fence above orders it after the values.
+        let after = shared.version.load(Relaxed);
+        (before == after).then_some(values)
+    }
+}
+
+impl<const N: usize> Clone for GroupReader<N> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<const N: usize> fmt::Debug for Group<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Group").field(&self.values).finish()
+    }
+}
+
+impl<const N: usize> fmt::Debug for GroupReader<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GroupReader")
+            .field(&self.try_snapshot())
+            .finish()
+    }
+}
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the counters were being published")
+    }
+}
+
+impl Error for Busy {}

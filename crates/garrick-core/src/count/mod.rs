@@ -1,0 +1,36 @@
+//! Counters that one thread writes and any thread reads.
+//!
+//! Telemetry here is pulled: whoever does the work bumps plain counters, whoever wants to know reads
+//! them. An atomic read-modify-write costs several times a plain increment; since a counter has one
+//! writer, a load and a store do, and cost what a plain increment costs. The writer is a type that is
+//! neither `Clone` nor writable through `&self`, so there is one.
+//!
+//! ```text
+//!   Counter ---- add: load, add, store ----> [ value ] <---- get ---- CounterReader, as many as wanted
+//!
+//!   Group ------ add: plain memory
+//!     |          publish: version odd, values, version even ----> [ version | values ... ]
+//!                                                                       ^
+//!   GroupReader, as many as wanted -- try_snapshot: version, values, version again
+//! ```
+//!
+//! A [`Counter`] is one number. A [`Group`] is several that belong together: a reader gets all of them
+//! as they were at one [`publish`](Group::publish), never half of one and half of the next. The group is
+//! a sequence lock whose data are atomics, so that there is no data race even where a reader must try
+//! again: H.-J. Boehm, "Can Seqlocks Get Along with Programming Language Memory Models?" (2012).
+//!
+//! | operation | who | progress |
+//! | --- | --- | --- |
+//! | [`Counter::add`], [`Group::add`], [`Group::publish`] | the one writer | wait-free |
+//! | [`CounterReader::get`] | anyone | wait-free |
+//! | [`GroupReader::try_snapshot`] | anyone | bounded: gives up after [`TRIES_MAX`] tries |
+mod counter;
+mod group;
+
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+#[cfg(all(test, not(garrick_loom)))]
+mod tests;
+
+pub use counter::{Counter, CounterReader};
+pub use group::{Busy, Group, GroupReader, TRIES_MAX};

@@ -1,0 +1,288 @@
+//! Every interleaving and every allowed stale read of small deques.
+//!
+//! A value is a [`Track`], which loom misses when it is leaked; a slot is a loom cell, which complains when
+//! two threads reach it unordered. Each model ends by accounting for every value exactly once.
+use std::iter;
+
+use loom::{alloc::Track, model::Builder, thread};
+
+use super::{Full, Steal, Stealer, Worker, bounded_with_fence, growing_with_fence};
+use crate::fence::Asymmetric;
+
+const FENCE: Asymmetric = Asymmetric::symmetric();
+
+fn model(f: impl Fn() + Sync + Send + 'static) {
+    model_with(3, f);
+}
+
+/// Runs `f` with each thread taken off the core at most `preemptions_max` times, unless
+/// `LOOM_MAX_PREEMPTIONS` says otherwise.
+fn model_with(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions_max));
+    builder.check(f);
+}
+
+type Value = Track<u32>;
+
+fn bounded(capacity: usize) -> Worker<Value> {
+    bounded_with_fence(capacity, FENCE)
+}
+
+fn growing(capacity_min: usize) -> Worker<Value> {
+    growing_with_fence(capacity_min, FENCE)
+}
+
+fn push(worker: &mut Worker<Value>, value: u32) -> bool {
+    match worker.push(Track::new(value)) {
+        Ok(()) => true,
+        Err(Full(value)) => {
+            drop(value);
+            false
+        }
+    }
+}
+
+fn push_all(worker: &mut Worker<Value>, values: impl IntoIterator<Item = u32>) {
+    for value in values {
+        assert!(
+            push(worker, value),
+            "the models make room for what they push"
+        );
+    }
+}
+
+fn pop_all(worker: &mut Worker<Value>) -> Vec<u32> {
+    iter::from_fn(|| worker.pop())
+        .map(Track::into_inner)
+        .collect()
+}
+
+/// Steals one value.
+fn steal(stealer: &Stealer<Value>) -> Vec<u32> {
+    stealer
+        .steal()
+        .success()
+        .map(Track::into_inner)
+        .into_iter()
+        .collect()
+}
+
+/// Steals half of the values through a worker of the thief's own.
+fn steal_half(stealer: &Stealer<Value>) -> Vec<u32> {
+    let mut mine = bounded(4);
+    let oldest = stealer
+        .steal_half(&mut mine)
+        .success()
+        .map(Track::into_inner);
+    oldest.into_iter().chain(pop_all(&mut mine)).collect()
+}
+
+fn spawn(
+    worker: &Worker<Value>,
+    f: impl FnOnce(&Stealer<Value>) -> Vec<u32> + 'static,
+) -> thread::JoinHandle<Vec<u32>> {
+    let stealer = worker.stealer();
+    thread::spawn(move || f(&stealer))
+}
+
+/// Every value below `count` was seen once.
+fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
+    let mut all: Vec<u32> = parts.into_iter().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(
+        all,
+        Vec::from_iter(0..count),
+        "every value must be seen once"
+    );
+}
+
+/// Does an owner that pops and a thief that steals the only value ever get it both, or lose it?
+fn last_value_goes_astray(fence: Asymmetric) -> bool {
+    // Not a panic in the model: loom cannot unwind through one that is meant to fail.
+    let astray = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = astray.clone();
+    model(move || {
+        let mut worker = bounded_with_fence(1, fence);
+        worker.push(0).unwrap();
+        let stealer = worker.stealer();
+        let thief = thread::spawn(move || stealer.steal().success());
+        let popped = worker.pop();
+        if thief.join().unwrap().is_some() == popped.is_some() {
+            seen.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    astray.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+#[test]
+fn the_last_value_goes_to_one() {
+    assert!(!last_value_goes_astray(FENCE));
+}
+
+/// Without its heavy side the pair of fences is worth nothing.
+#[test]
+fn the_last_value_goes_astray_without_the_heavy_side() {
+    assert!(last_value_goes_astray(Asymmetric::heavy_missing()));
+}
+
+#[test]
+fn the_last_value_goes_to_one_of_three() {
+    model_with(2, || {
+        let mut worker = bounded(2);
+        push_all(&mut worker, [0]);
+        let thieves = [spawn(&worker, steal), spawn(&worker, steal)];
+        let popped = pop_all(&mut worker);
+        let stolen = thieves.map(|thief| thief.join().unwrap());
+        assert_each_once(stolen.into_iter().chain([popped]), 1);
+    });
+}
+
+#[test]
+fn two_thieves_and_an_owner_share_two() {
+    model_with(2, || {
+        let mut worker = bounded(4);
+        push_all(&mut worker, 0..2);
+        let thieves = [spawn(&worker, steal), spawn(&worker, steal)];
+        let popped = pop_all(&mut worker);
+        let stolen = thieves.map(|thief| thief.join().unwrap());
+        assert_each_once(stolen.into_iter().chain([popped]), 2);
+    });
+}
+
+/// The claim of two of three values shrinks where the owner pops faster.
+#[test]
+fn a_claim_shrinks() {
+    model(|| {
+        let mut worker = bounded(4);
+        push_all(&mut worker, 0..3);
+        let thief = spawn(&worker, steal_half);
+        let popped = pop_all(&mut worker);
+        assert_each_once([thief.join().unwrap(), popped], 3);
+    });
+}
+
+/// A thief sees the slots through what the owner publishes, be it by a push or by a pop, and not through the
+/// owner's fence. So the owner has none here; that both may then take value 1 is beside the point.
+#[test]
+fn a_lowered_tail_publishes_the_slots_below() {
+    model(|| {
+        let mut worker = bounded_with_fence(2, Asymmetric::light_missing());
+        let stealer = worker.stealer();
+        let thief = thread::spawn(move || stealer.steal().success());
+        worker.push(0).unwrap();
+        worker.push(1).unwrap();
+        assert_ne!(worker.pop(), None);
+        assert!(matches!(thief.join().unwrap(), None | Some(0)));
+    });
+}
+
+/// The value popped and the value pushed to the same slot afterwards are told apart.
+#[test]
+fn a_slot_is_filled_again_by_the_owner() {
+    model(|| {
+        let mut worker = bounded(2);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, steal);
+        let mut popped = pop_all(&mut worker);
+        push_all(&mut worker, [1]);
+        popped.extend(pop_all(&mut worker));
+        assert_each_once([thief.join().unwrap(), popped], 2);
+    });
+}
+
+/// With one slot, a push must not overwrite what a thief is copying out.
+#[test]
+fn a_full_deque_waits_for_done() {
+    model(|| {
+        let mut worker = bounded(1);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, steal);
+        let pushed = push(&mut worker, 1);
+        let stolen = thief.join().unwrap();
+        let popped = pop_all(&mut worker);
+        assert_each_once([stolen, popped], if pushed { 2 } else { 1 });
+    });
+}
+
+/// The owner moves to a larger buffer while a thief steals from the old one, or from the new one.
+#[test]
+fn growth_beside_a_thief() {
+    model(|| {
+        let mut worker = growing(1);
+        push_all(&mut worker, [0]);
+        let thief = spawn(&worker, |stealer| {
+            let mut stolen = steal(stealer);
+            stolen.extend(steal(stealer));
+            stolen
+        });
+        push_all(&mut worker, [1]);
+        let popped = pop_all(&mut worker);
+        assert_each_once([thief.join().unwrap(), popped], 2);
+    });
+}
+
+#[test]
+fn growth_beside_two_thieves() {
+    model(|| {
+        let mut worker = growing(1);
+        push_all(&mut worker, [0]);
+        let thieves = [spawn(&worker, steal), spawn(&worker, steal)];
+        push_all(&mut worker, [1]);
+        let stolen = thieves.map(|thief| thief.join().unwrap());
+        let popped = pop_all(&mut worker);
+        assert_each_once(stolen.into_iter().chain([popped]), 2);
+    });
+}
+
+#[test]
+fn the_owner_takes_the_oldest_beside_a_thief() {
+    model(|| {
+        let mut worker = bounded(2);
+        push_all(&mut worker, 0..2);
+        let thief = spawn(&worker, steal);
+        let popped: Vec<u32> = iter::from_fn(|| worker.pop_oldest())
+            .map(Track::into_inner)
+            .collect();
+        assert!(popped.is_sorted(), "the oldest must come first");
+        assert_each_once([thief.join().unwrap(), popped], 2);
+    });
+}
+
+/// Two workers that steal from each other, both growing, must not wait for each other's locks.
+#[test]
+fn two_workers_steal_from_each_other() {
+    model(|| {
+        let (mut here, mut there) = (growing(1), growing(1));
+        push_all(&mut here, [0]);
+        push_all(&mut there, [1]);
+        let (from_here, from_there) = (here.stealer(), there.stealer());
+        let other = thread::spawn(move || {
+            let stolen = from_here
+                .steal_half(&mut there)
+                .success()
+                .map(Track::into_inner);
+            stolen.into_iter().chain(pop_all(&mut there)).collect()
+        });
+        let stolen = from_there
+            .steal_half(&mut here)
+            .success()
+            .map(Track::into_inner);
+        let kept = stolen.into_iter().chain(pop_all(&mut here)).collect();
+        assert_each_once([other.join().unwrap(), kept], 2);
+    });
+}
+
+/// The last handle, wherever it is, drops what is left: loom counts the tracked values.
+#[test]
+fn the_last_handle_drops_the_rest() {
+    model(|| {
+        let mut worker = bounded(4);
+        let stealer = worker.stealer();
+        let thief = thread::spawn(move || matches!(stealer.steal(), Steal::Success(_)));
+        push_all(&mut worker, 0..2);
+        drop(worker.pop());
+        drop(worker);
+        thief.join().unwrap();
+    });
+}

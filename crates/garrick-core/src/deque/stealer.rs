@@ -1,0 +1,235 @@
+//! The thieves' end: claim, fence, shrink, copy.
+use std::fmt;
+
+use super::{
+    Steal, Worker,
+    shared::{Buffer, Guard, Shared, distance},
+};
+use crate::prim::{
+    Arc,
+    atomic::Ordering::{Acquire, Relaxed},
+};
+
+/// The most values that one theft takes. Copying so many takes about as long as the barrier before it,
+/// and both happen under the lock that the owner may have to wait for.
+const THEFT_MAX: usize = 1024;
+
+/// A thief's half of a deque: takes the oldest values. Clone it for each thief.
+///
+/// Each theft costs a `membarrier(2)`, which also interrupts the owner, or a fence: so it pays to take many at
+/// once, and to leave an owner alone who keeps few. A thief that finds nothing should back off and park: its
+/// look is cheap but takes the owner's cache line, and a barrier for a value that the owner pops meanwhile is
+/// a barrier for nothing. The look is no fence, so a parking thief needs its own handshake with the owner.
+pub struct Stealer<T> {
+    shared: Arc<Shared<T>>,
+}
+
+impl<T> Stealer<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared }
+    }
+
+    /// Steals the oldest value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_core::deque::{self, Steal};
+    ///
+    /// let mut worker = deque::bounded(8);
+    /// worker.push('a').unwrap();
+    /// assert_eq!(worker.stealer().steal(), Steal::Success('a'));
+    /// assert_eq!(worker.stealer().steal(), Steal::Empty);
+    /// ```
+    pub fn steal(&self) -> Steal<T> {
+        self.claim(1).and_then(Claim::first)
+    }
+
+    /// Steals half of the values, rounded up: returns the oldest, pushes the rest, oldest first, to `into`.
+    ///
+    /// It takes less if `into` is bounded and has less room, and never more than 1024. If `into` is the
+    /// owner of this deque, it only takes the oldest value.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_core::deque::{self, Steal};
+    ///
+    /// let mut victim = deque::bounded(8);
+    /// (0..6).for_each(|value| victim.push(value).unwrap());
+    /// let mut thief = deque::bounded(8);
+    /// assert_eq!(victim.stealer().steal_half(&mut thief), Steal::Success(0));
+    /// assert_eq!(thief.pop(), Some(2));
+    /// assert_eq!(thief.len(), 1);
+    /// assert_eq!(victim.len(), 3);
+    /// ```
+    pub fn steal_half(&self, into: &mut Worker<T>) -> Steal<T> {
+        if into.owns(&self.shared) {
+            return into.pop_oldest().map_or(Steal::Empty, Steal::Success);
+        }
+        // Room is made before the victim is locked: growing takes the lock of `into`, and two workers
+        // that each held the other's lock would wait for ever.
+        let count = half(self.shared.len());
+        let room = into.make_room_for(count.saturating_sub(1));
+        self.claim(room.saturating_add(1)).and_then(|mut claim| {
+            let oldest = claim.next();
+            claim.for_each(|value| into.push_into_room(value));
+            oldest.map_or(Steal::Empty, Steal::Success)
+        })
+    }
+
+    /// Steals half of the values, rounded up, but at most `count_max` and at most 1024, and appends them,
+    /// oldest first, to `into`. Says how many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_core::deque::{self, Steal};
+    ///
+    /// let mut worker = deque::bounded(8);
+    /// (0..6).for_each(|value| worker.push(value).unwrap());
+    /// let mut loot = Vec::new();
+    /// assert_eq!(worker.stealer().steal_half_into(&mut loot, 16), Steal::Success(3));
+    /// assert_eq!(loot, [0, 1, 2]);
+    /// ```
+    pub fn steal_half_into(&self, into: &mut Vec<T>, count_max: usize) -> Steal<usize> {
+        // Room is made first, so that nothing is allocated under the lock.
+        let count = half(self.shared.len()).min(count_max);
+        into.reserve(count);
+        self.claim(count).and_then(|claim| {
+            let before = into.len();
+            claim.for_each(|value| into.push(value));
+            match into.len() - before {
+                0 => Steal::Empty,
+                count => Steal::Success(count),
+            }
+        })
+    }
+
+    /// How many values nobody had claimed at some moment of late.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Was there nothing to steal at some moment of late?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Claims up to half of the values and at most `count_max`; it may turn out that none are left.
+    fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
+        let shared = &*self.shared;
+        // No lock and no barrier for a deque that looks empty.
+        if half(shared.len()).min(count_max) == 0 {
+            return Steal::Empty;
+        }
+        let Some(guard) = shared.try_lock() else {
+            return Steal::Busy;
+        };
+        let head = guard.head();
+        // Relaxed: what we read here only sizes the claim; the look below decides.
+        let tail = shared.tail.load(Relaxed);
+        let count = half(distance(head, tail)).min(count_max);
+        let mut claim = Claim::new(guard, head);
+        if count > 0 {
+            claim.open(count);
+            shared.fence().heavy();
+            // Acquire: pairs with the Release in `Worker::publish_tail`; every slot below is written.
+            claim.settle(count, shared.tail.load(Acquire));
+        }
+        Steal::Success(claim)
+    }
+}
+
+/// How many of `len` values one theft takes.
+#[inline]
+fn half(len: usize) -> usize {
+    len.div_ceil(2).min(THEFT_MAX)
+}
+
+/// Values that belong to this thief, oldest first. What it does not take goes back when it is dropped, and
+/// so it does if the thief panics between two steps.
+struct Claim<'a, T> {
+    /// Released last, after `Claim::drop`.
+    guard: Guard<'a, T>,
+    /// A copy, valid as long as the lock is ours.
+    buffer: Buffer<T>,
+    /// The first value that has not been taken.
+    next: usize,
+    /// One past the last value that is ours for certain.
+    end: usize,
+}
+
+impl<'a, T> Claim<'a, T> {
+    /// A claim to nothing, at `head`.
+    fn new(guard: Guard<'a, T>, head: usize) -> Self {
+        Self {
+            buffer: guard.buffer(),
+            guard,
+            next: head,
+            end: head,
+        }
+    }
+
+    /// Raises `head` over `count` values, which we do not have yet.
+    fn open(&mut self, count: usize) {
+        self.guard.set_head(self.next.wrapping_add(count));
+    }
+
+    /// Keeps of `count` values those below `tail`, which was read after the fence, and gives the rest back.
+    fn settle(&mut self, count: usize, tail: usize) {
+        let left = distance(self.next, tail).min(count);
+        self.end = self.next.wrapping_add(left);
+        if left < count {
+            // Not left to `drop`: the owner need not wait for our copying if it wants one of these.
+            self.guard.set_head(self.end);
+        }
+    }
+
+    /// The oldest value alone.
+    fn first(mut self) -> Steal<T> {
+        self.next().map_or(Steal::Empty, Steal::Success)
+    }
+}
+
+impl<T> Iterator for Claim<'_, T> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        if self.next == self.end {
+            return None;
+        }
+        // SAFETY:
+        // - alive: the owner replaces the buffer only under the lock, which we hold.
+        // - initialized: it is below the tail that `settle` was given, read with Acquire.
+        // - read once: `head` is past it, so that the owner's pop fails (README, "The race"), and `next`
+        //   moves on below.
+        let value = unsafe { self.buffer.read(self.next) };
+        self.next = self.next.wrapping_add(1);
+        Some(value)
+    }
+}
+
+impl<T> Drop for Claim<'_, T> {
+    fn drop(&mut self) {
+        self.guard.set_head(self.next);
+        self.guard.set_done(self.next);
+    }
+}
+
+impl<T> Clone for Stealer<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.shared.clone())
+    }
+}
+
+impl<T> fmt::Debug for Stealer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stealer")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

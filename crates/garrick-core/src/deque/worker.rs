@@ -1,0 +1,292 @@
+//! The owner's end: push and pop, and the slow paths in which it meets the thieves.
+use std::{cell::Cell, fmt, marker::PhantomData};
+
+use super::{
+    Full, Stealer,
+    shared::{Buffer, Shared, distance},
+};
+use crate::fence::Asymmetric;
+use crate::prim::{
+    Arc,
+    atomic::Ordering::{Relaxed, Release},
+};
+
+/// The owner's half of a deque: pushes and pops the newest value, and makes [`Stealer`]s.
+///
+/// Dropping it leaves the values to the stealers; the last handle drops what is left.
+///
+/// It may move to another thread but not be shared:
+///
+/// ```compile_fail,E0277
+/// fn shared(_: impl Sync) {}
+/// shared(garrick_core::deque::bounded::<u8>(1));
+/// ```
+pub struct Worker<T> {
+    /// What the thieves see.
+    shared: Arc<Shared<T>>,
+    /// Our own copy of `Shared::tail`, exact between calls.
+    tail: usize,
+    /// Where `tail` must not pass: the last `done` we saw, plus the capacity. The real bound may be ahead.
+    full_at: usize,
+    /// Our own copy of the buffer, always exact: only we replace it.
+    buffer: Buffer<T>,
+    /// Our own copy of the shared one, so that the fast path need not fetch it.
+    fence: Asymmetric,
+    /// How many values fit: at most the number of slots.
+    capacity: usize,
+    /// What a full deque does.
+    growth: Growth,
+    /// One owner: `Send`, not `Sync`.
+    not_sync: PhantomData<Cell<T>>,
+}
+
+/// What a full deque does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// It refuses the value.
+    Never,
+    /// It moves to twice as many slots.
+    Doubles,
+}
+
+// SAFETY: a worker reaches the values that it owns and may move them to another thread with itself,
+// which `T: Send` allows; `Shared` is `Send + Sync` by the protocol.
+unsafe impl<T: Send> Send for Worker<T> {}
+
+impl<T> Worker<T> {
+    #[track_caller]
+    pub(super) fn new(capacity: usize, growth: Growth, fence: Asymmetric) -> Self {
+        let buffer = Buffer::new(capacity);
+        Self {
+            shared: Arc::new(Shared::new(buffer, fence)),
+            tail: 0,
+            full_at: capacity,
+            buffer,
+            fence,
+            capacity,
+            growth,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// Makes a handle for a thief.
+    pub fn stealer(&self) -> Stealer<T> {
+        Stealer::new(self.shared.clone())
+    }
+
+    /// Adds `value` as the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] gives the value back if a bounded deque is full. A growing deque never refuses.
+    ///
+    /// # Panics
+    ///
+    /// If a growing deque becomes too large to allocate.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
+        if self.tail == self.full_at && self.make_room(1) == 0 {
+            return Err(Full(value));
+        }
+        self.push_into_room(value);
+        Ok(())
+    }
+
+    /// Takes the newest value, if any.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        let buffer = self.buffer;
+        // Say which value we want, then look whether a thief wants it too: README, "The race".
+        let tail = self.tail.wrapping_sub(1);
+        self.publish_tail(tail);
+        self.fence.light();
+        // Relaxed: the fence orders it; a value that no claim has reached was written by ourselves.
+        let head = self.shared.head.load(Relaxed);
+        if (tail.wrapping_sub(head) as isize) < 0 {
+            return self.pop_contended(tail);
+        }
+        self.tail = tail;
+        // SAFETY:
+        // - alive: only we replace the buffer.
+        // - initialized: `head <= tail`, and it was below our old tail.
+        // - read once: any thief whose claim reaches it will see our tail and shrink (README, "The
+        //   race"), and our tail is below it now.
+        Some(unsafe { buffer.read(tail) })
+    }
+
+    /// Takes the oldest value, if any, as a thief would: it costs an atomic read-modify-write, no barrier.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut worker = garrick_core::deque::bounded(4);
+    /// worker.push(1).unwrap();
+    /// worker.push(2).unwrap();
+    /// assert_eq!(worker.pop_oldest(), Some(1));
+    /// ```
+    pub fn pop_oldest(&mut self) -> Option<T> {
+        if self.shared.done() == self.tail {
+            return None;
+        }
+        let guard = self.shared.lock();
+        let head = guard.head();
+        if head == self.tail {
+            return None;
+        }
+        // SAFETY:
+        // - alive: only we replace the buffer.
+        // - initialized: `head < tail`, and both are exact here, under the lock.
+        // - read once: `head` moves past it before the lock is free.
+        let value = unsafe { self.buffer.read(head) };
+        let head = head.wrapping_add(1);
+        guard.set_head(head);
+        guard.set_done(head);
+        self.full_at = head.wrapping_add(self.capacity);
+        Some(value)
+    }
+
+    /// How many values no thief has claimed. Thieves may take more at any time.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // Relaxed: a hint, as documented.
+        distance(self.shared.head.load(Relaxed), self.tail)
+    }
+
+    /// Is there no value that no thief has claimed?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many values fit, at the moment for a growing deque.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Starts an empty deque's counts elsewhere than at 0, to see them wrap.
+    #[cfg(all(test, not(garrick_loom)))]
+    pub(super) fn start_at(&mut self, count: usize) {
+        assert!(self.is_empty(), "only an empty deque can start elsewhere");
+        let guard = self.shared.lock();
+        guard.set_head(count);
+        guard.set_done(count);
+        drop(guard);
+        self.tail = count;
+        self.full_at = count.wrapping_add(self.capacity);
+        self.publish_tail(count);
+    }
+
+    /// Is `shared` what this deque's handles share?
+    pub(super) fn owns(&self, shared: &Arc<Shared<T>>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
+    /// Makes room for `count` values where that can be had, and says how many fit now.
+    pub(super) fn make_room_for(&mut self, count: usize) -> usize {
+        if self.room() < count {
+            self.make_room(count);
+        }
+        self.room()
+    }
+
+    /// Adds `value` as the newest. The caller has seen that there is room.
+    #[inline(always)]
+    pub(super) fn push_into_room(&mut self, value: T) {
+        debug_assert!(self.room() > 0, "room must be made before a push");
+        // SAFETY:
+        // - alive: only we replace the buffer.
+        // - exclusive: `tail < done + capacity`, so the thief that emptied this slot has finished, and
+        //   no thief claims it before we publish it; `&mut self` excludes a second owner.
+        unsafe { self.buffer.write(self.tail, value) };
+        self.tail = self.tail.wrapping_add(1);
+        self.publish_tail(self.tail);
+    }
+
+    /// Shows `tail` to the thieves.
+    #[inline(always)]
+    fn publish_tail(&self, tail: usize) {
+        // Release: pairs with the Acquire in `Stealer::claim`; publishes every slot below `tail`. It must
+        // be Release in a pop too: a thief that reads the lowered tail still relies on the pushes before.
+        self.shared.tail.store(tail, Release);
+    }
+
+    #[inline]
+    fn room(&self) -> usize {
+        self.full_at.wrapping_sub(self.tail)
+    }
+
+    /// Looks how far the thieves have come, and grows if that is not enough. Says how many values fit.
+    #[cold]
+    fn make_room(&mut self, count: usize) -> usize {
+        self.full_at = self.shared.done().wrapping_add(self.capacity);
+        if self.growth == Growth::Doubles && self.room() < count {
+            self.grow(self.capacity - self.room() + count);
+        }
+        self.room()
+    }
+
+    /// Moves everything to a buffer of at least `capacity_min` slots, and twice as many as before.
+    #[cold]
+    fn grow(&mut self, capacity_min: usize) {
+        let capacity = super::shared::slot_count(capacity_min.max(2 * self.capacity));
+        let new = Buffer::new(capacity);
+        let guard = self.shared.lock();
+        let head = guard.head();
+        let mut count = head;
+        while count != self.tail {
+            // SAFETY:
+            // - alive: both buffers are ours.
+            // - initialized: `head..tail` is, and both are exact here, under the lock.
+            // - read once: the old slots are freed below, without their values.
+            // - exclusive: nobody else knows `new`.
+            unsafe { new.write(count, self.buffer.read(count)) };
+            count = count.wrapping_add(1);
+        }
+        let old = guard.replace_buffer(new);
+        // SAFETY: thieves use a buffer only under the lock, which we hold; our own copy goes next.
+        unsafe { old.free() };
+        self.buffer = new;
+        self.capacity = capacity;
+        self.full_at = head.wrapping_add(capacity);
+    }
+
+    /// A pop that met a claim: `tail`, already published, is the value that we want.
+    #[cold]
+    fn pop_contended(&mut self, tail: usize) -> Option<T> {
+        let old_tail = tail.wrapping_add(1);
+        // An empty deque is the common reason, and `done` proves it without the lock.
+        let value = if self.shared.done() == old_tail {
+            None
+        } else {
+            self.pop_under_lock(tail)
+        };
+        self.tail = if value.is_some() { tail } else { old_tail };
+        self.publish_tail(self.tail);
+        value
+    }
+
+    /// Waits until no claim is in doubt, and takes value number `tail` if no thief got it.
+    fn pop_under_lock(&self, tail: usize) -> Option<T> {
+        let guard = self.shared.lock();
+        let is_ours = guard.head() != tail.wrapping_add(1);
+        is_ours.then(|| {
+            // SAFETY:
+            // - alive: only we replace the buffer.
+            // - initialized: `head <= tail`, and it was below our old tail.
+            // - read once: under the lock no claim is open, and the published tail is below it.
+            unsafe { self.buffer.read(tail) }
+        })
+    }
+}
+
+impl<T> fmt::Debug for Worker<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity)
+            .field("growth", &self.growth)
+            .field("fence", &self.fence)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,209 @@
+//! A fence with two sides, of which only the rare one costs anything.
+//!
+//! Two threads that each *write one word and then read the other's* need a full fence between the two
+//! steps, on both sides, or each may miss the other's write (Dekker's pattern). Where one side runs a
+//! thousand times as often as the other, its fence can be bought by the other side: on Linux,
+//! `membarrier(2)` (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running thread of the
+//! process pass a full fence before it returns. The frequent side then only has to keep the compiler from
+//! swapping its two steps. The idea is known as an asymmetric fence or asymmetric Dekker; folly, liburcu
+//! and Java's hotspot use it.
+//!
+//! ```text
+//!     frequent side                  rare side
+//!     x = 1                          y = 1
+//!     light()  compiler only         heavy()  every core fences
+//!     read y                         read x               at least one of them reads 1
+//! ```
+//!
+//! Where the system call is missing (older kernels, seccomp filters, other systems) both sides are an
+//! ordinary `fence(SeqCst)`: [`Asymmetric::detect`] decides once per process, at run time.
+//!
+//! Both sides are wait-free; any thread may call either. `heavy` is a system call: 0.1 to 0.5 µs when no other
+//! thread of the process runs, and where it must interrupt one, 2 µs on a good day and 20 µs in a virtual
+//! machine that passes interrupts on by hand. Each interrupted thread pays for that too. So the pair pays
+//! where the light side runs a thousand times as often; below that, [`Asymmetric::symmetric`] is cheaper.
+//!
+//! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that is no stronger than the
+//! real pair.
+use crate::prim::atomic::{Ordering::SeqCst, fence};
+
+/// Which pair of fences this process uses: both sides must hold the same value.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::fence::Asymmetric;
+///
+/// let fence = Asymmetric::detect();
+/// fence.light(); // the side that runs often
+/// fence.heavy(); // the side that runs seldom
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asymmetric(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The process is registered with `membarrier(2)`: light is a compiler fence, heavy the call.
+    #[cfg(all(target_os = "linux", not(garrick_loom)))]
+    Membarrier,
+
+    /// Both sides are `fence(SeqCst)`.
+    Symmetric,
+
+    /// The heavy side does nothing: a broken pair, for the model which shows that it is needed.
+    #[cfg(all(test, garrick_loom))]
+    HeavyMissing,
+
+    /// The light side does nothing: a broken pair, for the model which shows that data do not travel by it.
+    #[cfg(all(test, garrick_loom))]
+    LightMissing,
+}
+
+impl Asymmetric {
+    /// The best pair that this process can have. The first call asks the system, later ones remember.
+    #[cfg(all(target_os = "linux", not(garrick_loom)))]
+    pub fn detect() -> Self {
+        if membarrier::is_registered() {
+            Self(Kind::Membarrier)
+        } else {
+            Self::symmetric()
+        }
+    }
+
+    /// The best pair that this process can have.
+    #[cfg(not(all(target_os = "linux", not(garrick_loom))))]
+    pub fn detect() -> Self {
+        Self::symmetric()
+    }
+
+    /// The pair that works everywhere: `fence(SeqCst)` on both sides.
+    pub const fn symmetric() -> Self {
+        Self(Kind::Symmetric)
+    }
+
+    /// A pair without its heavy side.
+    #[cfg(all(test, garrick_loom))]
+    pub(crate) const fn heavy_missing() -> Self {
+        Self(Kind::HeavyMissing)
+    }
+
+    /// A pair without its light side.
+    #[cfg(all(test, garrick_loom))]
+    pub(crate) const fn light_missing() -> Self {
+        Self(Kind::LightMissing)
+    }
+
+    /// Is the light side free of hardware fences?
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_core::fence::Asymmetric;
+    ///
+    /// assert!(!Asymmetric::symmetric().is_light_free());
+    /// ```
+    #[inline]
+    pub const fn is_light_free(self) -> bool {
+        !matches!(self.0, Kind::Symmetric)
+    }
+
+    /// The frequent side: orders this thread's earlier writes before its later reads, as seen by a thread
+    /// that calls [`heavy`](Self::heavy).
+    #[inline(always)]
+    pub fn light(self) {
+        match self.0 {
+            #[cfg(all(target_os = "linux", not(garrick_loom)))]
+            Kind::Membarrier => std::sync::atomic::compiler_fence(SeqCst),
+            #[cfg(all(test, garrick_loom))]
+            Kind::LightMissing => {}
+            _ => {
+                std::hint::cold_path();
+                // SeqCst: pairs with the fence in `heavy`.
+                fence(SeqCst);
+            }
+        }
+    }
+
+    /// The rare side: afterwards, each thread that passed [`light`](Self::light) has its earlier writes
+    /// visible here, or its later reads see what this thread wrote before.
+    ///
+    /// # Panics
+    ///
+    /// If the system takes `membarrier(2)` away from a process that had registered for it, as a seccomp
+    /// filter installed later may: the other threads already rely on it.
+    #[inline]
+    pub fn heavy(self) {
+        match self.0 {
+            #[cfg(all(target_os = "linux", not(garrick_loom)))]
+            Kind::Membarrier => membarrier::expedited(),
+            #[cfg(all(test, garrick_loom))]
+            Kind::HeavyMissing => {}
+            // SeqCst: pairs with the fence in `light`.
+            _ => fence(SeqCst),
+        }
+    }
+}
+
+impl Default for Asymmetric {
+    fn default() -> Self {
+        Self::detect()
+    }
+}
+
+#[cfg(all(target_os = "linux", not(garrick_loom)))]
+mod membarrier {
+    use std::sync::OnceLock;
+
+    use libc::{
+        MEMBARRIER_CMD_PRIVATE_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
+        SYS_membarrier, c_int,
+    };
+
+    /// Registers the process on the first call; was it accepted?
+    pub(super) fn is_registered() -> bool {
+        static REGISTERED: OnceLock<bool> = OnceLock::new();
+        *REGISTERED.get_or_init(|| register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
+    }
+
+    /// Returns once every running thread of the process has passed a full fence.
+    pub(super) fn expedited() {
+        // A process that lost its registration, say by a fork, gets it back here.
+        assert!(
+            command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+                || register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED),
+            "membarrier(2) must stay available to a process that has registered for it"
+        );
+    }
+
+    fn register() -> bool {
+        command(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
+    }
+
+    fn command(command: c_int) -> bool {
+        const NO_FLAGS: c_int = 0;
+        const NO_CPU: c_int = 0;
+        // SAFETY:
+        // - `membarrier` takes three integers and touches no memory of ours.
+        // - an unknown call or command returns an error, which the callers handle.
+        unsafe { libc::syscall(SYS_membarrier, command, NO_FLAGS, NO_CPU) == 0 }
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detect_gives_the_same_answer_each_time() {
+        assert_eq!(Asymmetric::detect(), Asymmetric::detect());
+        assert_eq!(Asymmetric::default(), Asymmetric::detect());
+    }
+
+    #[test]
+    fn both_pairs_can_be_called() {
+        for fence in [Asymmetric::detect(), Asymmetric::symmetric()] {
+            fence.light();
+            fence.heavy();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What loom proves of the ring: no access to a slot races, nothing is lost, doubled or leaked.
+//!
+//! Every access to a slot touches its cell in `Slots::claims`, so loom reports one that is not ordered
+//! against the other half's. Leaks and double drops show in values that are loom's `Arc`s, which loom
+//! counts at the end of a model.
+use super::*;
+use crate::prim::{Arc, thread};
+
+/// Runs `model` through the schedules with at most three preemptions, as the other models here.
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.check(model);
+}
+
+/// A ring of `capacity` slots whose counts wrap after the first one.
+fn wrapping<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
+    halves(capacity, usize::MAX).unwrap()
+}
+
+#[test]
+fn pushes_and_pops_wrap() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(2);
+        let writer =
+            thread::spawn(move || (0..4).take_while(|n| producer.try_push(*n).is_ok()).count());
+        let mut got = 0;
+        for _ in 0..3 {
+            if let Some(n) = consumer.try_pop() {
+                assert_eq!(n, got);
+                got += 1;
+            }
+        }
+        let sent = writer.join().unwrap();
+        got += consumer.pop_each(usize::MAX, |_| ());
+        assert_eq!(got, sent, "each value arrives, once");
+    });
+}
+
+#[test]
+fn committed_batches_arrive_whole() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(4);
+        let writer = thread::spawn(move || {
+            let mut sent = 0;
+            for _ in 0..3 {
+                let mut poke = producer.poke(2);
+                poke.extend(sent..);
+                sent += poke.commit();
+            }
+            sent
+        });
+        let mut got = 0;
+        for _ in 0..2 {
+            let mut peek = consumer.peek();
+            assert_eq!(peek.len() % 2, 0, "a batch of two is there or not");
+            assert!(peek.iter().copied().eq(got..got + peek.len()));
+            let count = peek.len();
+            peek.advance(count);
+            got += count;
+        }
+        let sent = writer.join().unwrap();
+        got += consumer.consume_batch(usize::MAX, |_| ());
+        assert_eq!(got, sent);
+    });
+}
+
+#[test]
+fn closed_and_empty_means_all_was_seen() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(2);
+        let writer = thread::spawn(move || {
+            producer.try_push(1).unwrap();
+            producer.try_push(2).unwrap();
+        });
+        let mut got = consumer.pop_each(usize::MAX, |_| ());
+        if consumer.is_closed() {
+            got += consumer.pop_each(usize::MAX, |_| ());
+            assert_eq!(got, 2, "nothing comes after the close");
+            assert!(consumer.is_finished());
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn closed_tells_the_producer_what_was_read() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(2);
+        producer.push_slice(&[1, 2]);
+        let reader = thread::spawn(move || consumer.try_pop().unwrap());
+        if producer.is_closed() {
+            assert_eq!(producer.free(), 1, "one of two was read");
+        }
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn whoever_goes_last_drops_the_rest() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(2);
+        let value = Arc::new(());
+        producer.try_push(Arc::clone(&value)).unwrap();
+        let copies = Arc::clone(&value);
+        let writer = thread::spawn(move || {
+            let mut poke = producer.poke(2);
+            poke.extend([copies]);
+            poke.commit();
+        });
+        drop(consumer.try_pop());
+        drop(consumer);
+        writer.join().unwrap();
+        assert_eq!(Arc::strong_count(&value), 1, "every copy was dropped, once");
+    });
+}
+
+#[test]
+fn what_a_poke_does_not_commit_is_never_seen() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(2);
+        let writer = thread::spawn(move || {
+            let mut poke = producer.poke(2);
+            poke.fill_with(|| Arc::new(0));
+            drop(poke);
+            producer.try_push(Arc::new(1)).unwrap();
+        });
+        if let Some(value) = consumer.try_pop() {
+            assert_eq!(*value, 1);
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_stage_between_two_rings_maps_each_value_once() {
+    check(|| {
+        let (mut input, mut stage_in) = wrapping(2);
+        let (mut stage_out, mut output) = wrapping(2);
+        input.try_push(0).unwrap();
+        let stage = thread::spawn(move || {
+            for _ in 0..2 {
+                map_batch(&mut stage_in, &mut stage_out, 2, |n| n + 10);
+            }
+            map_batch_owned(&mut stage_in, &mut stage_out, 2, |n| n + 10);
+        });
+        let sent = 1 + input.push_iter(1..3);
+        let mut got = 0;
+        let mut take = |n| {
+            assert_eq!(n, 10 + got);
+            got += 1;
+        };
+        output.pop_each(2, &mut take);
+        stage.join().unwrap();
+        output.pop_each(2, &mut take);
+        assert!(got >= 1 && got <= sent);
+    });
+}

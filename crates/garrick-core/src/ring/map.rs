@@ -1,0 +1,144 @@
+//! Batches from one ring right into the next.
+use super::{
+    Consumer, Producer,
+    consumer::Taken,
+    producer::{Made, Tally},
+};
+
+/// Maps up to `max` values from `consumer` into `producer`, in place on both sides, and says how many.
+///
+/// It takes as many as are there and have room. The inner loop runs over plain slices, so the compiler
+/// can do with it what it does with a loop over two `Vec`s. Each ring is published once, at the end.
+///
+/// If `map` panics, what it made before is published and the values it was made from are dropped; the
+/// value that it panicked on stays the oldest in `consumer`. So each value was mapped once or is still
+/// there.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::ring;
+///
+/// let (mut numbers_in, mut numbers) = ring::channel::<u32>(4);
+/// let (mut texts, mut texts_out) = ring::channel::<String>(4);
+/// numbers_in.push_slice(&[1, 2, 3]);
+///
+/// assert_eq!(ring::map_batch(&mut numbers, &mut texts, 64, |n| n.to_string()), 3);
+/// assert_eq!(texts_out.peek().as_slices().0, ["1", "2", "3"]);
+/// ```
+#[inline]
+pub fn map_batch<In, Out>(
+    consumer: &mut Consumer<In>,
+    producer: &mut Producer<Out>,
+    max: usize,
+    mut map: impl FnMut(&In) -> Out,
+) -> usize {
+    let count = batch_len(consumer, producer, max);
+    let mut mapped = Mapped::new(consumer, producer);
+    while mapped.done < count {
+        let input = mapped.consumer.run(mapped.done, count);
+        // SAFETY:
+        // - free: `done < count <= free_seen`, by `batch_len`.
+        // - nobody else: `mapped` holds the producer by `&mut`, and lends `output` to this loop alone.
+        let output = unsafe { mapped.producer.free_run(mapped.done, count) };
+        let mut tally = Tally::new(&mut mapped.done);
+        for (value, slot) in input.iter().zip(output) {
+            slot.write(map(value));
+            tally.count += 1;
+        }
+    }
+    count
+}
+
+/// As [`map_batch`], but hands each value to `map` by value: for what is moved on, not read.
+///
+/// If `map` panics, what it made before is published; the value that it panicked on is gone with it, and
+/// those behind it stay.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::ring;
+///
+/// let (mut words_in, mut words) = ring::channel::<String>(4);
+/// let (mut out, mut loud) = ring::channel::<String>(4);
+/// words_in.push_iter(["tea".to_string()]);
+///
+/// ring::map_batch_owned(&mut words, &mut out, 64, |word| word + "!");
+/// assert_eq!(loud.try_pop().unwrap(), "tea!");
+/// ```
+#[inline]
+pub fn map_batch_owned<In, Out>(
+    consumer: &mut Consumer<In>,
+    producer: &mut Producer<Out>,
+    max: usize,
+    mut map: impl FnMut(In) -> Out,
+) -> usize {
+    let count = batch_len(consumer, producer, max);
+    let mut taken = Taken::new(consumer);
+    let mut made = Made::new(producer);
+    while made.count < count {
+        let input = taken.run(count);
+        // SAFETY:
+        // - free: `made.count < count <= free_seen`, by `batch_len`.
+        // - nobody else: `made` holds the producer by `&mut`, and lends `output` to this loop alone.
+        let output = unsafe { made.producer.free_run(made.count, count) };
+        let mut taken_tally = Tally::new(&mut taken.count);
+        let mut made_tally = Tally::new(&mut made.count);
+        for (index, slot) in output.iter_mut().take(input.len()).enumerate() {
+            taken_tally.count += 1;
+            // SAFETY:
+            // - valid, full and ours: `Taken::run` says so for all of `input`, and `index` is below
+            //   its length.
+            // - read once: the count of taken values has passed the slot, so it will be released.
+            let value = unsafe { input.cast::<In>().add(index).read() };
+            slot.write(map(value));
+            made_tally.count += 1;
+        }
+    }
+    count
+}
+
+/// How many values a batch can map now.
+#[inline]
+fn batch_len<In, Out>(
+    consumer: &mut Consumer<In>,
+    producer: &mut Producer<Out>,
+    max: usize,
+) -> usize {
+    let readable = consumer.readable_up_to(max);
+    producer.free_up_to(readable)
+}
+
+/// A batch under way. At the end of the scope, also when that ends by a panic, the outputs are published
+/// and the inputs they were made from are dropped.
+struct Mapped<'a, In, Out> {
+    /// The half that the inputs are in.
+    consumer: &'a mut Consumer<In>,
+    /// The half that the outputs are for.
+    producer: &'a mut Producer<Out>,
+    /// How many were mapped. At most `Consumer::readable_seen` and `Producer::free_seen`.
+    done: usize,
+}
+
+impl<'a, In, Out> Mapped<'a, In, Out> {
+    #[inline]
+    fn new(consumer: &'a mut Consumer<In>, producer: &'a mut Producer<Out>) -> Self {
+        Self {
+            consumer,
+            producer,
+            done: 0,
+        }
+    }
+}
+
+impl<In, Out> Drop for Mapped<'_, In, Out> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.done > 0 {
+            // In this order: the `Drop` of an input may panic, the publishing may not.
+            self.producer.publish(self.done);
+            self.consumer.skip(self.done);
+        }
+    }
+}

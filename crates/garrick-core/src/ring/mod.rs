@@ -1,0 +1,181 @@
+//! A bounded ring between one producer and one consumer, with zero-copy batches at both ends.
+//!
+//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977): each end
+//! is a count that only its owner writes. Each half also keeps the last count it saw of the other end
+//! and looks again only when that is used up, as in MCRingBuffer (Lee, Bu, Chandranmenon, 2010), so that
+//! the two cores exchange a cache line once a batch and not once a value.
+//!
+//! ```text
+//!         head: the consumer writes it      tail: the producer writes it
+//!           |                                 |
+//!   [free][ full ][ full ][ full ][ full ][ full ][free][free][free]     head <= tail <= head + capacity
+//!           |<---------- peek ----------->|     |<---- poke ---->|
+//!            two slices where they wrap          two slices where they wrap
+//! ```
+//!
+//! # Who may call what
+//!
+//! One thread at a time owns the [`Producer`], one the [`Consumer`]; both can be sent to another thread.
+//! All methods that move values take `&mut self`.
+//!
+//! | operation | progress |
+//! | --- | --- |
+//! | everything on a [`Producer`], a [`Consumer`] or their guards | wait-free, but for what closures and `Drop` of `T` do |
+//! | [`map_batch`], [`map_batch_owned`] | wait-free, likewise |
+//!
+//! Nothing here waits or wakes: `garrick-flow` adds that, once a batch.
+//!
+//! # Order and loss
+//!
+//! Values come out in the order in which they went in, each once. Values that nobody took are dropped
+//! when both halves are gone. A half learns from `is_closed` that the other was dropped; one that sees
+//! that and looks afterwards has the final state before it, so a consumer that finds a closed ring empty
+//! has missed nothing ([`Consumer::is_finished`]).
+//!
+//! # Panics in closures
+//!
+//! A closure that panics in the midst of a batch ends the batch there: what it made before is published
+//! once, what it consumed before is gone, the rest stays. Only a [`Poke`] that is dropped without
+//! [`commit`](Poke::commit) takes back what was written.
+mod consumer;
+mod map;
+mod peek;
+mod poke;
+mod producer;
+mod shared;
+mod slots;
+
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+#[cfg(all(test, not(garrick_loom)))]
+mod model_tests;
+#[cfg(all(test, not(garrick_loom)))]
+mod tests;
+
+pub use consumer::Consumer;
+pub use map::{map_batch, map_batch_owned};
+pub use peek::{Iter, Peek};
+pub use poke::Poke;
+pub use producer::Producer;
+
+use std::{error::Error, fmt};
+
+use self::{shared::Shared, slots::Storage};
+use crate::prim::Arc;
+
+/// The ring was full. The value comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Full<T>(pub T);
+
+/// Why a ring of the wanted capacity cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CapacityError {
+    /// A ring needs at least one slot.
+    Zero,
+    /// No power of two of this size or more fits a count of slots.
+    TooLarge {
+        /// The number of slots that was asked for.
+        capacity_min: usize,
+    },
+    /// The memory for the slots cannot be had.
+    OutOfMemory {
+        /// The number of slots that were to be allocated.
+        capacity: usize,
+    },
+}
+
+/// Creates a ring of at least `capacity_min` slots, rounded up to a power of two.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::ring;
+///
+/// let (mut producer, mut consumer) = ring::channel(3);
+/// assert_eq!(producer.capacity(), 4);
+///
+/// producer.try_push("tea").unwrap();
+/// assert_eq!(consumer.try_pop(), Some("tea"));
+/// assert_eq!(consumer.try_pop(), None);
+/// ```
+///
+/// # Panics
+///
+/// If such a ring cannot be made; [`try_channel`] returns the reason instead.
+#[track_caller]
+pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
+    match try_channel(capacity_min) {
+        Ok(halves) => halves,
+        Err(error) => panic!("ring::channel({capacity_min}): {error}"),
+    }
+}
+
+/// Creates a ring of at least `capacity_min` slots, rounded up to a power of two, or says why it cannot.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::ring::{self, CapacityError};
+///
+/// assert!(ring::try_channel::<u64>(1000).is_ok());
+/// assert_eq!(ring::try_channel::<u64>(0).err(), Some(CapacityError::Zero));
+/// ```
+///
+/// # Errors
+///
+/// [`CapacityError`] if `capacity_min` is 0, has no power of two above it, or needs more memory than
+/// can be had.
+pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
+    halves(capacity_min, 0)
+}
+
+/// Makes the two halves, with counts that begin at `start`. Tests begin just before the counts wrap.
+fn halves<T>(
+    capacity_min: usize,
+    start: usize,
+) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
+    if capacity_min == 0 {
+        return Err(CapacityError::Zero);
+    }
+    let Some(capacity) = capacity_min.checked_next_power_of_two() else {
+        return Err(CapacityError::TooLarge { capacity_min });
+    };
+    let mut storage = Storage::try_new(capacity)?;
+    let slots = storage.slots(capacity);
+    let shared = Arc::new(Shared::new(storage, slots.clone(), start));
+    Ok((
+        Producer::new(Arc::clone(&shared), slots.clone(), start),
+        Consumer::new(shared, slots, start),
+    ))
+}
+
+impl<T> fmt::Debug for Full<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Full(..)")
+    }
+}
+
+impl<T> fmt::Display for Full<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the ring is full")
+    }
+}
+
+impl<T> Error for Full<T> {}
+
+impl fmt::Display for CapacityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero => f.write_str("a ring needs at least one slot"),
+            Self::TooLarge { capacity_min } => {
+                write!(f, "no power of two reaches {capacity_min} slots")
+            }
+            Self::OutOfMemory { capacity } => {
+                write!(f, "the memory for {capacity} slots cannot be had")
+            }
+        }
+    }
+}
+
+impl Error for CapacityError {}

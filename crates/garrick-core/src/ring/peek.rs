@@ -1,0 +1,94 @@
+//! Reading a batch in place.
+use std::{fmt, iter, slice};
+
+use super::Consumer;
+
+/// The values of a ring that are there, open for reading in place; from [`Consumer::peek`].
+///
+/// [`advance`](Self::advance) drops the oldest ones and frees their slots. What is not advanced over
+/// stays in the ring when the guard is dropped or forgotten.
+pub struct Peek<'a, T> {
+    /// The half whose full slots are open: all that it has seen.
+    consumer: &'a mut Consumer<T>,
+}
+
+/// The values of a [`Peek`], oldest first.
+pub type Iter<'a, T> = iter::Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>;
+
+impl<'a, T> Peek<'a, T> {
+    #[inline]
+    pub(super) fn new(consumer: &'a mut Consumer<T>) -> Self {
+        Self { consumer }
+    }
+
+    /// The values in order: those of the first slice, then those of the second, which is empty but where
+    /// the values wrap.
+    #[inline]
+    pub fn as_slices(&self) -> (&[T], &[T]) {
+        self.consumer.slices(self.len())
+    }
+
+    /// The value that is `index` places behind the oldest.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        let (first, second) = self.as_slices();
+        match index.checked_sub(first.len()) {
+            None => first.get(index),
+            Some(index) => second.get(index),
+        }
+    }
+
+    /// Walks over the values, oldest first.
+    #[inline]
+    pub fn iter(&self) -> Iter<'_, T> {
+        let (first, second) = self.as_slices();
+        first.iter().chain(second)
+    }
+
+    /// How many values are open.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.consumer.readable_seen()
+    }
+
+    /// Whether no value is open.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Drops the `count` oldest values where they are and frees their slots, with one store.
+    ///
+    /// If the `Drop` of a value panics, all `count` slots become free nevertheless and the other values
+    /// are dropped too.
+    ///
+    /// # Panics
+    ///
+    /// If fewer than `count` values are open.
+    #[inline]
+    #[track_caller]
+    pub fn advance(&mut self, count: usize) {
+        assert!(
+            count <= self.len(),
+            "cannot advance by {count}: {} values are open",
+            self.len()
+        );
+        self.consumer.skip(count);
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Peek<'_, T> {
+    type Item = &'a T;
+    type IntoIter = Iter<'a, T>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}

@@ -1,0 +1,150 @@
+//! Writing a batch in place.
+use std::fmt;
+
+use super::{Full, Producer};
+
+/// Free slots of a ring, open for writing in order; from [`Producer::poke`].
+///
+/// [`commit`](Self::commit) publishes what was written with one store. Dropped without it, the guard
+/// drops what was written and the ring is as before; forgotten ([`std::mem::forget`]), what was written
+/// leaks and the ring is as before.
+#[must_use = "what is written is published by `commit` only"]
+pub struct Poke<'a, T> {
+    /// The half whose free slots are open.
+    producer: &'a mut Producer<T>,
+    /// How many slots are open, from `Producer::tail` on. At most `Producer::free_seen`.
+    room: usize,
+    /// How many of them are written. At most `room`.
+    written: usize,
+}
+
+impl<'a, T> Poke<'a, T> {
+    #[inline]
+    pub(super) fn new(producer: &'a mut Producer<T>, room: usize) -> Self {
+        debug_assert!(room <= producer.free_seen(), "only free slots are opened");
+        Self {
+            producer,
+            room,
+            written: 0,
+        }
+    }
+
+    /// Writes `value` into the next slot.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] gives the value back if no open slot is left.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
+        if self.written == self.room {
+            return Err(Full(value));
+        }
+        let slot = self.producer.tail.wrapping_add(self.written);
+        // SAFETY:
+        // - free and ours: below `tail + room`, and we hold the producer by `&mut`.
+        unsafe { self.producer.slots.write(slot, value) };
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Writes what `make` returns into each open slot that is left, and says how many.
+    #[inline]
+    pub fn fill_with(&mut self, mut make: impl FnMut() -> T) -> usize {
+        self.write_while(|_| Some(make()))
+    }
+
+    /// Writes what `values` yields, until it ends or no open slot is left, and says how many it took.
+    ///
+    /// A value is asked for only when there is a slot for it: pass `&mut iterator` to keep the rest.
+    #[inline]
+    pub fn extend(&mut self, values: impl IntoIterator<Item = T>) -> usize {
+        let mut values = values.into_iter();
+        self.write_while(|_| values.next())
+    }
+
+    /// Copies as much of `values` as there is room for, and says how much: the first that many.
+    #[inline]
+    pub fn write_slice(&mut self, values: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        let count = values.len().min(self.remaining());
+        let start = self.producer.tail.wrapping_add(self.written);
+        let slots = &self.producer.slots;
+        let (first, second) = values[..count].split_at(slots.run_len(start, count));
+        // SAFETY:
+        // - free and ours: `count` slots from `tail + written` on end at `tail + room` at most, and we
+        //   hold the producer by `&mut`.
+        // - no wrap: `first` is as long as what lies side by side, and `second` starts at slot 0.
+        unsafe {
+            slots
+                .writable(start, first.len())
+                .write_copy_of_slice(first);
+            let start = start.wrapping_add(first.len());
+            slots
+                .writable(start, second.len())
+                .write_copy_of_slice(second);
+        }
+        self.written += count;
+        count
+    }
+
+    /// Publishes what was written, with one store, and says how many values that were.
+    #[inline]
+    pub fn commit(mut self) -> usize {
+        let written = self.written;
+        // From here on the values are the consumer's; our `Drop` must not see them.
+        self.written = 0;
+        if written > 0 {
+            self.producer.publish(written);
+        }
+        written
+    }
+
+    /// How many values were written.
+    #[inline]
+    pub fn written(&self) -> usize {
+        self.written
+    }
+
+    /// How many open slots are left.
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.room - self.written
+    }
+
+    #[inline]
+    fn write_while(&mut self, next: impl FnMut(usize) -> Option<T>) -> usize {
+        let before = self.written;
+        // SAFETY:
+        // - free: `room <= free_seen`, the invariant of `Poke`.
+        // - nobody else: we hold the producer by `&mut`.
+        unsafe {
+            self.producer
+                .write_while(&mut self.written, self.room, next);
+        }
+        self.written - before
+    }
+}
+
+impl<T> Drop for Poke<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.written > 0 {
+            let (tail, slots) = (self.producer.tail, &self.producer.slots);
+            // SAFETY:
+            // - full and ours: we wrote `written` slots from `tail` on, and `tail` was not published
+            //   past them. Afterwards nobody counts them as full.
+            unsafe { slots.drop_range(tail, self.written) }
+        }
+    }
+}
+
+impl<T> fmt::Debug for Poke<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Poke")
+            .field("written", &self.written)
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,108 @@
+//! What the two halves of a ring share.
+use crossbeam_utils::CachePadded;
+
+use super::slots::{Slots, Storage};
+use crate::prim::atomic::{
+    AtomicBool, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+pub(super) struct Shared<T> {
+    /// The next slot to read. Written by the consumer, read by the producer.
+    pub(super) head: CachePadded<End>,
+
+    /// The next slot to write. Written by the producer, read by the consumer.
+    pub(super) tail: CachePadded<End>,
+
+    /// Those in `head..tail` are full, the rest is free. Each half has a copy of this view; this one is
+    /// for `Drop`.
+    slots: Slots<T>,
+
+    /// What `slots` points to. Freed after `Drop` has dropped the values.
+    _storage: Storage<T>,
+}
+
+/// One end of the ring: written by the half that owns it, read by the other. It has a cache line of
+/// its own, so that the halves disturb one another only where they must.
+pub(super) struct End {
+    /// How many slots this end has passed since the ring was made, wrapping at 2^64; masked, it is the
+    /// index of a slot. Written by the half that owns this end, read by the other half.
+    count: AtomicUsize,
+
+    /// Whether the half that owns this end was dropped. Written once, by its `Drop`; read by the other.
+    gone: AtomicBool,
+}
+
+// SAFETY:
+// - a slot is reached by one half at a time (see `Producer` and `Consumer`), so values of type `T` are
+//   moved between threads and never shared: `T: Send` is enough.
+unsafe impl<T: Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    /// An empty ring whose counts begin at `start`.
+    pub(super) fn new(storage: Storage<T>, slots: Slots<T>, start: usize) -> Self {
+        Self {
+            head: CachePadded::new(End::new(start)),
+            tail: CachePadded::new(End::new(start)),
+            slots,
+            _storage: storage,
+        }
+    }
+}
+
+impl End {
+    fn new(start: usize) -> Self {
+        Self {
+            count: AtomicUsize::new(start),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Shows `count` to the other half, and with it all that was done to the slots below.
+    #[inline]
+    pub(super) fn publish(&self, count: usize) {
+        // Release: pairs with the Acquire in `End::look`. On the tail it publishes the values written
+        // below `count`; on the head it says that our reads below `count` are over.
+        self.count.store(count, Release);
+    }
+
+    /// Reads what the other half last published.
+    #[inline]
+    pub(super) fn look(&self) -> usize {
+        // Acquire: pairs with the Release in `End::publish`. On the tail we see the values below it
+        // before we read them; on the head the reads below it are over before we write there.
+        self.count.load(Acquire)
+    }
+
+    /// Says that the half that owns this end is gone.
+    pub(super) fn leave(&self) {
+        // Release: pairs with the Acquire in `End::is_gone`; the last `publish` comes before it.
+        self.gone.store(true, Release);
+    }
+
+    /// Whether the half that owns this end is gone. If so, the next `look` sees the last count.
+    #[inline]
+    pub(super) fn is_gone(&self) -> bool {
+        // Acquire: pairs with the Release in `End::leave`.
+        self.gone.load(Acquire)
+    }
+
+    /// The count as it is just now, for showing it and for `Drop`.
+    pub(super) fn count_relaxed(&self) -> usize {
+        // Relaxed: no slot is touched on the strength of it, but by `Shared::drop`, which is alone.
+        self.count.load(Relaxed)
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        let (head, tail) = (self.head.count_relaxed(), self.tail.count_relaxed());
+        // SAFETY:
+        // - full: `head..tail` is, by the invariant of the ring; its length is at most the capacity.
+        // - exclusive: `&mut self` means that both halves are gone, and the `Arc` synchronized with
+        //   the drop of each.
+        unsafe { self.slots.drop_range(head, tail.wrapping_sub(head)) }
+    }
+}

@@ -1,0 +1,238 @@
+//! The memory under a ring: a power of two of slots, reached by counts that never wrap to an index.
+//!
+//! All reads and writes of values go through here. Nothing here knows which slots are full: that is
+//! what the `unsafe` methods ask of the two halves.
+use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
+
+use super::CapacityError;
+#[cfg(garrick_loom)]
+use crate::prim::UnsafeCell;
+
+/// A view of the slots of a ring. Each half has one of its own, so that the hot paths find both fields
+/// beside their counts; [`Storage`] owns the memory.
+pub(super) struct Slots<T> {
+    /// The first slot. Never changes; both halves read it.
+    start: NonNull<T>,
+
+    /// One less than the number of slots, which is a power of two. Never changes; both halves read it.
+    mask: usize,
+
+    /// Where loom watches the slots.
+    claims: Claims,
+
+    /// Makes `T` invariant: a producer of long-lived references must not pass for one of short-lived
+    /// ones, since its consumer still reads long-lived ones.
+    _invariant: PhantomData<Cell<T>>,
+}
+
+/// Owns the memory of the slots. Its length stays 0, so that dropping it frees the slots and drops no
+/// value.
+pub(super) struct Storage<T>(Vec<MaybeUninit<T>>);
+
+/// One cell a slot, which every access to the slot touches too: so loom sees the accesses although the
+/// slots are plain memory, as slices must be. Without loom there is nothing here.
+#[derive(Clone)]
+struct Claims {
+    #[cfg(garrick_loom)]
+    cells: std::sync::Arc<[UnsafeCell<()>]>,
+}
+
+impl<T> Storage<T> {
+    /// Allocates `capacity` slots, a power of two.
+    pub(super) fn try_new(capacity: usize) -> Result<Self, CapacityError> {
+        let mut storage = Vec::new();
+        match storage.try_reserve_exact(capacity) {
+            Ok(()) => Ok(Self(storage)),
+            Err(_) => Err(CapacityError::OutOfMemory { capacity }),
+        }
+    }
+
+    /// Views the first `capacity` slots, a power of two. The view is good as long as the storage lives.
+    pub(super) fn slots(&mut self, capacity: usize) -> Slots<T> {
+        assert!(capacity.is_power_of_two(), "slots come in powers of two");
+        let spare = &mut self.0.spare_capacity_mut()[..capacity];
+        Slots {
+            start: NonNull::from(spare).cast(),
+            mask: capacity - 1,
+            claims: Claims::new(capacity),
+            _invariant: PhantomData,
+        }
+    }
+}
+
+impl<T> Clone for Slots<T> {
+    fn clone(&self) -> Self {
+        Self {
+            claims: self.claims.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<T> Slots<T> {
+    #[inline]
+    pub(super) fn capacity(&self) -> usize {
+        self.mask + 1
+    }
+
+    /// How many of the `len` slots from `count` on lie side by side.
+    #[inline]
+    pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
+        len.min(self.capacity() - (count & self.mask))
+    }
+
+    /// Where slot number `count` is.
+    #[inline]
+    fn slot(&self, count: usize) -> *mut T {
+        // SAFETY:
+        // - in bounds: the masked count is below `capacity`, and the storage was checked to have that many;
+        //   it lives as long as `Shared`, which each user of a view keeps alive.
+        unsafe { self.start.as_ptr().add(count & self.mask) }
+    }
+
+    /// Moves `value` into slot number `count`.
+    ///
+    /// # Safety
+    ///
+    /// The slot is free and the caller's alone. A value still in it is forgotten.
+    #[inline]
+    pub(super) unsafe fn write(&self, count: usize, value: T) {
+        self.claims.write(count, 1);
+        // SAFETY:
+        // - valid: `slot` is in bounds.
+        // - exclusive: the caller's word.
+        unsafe { self.slot(count).write(value) }
+    }
+
+    /// Moves the value out of slot number `count`.
+    ///
+    /// # Safety
+    ///
+    /// The slot is full and the caller's alone, and counts as free afterwards.
+    #[inline]
+    pub(super) unsafe fn read(&self, count: usize) -> T {
+        self.claims.write(count, 1);
+        // SAFETY:
+        // - valid: `slot` is in bounds.
+        // - initialized, exclusive and read once: the caller's word.
+        unsafe { self.slot(count).read() }
+    }
+
+    /// Points at `len` slots side by side, to be read or moved out of.
+    ///
+    /// # Safety
+    ///
+    /// The slots are full and the caller's alone, and `len` is at most `run_len(count, len)`.
+    #[inline]
+    pub(super) unsafe fn run(&self, count: usize, len: usize) -> *mut [T] {
+        debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
+        self.claims.write(count, len);
+        ptr::slice_from_raw_parts_mut(self.slot(count), len)
+    }
+
+    /// Borrows `len` full slots side by side.
+    ///
+    /// # Safety
+    ///
+    /// The slots are full, nobody writes them during `'a`, and `len` is at most `run_len(count, len)`.
+    #[inline]
+    pub(super) unsafe fn readable<'a>(&self, count: usize, len: usize) -> &'a [T] {
+        debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
+        self.claims.read(count, len);
+        // SAFETY:
+        // - valid: the run is in bounds, since it does not wrap.
+        // - initialized and not written during `'a`: the caller's word.
+        unsafe { slice::from_raw_parts(self.slot(count), len) }
+    }
+
+    /// Borrows `len` free slots side by side.
+    ///
+    /// # Safety
+    ///
+    /// The slots are free and the caller's alone during `'a`, and `len` is at most `run_len(count, len)`.
+    #[inline]
+    pub(super) unsafe fn writable<'a>(&self, count: usize, len: usize) -> &'a mut [MaybeUninit<T>] {
+        debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
+        self.claims.write(count, len);
+        // SAFETY:
+        // - valid: the run is in bounds, since it does not wrap; `MaybeUninit` needs no value there.
+        // - exclusive during `'a`: the caller's word.
+        unsafe { slice::from_raw_parts_mut(self.slot(count).cast(), len) }
+    }
+
+    /// Drops the values of the `len` slots from `count` on, where they are. Should one of the drops
+    /// panic, the others still happen.
+    ///
+    /// # Safety
+    ///
+    /// The slots are full and the caller's alone, count as free afterwards, also after a panic, and
+    /// `len` is at most `capacity`.
+    #[inline]
+    pub(super) unsafe fn drop_range(&self, count: usize, len: usize) {
+        let first_len = self.run_len(count, len);
+        // SAFETY:
+        // - full and exclusive: the caller's word for all `len` slots.
+        // - no wrap: `first_len` ends at the last slot at most, the others start at the first slot.
+        // - dropped once: each run is dropped by its own `DropRun` and never named again.
+        let _second = unsafe { DropRun(self.run(count.wrapping_add(first_len), len - first_len)) };
+        // SAFETY: as above.
+        let _first = unsafe { DropRun(self.run(count, first_len)) };
+    }
+}
+
+#[cfg(not(garrick_loom))]
+impl Claims {
+    fn new(_capacity: usize) -> Self {
+        Self {}
+    }
+}
+
+#[cfg(garrick_loom)]
+impl Claims {
+    fn new(capacity: usize) -> Self {
+        Self {
+            cells: (0..capacity).map(|_| UnsafeCell::new(())).collect(),
+        }
+    }
+
+    /// The cells of the `len` slots from `count` on.
+    fn cells(&self, count: usize, len: usize) -> impl Iterator<Item = &UnsafeCell<()>> {
+        let mask = self.cells.len() - 1;
+        (0..len).map(move |step| &self.cells[count.wrapping_add(step) & mask])
+    }
+}
+
+impl Claims {
+    /// Tells loom of a shared access to the `len` slots from `count` on.
+    #[inline(always)]
+    fn read(&self, count: usize, len: usize) {
+        #[cfg(garrick_loom)]
+        self.cells(count, len).for_each(|cell| cell.with(|_| ()));
+        #[cfg(not(garrick_loom))]
+        let _ = (count, len);
+    }
+
+    /// Tells loom of an exclusive access to the `len` slots from `count` on.
+    #[inline(always)]
+    fn write(&self, count: usize, len: usize) {
+        #[cfg(garrick_loom)]
+        self.cells(count, len)
+            .for_each(|cell| cell.with_mut(|_| ()));
+        #[cfg(not(garrick_loom))]
+        let _ = (count, len);
+    }
+}
+
+/// Drops a run of values at the end of its scope, also when that ends by a panic. Made by
+/// [`Slots::drop_range`] alone.
+struct DropRun<T>(*mut [T]);
+
+impl<T> Drop for DropRun<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY:
+        // - valid, initialized and exclusive: as `drop_range` asks of its caller.
+        // - dropped once: `drop_range` makes one `DropRun` a run.
+        unsafe { self.0.drop_in_place() }
+    }
+}

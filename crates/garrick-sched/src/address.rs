@@ -1,0 +1,226 @@
+//! Addresses: typed, counted references to cells, and the capability to send to them.
+
+use std::any::type_name;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+use crate::cell::{CellPtr, Chain, Dropped, Kind, Push};
+use crate::pool::Pool;
+use crate::remote::Remote;
+use crate::{current, parcel};
+
+/// The task is gone; the message comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SendError<M>(pub M);
+
+impl<M> fmt::Debug for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SendError").finish_non_exhaustive()
+    }
+}
+
+impl<M> fmt::Display for SendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the receiver of this {} has stopped", type_name::<M>())
+    }
+}
+
+impl<M> std::error::Error for SendError<M> {}
+
+/// Where messages of type `M` can be sent: 8 bytes, and all that there is to know about the receiver.
+///
+/// Cloning an address gives the capability to send away; addresses compare and hash by identity. When
+/// the last address of a task is dropped, nothing can reach it any more, and it is dropped as well.
+pub struct Address<M> {
+    cell: CellPtr,
+    message: PhantomData<fn(M)>,
+}
+
+// SAFETY: an address sends messages from the thread that holds it to the thread that runs the task:
+// `M: Send` is what that asks for. The counts are safe from any thread by the cell's protocol.
+unsafe impl<M: Send> Send for Address<M> {}
+// SAFETY: as above; sending takes `&self`.
+unsafe impl<M: Send> Sync for Address<M> {}
+
+impl<M: 'static> Address<M> {
+    /// Makes an address of a reference that is already counted.
+    ///
+    /// # Safety
+    /// The cell's messages are of type `M`, and the reference is the caller's to give.
+    #[inline]
+    pub(crate) unsafe fn from_counted(cell: CellPtr) -> Self {
+        Self { cell, message: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn cell(&self) -> CellPtr {
+        self.cell
+    }
+
+    /// Sends `message`, from anywhere.
+    ///
+    /// Inside of a turn this is a staged send, as [`Turn::send`](crate::Turn::send): it happens when the
+    /// turn commits, or not at all.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped. A task that stops later drops what
+    /// it has not handled, and counts it as dead letters.
+    pub fn send(&self, message: M) -> Result<(), SendError<M>> {
+        match current::worker() {
+            Some(worker) => worker.send(self, message),
+            None => self.send_from_outside(message),
+        }
+    }
+
+    fn send_from_outside(&self, message: M) -> Result<(), SendError<M>> {
+        if self.cell.inbox_is_closed() {
+            return Err(SendError(message));
+        }
+        current::with_pool(|pool| {
+            let envelope = parcel::envelope::<M>(pool, None);
+            // SAFETY: made for `M` just now, and empty.
+            let put = unsafe { parcel::put(envelope, message) };
+            debug_assert!(put.is_ok(), "an empty envelope has room for one");
+            // SAFETY: we hold a reference, and the envelope is ours.
+            if unsafe { deliver(self.cell, Chain { oldest: envelope, newest: envelope }) } {
+                return Ok(());
+            }
+            // SAFETY: the envelope is ours again, with the message in it.
+            unsafe {
+                let message = parcel::take_back::<M>(envelope);
+                pool.give_envelope(envelope);
+                Err(SendError(message.expect("it was put there above")))
+            }
+        })
+    }
+
+    /// Asks the task to stop once it has handled what was sent before.
+    pub fn stop(&self) {
+        let _ = current::with_pool(|pool| {
+            // SAFETY: we hold a reference.
+            unsafe { deliver_note(pool, self.cell, Kind::Stop) }
+        });
+    }
+
+    /// Whether the task has stopped. False may be out of date at once, true never is.
+    pub fn is_stopped(&self) -> bool {
+        self.cell.inbox_is_closed()
+    }
+}
+
+/// Pushes a chain and notifies the home if that is ours to do; false if the cell is closed, and then
+/// the chain is still the caller's.
+///
+/// # Safety
+/// The caller holds a reference or the cell's run, and the chain is its own.
+#[must_use]
+pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
+    // SAFETY: the oldest is ours until pushed. Only the holder of the token reads this field.
+    unsafe { (*chain.oldest).set_token_of(Some(cell)) };
+    // SAFETY: by contract.
+    match unsafe { cell.push(chain) } {
+        Push::Token => {
+            // SAFETY: we hold the token, so the home stays what it is and the carrier alive.
+            unsafe { Remote::of(cell.home()).notify(chain.oldest) };
+            true
+        }
+        Push::Queued => true,
+        Push::Closed => false,
+    }
+}
+
+/// Sends a note without messages; false if the cell is closed.
+///
+/// # Safety
+/// As for [`deliver`].
+#[must_use]
+pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
+    let note = pool.take_envelope(kind, 0, 0);
+    // SAFETY: by contract, and the note is ours.
+    let delivered = unsafe { deliver(cell, Chain { oldest: note, newest: note }) };
+    if !delivered {
+        // SAFETY: it came back, empty.
+        unsafe { pool.give_envelope(note) };
+    }
+    delivered
+}
+
+/// Drops a reference from a thread that does not own the cell.
+///
+/// # Safety
+/// The reference is the caller's, and not used again.
+#[cold]
+pub(crate) unsafe fn release_foreign(cell: CellPtr) {
+    loop {
+        match cell.drop_foreign() {
+            Dropped::Counted => return,
+            Dropped::LastOfOrphan => {
+                // SAFETY: nobody else can reach it, its task is gone, and so is its owner.
+                unsafe {
+                    let class = crate::pool::cell_class(cell.table().block_bytes);
+                    current::with_pool(|pool| pool.give_cell(class, cell));
+                }
+                return;
+            }
+            // SAFETY: the reference is still ours until the owner has the note.
+            Dropped::WithOwner => unsafe {
+                if current::with_pool(|pool| deliver_note(pool, cell, Kind::Release)) {
+                    return;
+                }
+                // Closed just now: the references have been moved to the shared count.
+            },
+        }
+    }
+}
+
+impl<M> Clone for Address<M> {
+    #[inline]
+    fn clone(&self) -> Self {
+        if self.cell.home() == current::home() {
+            self.cell.clone_local();
+        } else {
+            self.cell.clone_foreign();
+        }
+        Self { cell: self.cell, message: PhantomData }
+    }
+}
+
+impl<M> Drop for Address<M> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.cell.home() != current::home() {
+            // SAFETY: our reference, dropped once.
+            unsafe { release_foreign(self.cell) };
+        } else if self.cell.drop_local() {
+            release_last(self.cell);
+        }
+    }
+}
+
+/// The owner's count reached zero.
+#[cold]
+#[inline(never)]
+fn release_last(cell: CellPtr) {
+    current::worker().expect("a home has a worker").settle(cell);
+}
+
+impl<M> PartialEq for Address<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cell == other.cell
+    }
+}
+
+impl<M> Eq for Address<M> {}
+
+impl<M> Hash for Address<M> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.cell.0.hash(state);
+    }
+}
+
+impl<M> fmt::Debug for Address<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address<{}>({:p})", type_name::<M>(), self.cell.0)
+    }
+}

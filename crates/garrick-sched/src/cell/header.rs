@@ -1,0 +1,282 @@
+//! The header of a cell: its words, and the transitions of its state word.
+//!
+//! ```text
+//!  state   63           48 47                                    4 3      0
+//!         [ home : 16 bits | tail envelope of the local mailbox    | flags ]
+//! ```
+//!
+//! Only the home worker writes the state word, so all of its accesses are plain loads and stores;
+//! it is atomic because other workers read `home` out of it to see whether the cell is theirs.
+
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use garrick_core::prim::UnsafeCell;
+use garrick_core::prim::atomic::{
+    AtomicPtr, AtomicU32, AtomicU64,
+    Ordering::Relaxed,
+};
+
+use super::envelope::Envelope;
+
+/// The cell stands in a run queue or runs. Keeps it alive.
+pub(crate) const SCHEDULED: u64 = 1;
+
+/// The flags of the state word beside [`SCHEDULED`].
+pub(crate) mod flag {
+    /// The cell has not run yet; its first message makes it run newest first.
+    pub(crate) const NEWBORN: u64 = 2;
+    /// The task is gone; the cell waits for its token to be closed.
+    pub(crate) const STOPPED: u64 = 4;
+    /// The cell stands on its home's list of cells to free.
+    pub(crate) const GARBAGE: u64 = 8;
+    /// The cell has not run yet, or its task is gone, or it is about to be freed.
+    pub(crate) const SPECIAL: u64 = NEWBORN | STOPPED | GARBAGE;
+}
+
+const HOME_SHIFT: u32 = 48;
+const HOME_MASK: u64 = !0 << HOME_SHIFT;
+const FLAG_MASK: u64 = 15;
+const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
+
+/// A worker's number, shifted to where the state word has it. [`Home::NOBODY`] owns nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Home(u64);
+
+impl Home {
+    pub(crate) const NOBODY: Self = Self(0);
+
+    /// The home with number `number`, which is not 0.
+    pub(crate) const fn new(number: u16) -> Self {
+        assert!(number != 0, "0 means nobody");
+        Self((number as u64) << HOME_SHIFT)
+    }
+
+    /// Its number.
+    #[inline]
+    pub(crate) const fn number(self) -> u16 {
+        (self.0 >> HOME_SHIFT) as u16
+    }
+
+    /// The state word of a cell of ours that has nothing to do.
+    #[inline]
+    pub(crate) const fn idle(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::NOBODY {
+            f.write_str("Home(nobody)")
+        } else {
+            write!(f, "Home({})", self.number())
+        }
+    }
+}
+
+/// The last envelope of the local mailbox, by the state word; null if the mailbox is empty.
+#[inline]
+pub(crate) fn tail_of(state: u64) -> *mut Envelope {
+    std::ptr::with_exposed_provenance_mut((state & POINTER_MASK) as usize)
+}
+
+/// Room for one message inside an entry of a run queue.
+pub(crate) type Slot = [u64; 3];
+
+/// What a cell's kind of task can do, one static table per type.
+pub(crate) struct Table {
+    /// Runs one activation: the message in the slot, if the pointer is not null, then the mailbox.
+    /// Called by the home worker, which is passed untyped because it lives in a layer above.
+    pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
+    /// Drops the task in place.
+    pub(crate) drop_task: unsafe fn(CellPtr),
+    /// Drops the unread messages of one envelope, and says how many there were.
+    pub(crate) drop_unread: unsafe fn(&Envelope) -> u64,
+    /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
+    pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u16) -> *mut Envelope,
+    /// Drops the message in a slot.
+    pub(crate) drop_slot: unsafe fn(*const Slot),
+    /// The table of the same block with its task gone.
+    pub(crate) dead: Option<&'static Table>,
+    /// Size of the whole block, in bytes.
+    pub(crate) block_bytes: usize,
+    /// The task's type.
+    pub(crate) name: fn() -> &'static str,
+}
+
+/// One cell's header; the task follows it in the same block.
+#[repr(C)]
+pub(crate) struct Header {
+    /// What runs here. Owner writes and reads.
+    table: UnsafeCell<&'static Table>,
+    /// See the module's picture. Owner writes; everyone reads `home`.
+    state: AtomicU64,
+    /// The shared mailbox and the token, see `inbox`. Everyone writes.
+    pub(super) inbox: AtomicPtr<Envelope>,
+    /// References counted by the owner. Owner writes and reads.
+    pub(super) local_refs: UnsafeCell<u32>,
+    /// References counted by everyone else, see `refs`. Everyone writes.
+    pub(super) shared_refs: AtomicU32,
+}
+
+impl Header {
+    /// A newborn cell of `home`, with one reference, counted by the owner.
+    pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
+        Self {
+            table: UnsafeCell::new(table),
+            state: AtomicU64::new(home.0 | flag::NEWBORN),
+            inbox: AtomicPtr::default(),
+            local_refs: UnsafeCell::new(1),
+            shared_refs: AtomicU32::new(0),
+        }
+    }
+
+    /// The owner's table.
+    ///
+    /// # Safety
+    /// The caller owns the cell, or nobody else can reach it any more.
+    #[inline]
+    pub(crate) unsafe fn table(&self) -> &'static Table {
+        // SAFETY: owner field, and the caller is the owner.
+        self.table.with(|table| unsafe { *table })
+    }
+
+    /// Replaces the table.
+    ///
+    /// # Safety
+    /// As for [`Header::table`].
+    #[inline]
+    pub(crate) unsafe fn set_table(&self, table: &'static Table) {
+        // SAFETY: owner field, and the caller is the owner.
+        self.table.with_mut(|slot| unsafe { *slot = table });
+    }
+
+    /// The state word. Relaxed: only `home` in it means anything to a foreign thread, and
+    /// `home == me` can only be read by the thread that wrote it last (README, invariant 1).
+    #[inline]
+    pub(crate) fn state(&self) -> u64 {
+        self.state.load(Relaxed)
+    }
+
+    /// Owner only: stores the state word. Relaxed: what a change of home publishes is published by
+    /// the shared queue (away from us) and by the inbox (to us), see README, steps 3 and 4.
+    #[inline]
+    pub(crate) fn set_state(&self, state: u64) {
+        self.state.store(state, Relaxed);
+    }
+
+    /// Who owns the cell, as far as this thread can see.
+    #[inline]
+    pub(crate) fn home(&self) -> Home {
+        Home(self.state() & HOME_MASK)
+    }
+
+    /// Owner only: hands the cell to `home`.
+    #[inline]
+    pub(crate) fn set_home(&self, home: Home) {
+        self.set_state(self.state() & !HOME_MASK | home.0);
+    }
+
+    /// Owner only: whether any of `flags` is set.
+    #[inline]
+    pub(crate) fn has(&self, flags: u64) -> bool {
+        self.state() & flags != 0
+    }
+
+    /// Owner only: sets `flags`.
+    #[inline]
+    pub(crate) fn set(&self, flags: u64) {
+        self.set_state(self.state() | flags);
+    }
+
+    /// Owner only: clears `flags`.
+    #[inline]
+    pub(crate) fn clear(&self, flags: u64) {
+        self.set_state(self.state() & !flags);
+    }
+
+    /// Owner only: the last envelope of the local mailbox, whose `next` is the first; null if empty.
+    #[inline]
+    pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
+        tail_of(self.state())
+    }
+
+    /// Owner only: sets the last envelope of the local mailbox.
+    #[inline]
+    pub(crate) fn set_mailbox_tail(&self, tail: *mut Envelope) {
+        let bits = tail.expose_provenance() as u64;
+        debug_assert_eq!(bits & !POINTER_MASK, 0, "an envelope's address has 48 bits and is aligned");
+        self.set_state(self.state() & !POINTER_MASK | bits);
+    }
+
+    /// Owner only: appends one envelope to the local mailbox.
+    ///
+    /// # Safety
+    /// The envelope is ours alone, and alive until it is taken out again.
+    #[inline]
+    pub(crate) unsafe fn append(&self, envelope: *mut Envelope) {
+        let tail = self.mailbox_tail();
+        // SAFETY: both are owned: `envelope` by contract, `tail` because it is in the local mailbox.
+        unsafe {
+            if tail.is_null() {
+                (*envelope).set_next(envelope);
+            } else {
+                (*envelope).set_next((*tail).next());
+                (*tail).set_next(envelope);
+            }
+        }
+        self.set_mailbox_tail(envelope);
+    }
+
+    /// Owner only: takes the oldest envelope out of the local mailbox; null if there is none.
+    pub(crate) fn take_oldest(&self) -> *mut Envelope {
+        let tail = self.mailbox_tail();
+        if tail.is_null() {
+            return tail;
+        }
+        // SAFETY: envelopes in the local mailbox are alive and ours.
+        unsafe {
+            let oldest = (*tail).next();
+            if oldest == tail {
+                self.set_mailbox_tail(std::ptr::null_mut());
+            } else {
+                (*tail).set_next((*oldest).next());
+            }
+            oldest
+        }
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Header")
+            .field("home", &self.home())
+            .field("mailbox", &self.mailbox_tail())
+            .field("scheduled", &(state & SCHEDULED != 0))
+            .field("newborn", &(state & flag::NEWBORN != 0))
+            .field("stopped", &(state & flag::STOPPED != 0))
+            .field("garbage", &(state & flag::GARBAGE != 0))
+            .field("inbox", &self.inbox.load(Relaxed))
+            .field("shared_refs", &self.shared_refs.load(Relaxed))
+            .finish_non_exhaustive()
+    }
+}
+
+/// A pointer to a cell that is alive: every holder of one has a reference, or the cell is scheduled,
+/// or the holder has its token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub(crate) struct CellPtr(pub(crate) NonNull<Header>);
+
+impl Deref for CellPtr {
+    type Target = Header;
+
+    #[inline]
+    fn deref(&self) -> &Header {
+        // SAFETY: the cell is alive by the type's rule, and `Header` is only ever shared.
+        unsafe { self.0.as_ref() }
+    }
+}

@@ -1,0 +1,148 @@
+//! The inbox: the one door through which other threads reach a cell.
+//!
+//! A stack of envelopes, newest first, that the owner takes whole (a banker's queue, seed 004; the
+//! stack is Treiber's, 1986), with three special values. Pushing is lock-free, taking is wait-free.
+//!
+//! ```text
+//!              push: holds the token               take: gives it back
+//!   IDLE (null) ----------------------> envelopes ---------------------> IDLE
+//!     |                                  ^     |
+//!     | try_hold: holds the token        |     | close
+//!     +--------------------> NOTIFIED ---+     v
+//!                             push       +-> CLOSED   (for good)
+//! ```
+
+use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use super::envelope::Envelope;
+use super::header::Header;
+
+/// Empty, and somebody holds the token.
+const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
+/// Nothing can be pushed any more.
+const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
+
+fn is_list(inbox: *mut Envelope) -> bool {
+    inbox.addr() > CLOSED.addr()
+}
+
+/// Envelopes to be pushed in one step: `newest` leads by `next` to `oldest`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    pub(crate) oldest: *mut Envelope,
+    pub(crate) newest: *mut Envelope,
+}
+
+/// What became of a push.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Push {
+    /// The cell was idle: the pusher holds its token, carried by the chain's oldest envelope, and must
+    /// put it on the ready stack of the cell's home.
+    Token,
+    /// Somebody else holds the token; the owner will come by.
+    Queued,
+    /// The cell is closed; the chain is still the caller's.
+    Closed,
+}
+
+impl Header {
+    /// Whether nobody holds the token and nothing waits here.
+    ///
+    /// For the owner only: to it, IDLE stays IDLE until a foreign thread pushes.
+    #[inline]
+    pub(crate) fn inbox_is_idle(&self) -> bool {
+        // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
+        // that order between one sender and one receiver asks for) is seen by coherence.
+        self.inbox.load(Relaxed).is_null()
+    }
+
+    /// Whether the inbox was closed. False may be out of date at once, true never is.
+    #[inline]
+    pub(crate) fn inbox_is_closed(&self) -> bool {
+        // Relaxed: nothing is read on the strength of it.
+        self.inbox.load(Relaxed) == CLOSED
+    }
+
+    /// Pushes a chain (README, step 1).
+    ///
+    /// # Safety
+    /// The caller holds a reference, and the chain is its own.
+    pub(crate) unsafe fn push(&self, chain: Chain) -> Push {
+        let mut seen = self.inbox.load(Relaxed);
+        loop {
+            if seen == CLOSED {
+                // Acquire: pairs with the Release in `close`; whoever finds the door closed must find
+                // all references moved to the shared count (`refs`, orphans).
+                let _closed = self.inbox.load(Acquire);
+                return Push::Closed;
+            }
+            let below = if is_list(seen) { seen } else { std::ptr::null_mut() };
+            // SAFETY: the chain is still ours.
+            unsafe { (*chain.oldest).set_next(below) };
+            // Release: pairs with the Acquire in `take_and_idle`, `take_and_hold` and `close`; publishes
+            // the envelopes.
+            // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads the
+            // home that the owner had stored before.
+            match self.inbox.compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed) {
+                Ok(_) if seen.is_null() => return Push::Token,
+                Ok(_) => return Push::Queued,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Owner only: takes the token of an idle cell; false if somebody else has it (README, step 3).
+    #[must_use]
+    pub(crate) fn try_hold(&self) -> bool {
+        // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
+        self.inbox
+            .compare_exchange(std::ptr::null_mut(), NOTIFIED, Relaxed, Relaxed)
+            .is_ok()
+    }
+
+    /// Token holder, as owner: takes all and gives the token back (README, steps 2 and 4). The list is
+    /// newest first.
+    pub(crate) fn take_and_idle(&self) -> *mut Envelope {
+        // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
+        // the home to the next one who takes the token.
+        let list = self.inbox.swap(std::ptr::null_mut(), AcqRel);
+        debug_assert!(!list.is_null() && list != CLOSED, "the caller held the token");
+        if is_list(list) { list } else { std::ptr::null_mut() }
+    }
+
+    /// Token holder, as owner: takes all and keeps the token. The list is newest first.
+    pub(crate) fn take_and_hold(&self) -> *mut Envelope {
+        // Acquire: pairs with the Release in `push`.
+        let list = self.inbox.swap(NOTIFIED, Acquire);
+        debug_assert!(!list.is_null() && list != CLOSED, "the caller held the token");
+        if is_list(list) { list } else { std::ptr::null_mut() }
+    }
+
+    /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.
+    pub(crate) fn close(&self) -> *mut Envelope {
+        // Acquire: pairs with the Release in `push`.
+        // Release: pairs with the Acquire fence in `push`; publishes the orphan mark of `refs`.
+        let list = self.inbox.swap(CLOSED, AcqRel);
+        debug_assert!(!list.is_null() && list != CLOSED, "the caller held the token");
+        if is_list(list) { list } else { std::ptr::null_mut() }
+    }
+}
+
+/// Turns a list over, so that the oldest comes first.
+///
+/// # Safety
+/// The list is the caller's own.
+pub(crate) unsafe fn reverse(mut list: *mut Envelope) -> *mut Envelope {
+    let mut reversed = std::ptr::null_mut();
+    while !list.is_null() {
+        // SAFETY: ours, and not null.
+        unsafe {
+            let next = (*list).next();
+            (*list).set_next(reversed);
+            reversed = list;
+            list = next;
+        }
+    }
+    reversed
+}

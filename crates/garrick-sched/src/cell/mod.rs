@@ -1,0 +1,22 @@
+//! The owner-biased cell: one actor's header, and the protocol by which threads share it.
+//!
+//! `README.md` in this folder holds the vocabulary, the words and their bits, the steps, the races
+//! and why they are harmless; the code refers to its steps by number.
+//!
+//! Nothing in here allocates, parks or runs an actor: these are the transitions only, so that the loom
+//! models drive exactly the code that runs in production.
+
+mod envelope;
+mod header;
+mod inbox;
+mod ready;
+mod refs;
+
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+
+pub(crate) use envelope::{Envelope, Kind};
+pub(crate) use header::{CellPtr, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};
+pub(crate) use inbox::{Chain, Push, reverse};
+pub(crate) use ready::{Notice, Ready};
+pub(crate) use refs::{Dropped, Settled};

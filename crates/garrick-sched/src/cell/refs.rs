@@ -1,0 +1,150 @@
+//! Reference counts, biased to the owner.
+//!
+//! After Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018): the owner counts without
+//! atomics. Ours differs in how the two counts meet, because a cell changes its owner and is freed by
+//! it alone:
+//!
+//! - References are anonymous: `local_refs + shared_refs` is their number, whoever took which.
+//! - The shared count never goes below zero. A foreign thread that drops a reference while the shared
+//!   count is zero sends it to the owner as a [`Kind::Release`](super::Kind) envelope, which is also
+//!   what wakes the owner, in the same atomic step.
+//! - The owner keeps at least one reference on its side while there are any: when its count reaches
+//!   zero it borrows one from the shared count. So the last reference is always dropped by
+//!   the owner, or sent to it.
+//! - A closed cell is an *orphan*: all its references are in the shared count, marked, and whoever
+//!   drops the last one frees the block.
+
+use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use super::header::Header;
+
+/// The mark of a cell without owner, in the shared count.
+const ORPHAN: u32 = 1 << 31;
+/// More references than this are a leak in the program, and the process is stopped as `Arc` does.
+const REFS_MAX: u32 = 1 << 30;
+
+/// What became of a foreign drop.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dropped {
+    /// Done; the cell must not be touched any more.
+    Counted,
+    /// The reference is counted by the owner: send it there in an envelope.
+    WithOwner,
+    /// It was an orphan's last one: free the block.
+    LastOfOrphan,
+}
+
+/// What the owner found when its own count reached zero.
+#[must_use]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Settled {
+    /// There are foreign references; one of them is now counted here.
+    Referenced,
+    /// There is none at all.
+    Unreferenced,
+}
+
+impl Header {
+    /// Owner only: the owner's count.
+    #[inline]
+    pub(crate) fn local_refs(&self) -> u32 {
+        // SAFETY: owner field.
+        self.local_refs.with(|refs| unsafe { *refs })
+    }
+
+    /// Owner only: counts one more reference.
+    #[inline]
+    pub(crate) fn clone_local(&self) {
+        // SAFETY: owner field.
+        self.local_refs.with_mut(|refs| unsafe {
+            *refs += 1;
+            if *refs > REFS_MAX {
+                std::process::abort();
+            }
+        });
+    }
+
+    /// Owner only: counts one reference less. True if that was the owner's last one, which asks for
+    /// [`Header::settle`] before anything else.
+    #[inline]
+    #[must_use]
+    pub(crate) fn drop_local(&self) -> bool {
+        // SAFETY: owner field.
+        self.local_refs.with_mut(|refs| unsafe {
+            debug_assert!(*refs > 0, "settle keeps one reference here while there are any");
+            *refs -= 1;
+            *refs == 0
+        })
+    }
+
+    /// Counts one more reference from any thread that holds one.
+    #[inline]
+    pub(crate) fn clone_foreign(&self) {
+        // Relaxed: the new reference is published by whatever hands it on.
+        if self.shared_refs.fetch_add(1, Relaxed) & !ORPHAN > REFS_MAX {
+            std::process::abort();
+        }
+    }
+
+    /// Counts one reference less from a foreign thread (README, step 6).
+    #[inline]
+    pub(crate) fn drop_foreign(&self) -> Dropped {
+        let mut seen = self.shared_refs.load(Relaxed);
+        loop {
+            if seen & !ORPHAN == 0 {
+                debug_assert_eq!(seen, 0, "an orphan's references are all counted here");
+                return Dropped::WithOwner;
+            }
+            // Release: pairs with the Acquire in `settle` and below; our use of the cell is over.
+            // Acquire: pairs with the Release of the other droppers, for the one that frees an orphan.
+            match self.shared_refs.compare_exchange_weak(seen, seen - 1, AcqRel, Relaxed) {
+                Ok(_) if seen == ORPHAN | 1 => return Dropped::LastOfOrphan,
+                Ok(_) => return Dropped::Counted,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Owner only: its own count is zero; borrows one of the shared references, if there are any.
+    pub(crate) fn settle(&self) -> Settled {
+        debug_assert_eq!(self.local_refs(), 0, "there is nothing to settle before");
+        // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
+        let mut seen = self.shared_refs.load(Acquire);
+        loop {
+            if seen == 0 {
+                return Settled::Unreferenced;
+            }
+            match self.shared_refs.compare_exchange_weak(seen, seen - 1, Acquire, Acquire) {
+                Ok(_) => {
+                    // SAFETY: owner field.
+                    self.local_refs.with_mut(|refs| unsafe { *refs = 1 });
+                    return Settled::Referenced;
+                }
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Owner only: moves the owner's count to the shared one, before the cell is given away
+    /// (README, step 3). The cell is kept alive by being scheduled.
+    pub(crate) fn share_refs(&self) {
+        // SAFETY: owner field.
+        let local = self.local_refs.with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
+        if local > 0 {
+            // Relaxed: the references were published with the addresses that hold them.
+            let _ = self.shared_refs.fetch_add(local, Relaxed);
+        }
+    }
+
+    /// Token holder, as owner: makes the cell an orphan, with one more reference, which is the caller's
+    /// (README, step 7).
+    pub(crate) fn orphan_refs(&self) {
+        // SAFETY: owner field.
+        let local = self.local_refs.with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
+        // Release: pairs with the Acquire in `drop_foreign`; whoever drops the last reference frees a
+        // block that we are done with but for the inbox, which our own reference covers.
+        let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, AcqRel);
+        debug_assert_eq!(before & ORPHAN, 0, "a cell is closed once");
+    }
+}

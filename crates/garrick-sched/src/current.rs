@@ -1,0 +1,72 @@
+//! What this thread is: which worker it runs, if any, and its own spare blocks.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crate::cell::Home;
+use crate::pool::Pool;
+use crate::worker::Worker;
+
+thread_local! {
+    /// The worker that this thread runs now, or null.
+    static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    /// Its home, or nobody.
+    static HOME: Cell<Home> = const { Cell::new(Home::NOBODY) };
+    /// Blocks of a thread that is no worker.
+    static POOL: Pool = const { Pool::new() };
+}
+
+/// The home that this thread is, or nobody.
+#[inline]
+pub(crate) fn home() -> Home {
+    HOME.get()
+}
+
+/// The worker that this thread runs, if any.
+#[inline]
+pub(crate) fn worker<'a>() -> Option<&'a Worker> {
+    // SAFETY: `Entered` keeps the worker alive for as long as the pointer stands here, and what is
+    // returned is used within the call that asked, on this thread.
+    unsafe { WORKER.get().as_ref() }
+}
+
+/// Calls `f` with the blocks of this thread.
+pub(crate) fn with_pool<R>(f: impl FnOnce(&Pool) -> R) -> R {
+    if let Some(worker) = worker() {
+        return f(&worker.pool);
+    }
+    let mut f = Some(f);
+    let done = POOL.try_with(|pool| f.take().map(|f| f(pool)));
+    match (done, f) {
+        (Ok(Some(result)), _) => result,
+        // The thread is ending and its pool is gone already.
+        (_, Some(f)) => f(&Pool::new()),
+        (_, None) => unreachable!("`f` was called and returned"),
+    }
+}
+
+/// Gives this thread's spare blocks to the depot, so that an audit counts them as free.
+pub(crate) fn flush_spare_blocks() {
+    let _ = POOL.try_with(Pool::flush);
+}
+
+/// Makes this thread `worker` until dropped.
+pub(crate) struct Entered {
+    before: (*const Worker, Home),
+}
+
+impl Entered {
+    pub(crate) fn new(worker: &Worker) -> Self {
+        let before = (WORKER.get(), HOME.get());
+        WORKER.set(worker);
+        HOME.set(worker.home);
+        Self { before }
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        WORKER.set(self.before.0);
+        HOME.set(self.before.1);
+    }
+}

@@ -1,0 +1,153 @@
+//! Messages in envelopes: where each lies, and how it goes in and out.
+
+use std::mem::{align_of, size_of};
+
+use crate::cell::{Envelope, Kind};
+use crate::pool::{self, Pool};
+
+/// Whether a message of type `M` travels as a pointer to a box, because an envelope has no room for it.
+const fn is_boxed<M>() -> bool {
+    size_of::<M>() > pool::envelope_room(pool::ENVELOPE_STEP_MAX) || align_of::<M>() > align_of::<Envelope>()
+}
+
+/// Bytes from one message to the next.
+const fn stride<M>() -> usize {
+    if is_boxed::<M>() {
+        size_of::<*mut M>()
+    } else if size_of::<M>() == 0 {
+        align_of::<M>()
+    } else {
+        size_of::<M>()
+    }
+}
+
+/// Messages of type `M` in an envelope of `step`.
+const fn capacity<M>(step: u8) -> u16 {
+    let count = pool::envelope_room(step) / stride::<M>();
+    if count > u16::MAX as usize { u16::MAX } else { count as u16 }
+}
+
+/// An empty envelope for messages of type `M`; the larger, the more of them went before.
+#[inline]
+pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
+    let step = match before {
+        None => const { pool::envelope_step(stride::<M>()) },
+        Some(step) => (step + 1).min(pool::ENVELOPE_STEP_MAX),
+    };
+    pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
+}
+
+#[inline]
+fn place<M>(envelope: *mut Envelope, index: u16) -> *mut u8 {
+    // SAFETY: the index is below the capacity, so the place is inside the block.
+    unsafe { envelope.cast::<u8>().add(Envelope::HEADER_BYTES + index as usize * stride::<M>()) }
+}
+
+/// Appends a message, or gives it back if there is no room.
+///
+/// # Safety
+/// The envelope is the caller's, and was made for messages of type `M`.
+#[inline]
+pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M> {
+    // SAFETY:
+    // - the envelope is ours by contract;
+    // - the slot is below the capacity, free, and aligned because the header and the stride are.
+    unsafe {
+        let write = (*envelope).write();
+        if write == (*envelope).capacity() {
+            return Err(message);
+        }
+        let place = place::<M>(envelope, write);
+        if const { is_boxed::<M>() } {
+            place.cast::<*mut M>().write_unaligned(Box::into_raw(Box::new(message)));
+        } else {
+            place.cast::<M>().write(message);
+        }
+        (*envelope).set_write(write + 1);
+    }
+    Ok(())
+}
+
+/// Moves message number `index` out.
+///
+/// # Safety
+/// As for [`put`]; the message is there, and is not read again.
+#[inline]
+pub(crate) unsafe fn read<M>(envelope: *mut Envelope, index: u16) -> M {
+    let place = place::<M>(envelope, index);
+    // SAFETY: by contract; see `put` for the form.
+    unsafe {
+        if const { is_boxed::<M>() } {
+            *Box::from_raw(place.cast::<*mut M>().read_unaligned())
+        } else {
+            place.cast::<M>().read()
+        }
+    }
+}
+
+/// Takes the oldest message out.
+///
+/// # Safety
+/// As for [`put`].
+#[inline]
+pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
+    // SAFETY: by contract; a message between read and write is there, and read moves past it.
+    unsafe {
+        let index = (*envelope).read();
+        if index == (*envelope).write() {
+            return None;
+        }
+        (*envelope).set_read(index + 1);
+        Some(read(envelope, index))
+    }
+}
+
+/// Takes the newest message out.
+///
+/// # Safety
+/// As for [`put`].
+pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
+    // SAFETY: by contract; a message between read and write is there, and write moves below it.
+    unsafe {
+        let write = (*envelope).write();
+        if (*envelope).read() == write {
+            return None;
+        }
+        (*envelope).set_write(write - 1);
+        Some(read(envelope, write - 1))
+    }
+}
+
+/// Moves the `count` newest messages to an envelope of their own.
+///
+/// # Safety
+/// As for [`put`]; there are so many unread.
+pub(crate) unsafe fn split_newest<M>(pool: &Pool, envelope: *mut Envelope, count: u16) -> *mut Envelope {
+    // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not copied,
+    // because `write` moves below them.
+    unsafe {
+        let step = (*envelope).class();
+        let split = pool.take_envelope(Kind::Messages, step, capacity::<M>(step));
+        let write = (*envelope).write() - count;
+        (*envelope).set_write(write);
+        place::<M>(split, 0)
+            .copy_from_nonoverlapping(place::<M>(envelope, write), usize::from(count) * stride::<M>());
+        (*split).set_write(count);
+        split
+    }
+}
+
+/// Drops the unread messages, and says how many there were. For [`Table::drop_unread`](crate::cell::Table).
+///
+/// # Safety
+/// As for [`put`].
+pub(crate) unsafe fn drop_unread<M>(envelope: &Envelope) -> u64 {
+    let envelope = std::ptr::from_ref(envelope).cast_mut();
+    let mut dropped = 0;
+    // SAFETY: by contract.
+    while let Some(message) = unsafe { get::<M>(envelope) } {
+        drop(message);
+        dropped += 1;
+    }
+    dropped
+}

@@ -1,0 +1,356 @@
+//! Blocks for cells and envelopes: a free list per thread and size class over a shared depot.
+//!
+//! Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001): a thread allocates from and
+//! frees to its own lists without atomics; a list that grows past two batches hands one to the depot,
+//! an empty one takes one from there. So a block freed on another worker finds its way back a batch
+//! at a time. Blocks are carved from slabs that are kept for the life of the process; a cell that
+//! outlives its system, because somebody still holds its address, therefore always has its memory.
+
+use std::alloc::{self, Layout};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
+
+/// Cells up to this many bytes, header included, have a class for every 8 bytes.
+const FINE_BYTES: usize = 256;
+const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
+/// Larger cells have one for every power of two up to this; tasks beyond it are boxed.
+pub(crate) const CELL_BYTES_MAX: usize = 4096;
+const CELL_CLASSES: usize = FINE_CLASSES + 4;
+/// Envelopes grow by four, so that a flood soon writes into large ones.
+const ENVELOPE_BYTES: [usize; 4] = [64, 256, 1024, 4096];
+const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
+
+/// Blocks that move between a thread and the depot at once.
+const BATCH: u32 = 128;
+/// Bytes of one slab. Only pages that are touched become resident.
+const SLAB_BYTES: usize = 1 << 20;
+/// Slabs, and so the largest block alignment.
+const SLAB_ALIGN: usize = 4096;
+
+/// The class of a cell's block of `bytes`, header included.
+#[inline]
+pub(crate) const fn cell_class(bytes: usize) -> usize {
+    if bytes <= FINE_BYTES {
+        bytes.div_ceil(8)
+    } else {
+        assert!(bytes <= CELL_BYTES_MAX, "larger tasks are boxed");
+        FINE_CLASSES + (bytes.next_power_of_two().trailing_zeros() as usize - 9)
+    }
+}
+
+/// Bytes in a block of `class`.
+const fn class_bytes(class: usize) -> usize {
+    if class < FINE_CLASSES {
+        class * 8
+    } else if class < CELL_CLASSES {
+        512 << (class - FINE_CLASSES)
+    } else {
+        ENVELOPE_BYTES[class - CELL_CLASSES]
+    }
+}
+
+/// The size step of the smallest envelope with `bytes` of room, or the largest there is.
+pub(crate) const fn envelope_step(bytes: usize) -> u8 {
+    let mut step = 0;
+    while step + 1 < ENVELOPE_BYTES.len() && ENVELOPE_BYTES[step] - Envelope::HEADER_BYTES < bytes {
+        step += 1;
+    }
+    step as u8
+}
+
+/// The largest step.
+pub(crate) const ENVELOPE_STEP_MAX: u8 = ENVELOPE_BYTES.len() as u8 - 1;
+
+/// Room for messages in an envelope of `step`, in bytes.
+pub(crate) const fn envelope_room(step: u8) -> usize {
+    ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
+}
+
+/// A free block. The second word of a free cell stays 0: that is its state word, and a walk over the
+/// slabs knows it by that.
+struct Free {
+    next: *mut Free,
+}
+
+/// A list of free blocks, linked through themselves.
+#[derive(Clone, Copy)]
+struct List {
+    head: *mut Free,
+    count: u32,
+}
+
+// SAFETY: the blocks of a list belong to whoever has the list.
+unsafe impl Send for List {}
+
+impl List {
+    const EMPTY: Self = Self { head: ptr::null_mut(), count: 0 };
+}
+
+/// What nobody has carved yet of a slab.
+#[derive(Clone, Copy)]
+struct Rest {
+    at: *mut u8,
+    end: *mut u8,
+}
+
+// SAFETY: as for `List`.
+unsafe impl Send for Rest {}
+
+impl Rest {
+    const EMPTY: Self = Self { at: ptr::null_mut(), end: ptr::null_mut() };
+}
+
+/// One slab of cells, for walking.
+#[derive(Clone, Copy)]
+struct Slab {
+    base: *mut u8,
+    block_bytes: usize,
+}
+
+// SAFETY: a slab is never given back, and walking reads atomics only.
+unsafe impl Send for Slab {}
+
+struct Depot {
+    /// Full batches by class.
+    batches: [Vec<List>; CLASSES],
+    /// Rests of slabs of threads that ended, by class.
+    rests: [Vec<Rest>; CLASSES],
+    /// All slabs of cells.
+    slabs: Vec<Slab>,
+}
+
+static DEPOT: Mutex<Depot> = Mutex::new(Depot {
+    batches: [const { Vec::new() }; CLASSES],
+    rests: [const { Vec::new() }; CLASSES],
+    slabs: Vec::new(),
+});
+
+/// Envelopes handed out less those taken back, as far as threads have told; exact when they are idle.
+static ENVELOPES_OUT: AtomicU64 = AtomicU64::new(0);
+/// The same for cells.
+static CELLS_OUT: AtomicU64 = AtomicU64::new(0);
+
+fn depot() -> MutexGuard<'static, Depot> {
+    // No code that holds the lock can panic half way.
+    DEPOT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One thread's blocks.
+pub(crate) struct Pool {
+    lists: [Cell<List>; CLASSES],
+    rests: [Cell<Rest>; CLASSES],
+}
+
+impl Pool {
+    pub(crate) const fn new() -> Self {
+        Self {
+            lists: [const { Cell::new(List::EMPTY) }; CLASSES],
+            rests: [const { Cell::new(Rest::EMPTY) }; CLASSES],
+        }
+    }
+
+    #[inline]
+    fn take(&self, class: usize) -> NonNull<u8> {
+        let list = self.lists[class].get();
+        let Some(block) = NonNull::new(list.head) else {
+            return self.refill(class);
+        };
+        // SAFETY: a block in our list is ours and holds its link.
+        let next = unsafe { block.as_ref().next };
+        self.lists[class].set(List { head: next, count: list.count.wrapping_sub(1) });
+        block.cast()
+    }
+
+    /// # Safety
+    /// The block is of that class, was taken from a pool, and is nobody's any more.
+    #[inline]
+    unsafe fn give(&self, class: usize, block: NonNull<u8>) {
+        let list = self.lists[class].get();
+        let block = block.cast::<Free>();
+        // SAFETY: the block is ours, large enough and aligned for a link.
+        unsafe { block.write(Free { next: list.head }) };
+        self.lists[class].set(List { head: block.as_ptr(), count: list.count + 1 });
+        if list.count >= 2 * BATCH {
+            self.spill(class);
+        }
+    }
+
+    /// Gives the newest batch of a list to the depot.
+    #[cold]
+    #[inline(never)]
+    fn spill(&self, class: usize) {
+        let list = self.lists[class].get();
+        let mut last = list.head;
+        for _ in 1..BATCH {
+            // SAFETY: the list is longer than a batch.
+            last = unsafe { (*last).next };
+        }
+        // SAFETY: as above.
+        let rest = unsafe { ptr::replace(&raw mut (*last).next, ptr::null_mut()) };
+        self.lists[class].set(List { head: rest, count: list.count - BATCH });
+        depot().batches[class].push(List { head: list.head, count: BATCH });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refill(&self, class: usize) -> NonNull<u8> {
+        let rest = self.rests[class].get();
+        if rest.at == rest.end {
+            let mut depot = depot();
+            if let Some(batch) = depot.batches[class].pop() {
+                drop(depot);
+                self.lists[class].set(batch);
+                return self.take(class);
+            }
+            let rest = depot.rests[class].pop().unwrap_or_else(|| depot.new_slab(class));
+            drop(depot);
+            self.rests[class].set(rest);
+        }
+        self.carve(class)
+    }
+
+    fn carve(&self, class: usize) -> NonNull<u8> {
+        let Rest { at, end } = self.rests[class].get();
+        // SAFETY: a rest holds a whole number of blocks, at least one here.
+        let next = unsafe { at.add(class_bytes(class)) };
+        self.rests[class].set(Rest { at: next, end });
+        NonNull::new(at).expect("a slab is not at address 0")
+    }
+
+    /// A block for a cell of `class`, uninitialised but for its state word, which is 0.
+    #[inline]
+    pub(crate) fn take_cell(&self, class: usize) -> NonNull<u8> {
+        self.take(class)
+    }
+
+    /// Takes a cell's block back.
+    ///
+    /// # Safety
+    /// The task is dropped, nobody can reach the cell, and it is of that class.
+    #[inline]
+    pub(crate) unsafe fn give_cell(&self, class: usize, cell: CellPtr) {
+        cell.set_state(Home::NOBODY.idle());
+        // SAFETY: by contract.
+        unsafe { self.give(class, cell.0.cast()) };
+    }
+
+    /// An empty envelope of `step` with room for `capacity` messages.
+    #[inline]
+    pub(crate) fn take_envelope(&self, kind: Kind, step: u8, capacity: u16) -> *mut Envelope {
+        let block = self.take(CELL_CLASSES + step as usize).cast::<Envelope>();
+        // SAFETY: the block is ours, large enough and aligned.
+        unsafe { block.write(Envelope::new(kind, step, capacity)) };
+        block.as_ptr()
+    }
+
+    /// Takes an envelope's block back.
+    ///
+    /// # Safety
+    /// Its messages are read or dropped, and nobody has a pointer to it.
+    #[inline]
+    pub(crate) unsafe fn give_envelope(&self, envelope: *mut Envelope) {
+        // SAFETY: by contract.
+        unsafe {
+            let class = CELL_CLASSES + (*envelope).class() as usize;
+            self.give(class, NonNull::new_unchecked(envelope).cast());
+        }
+    }
+}
+
+impl Pool {
+    /// Gives all spare blocks to the depot.
+    pub(crate) fn flush(&self) {
+        let mut depot = depot();
+        for class in 0..CLASSES {
+            let list = self.lists[class].replace(List::EMPTY);
+            if list.count > 0 {
+                depot.batches[class].push(list);
+            }
+            let rest = self.rests[class].replace(Rest::EMPTY);
+            if rest.at != rest.end {
+                depot.rests[class].push(rest);
+            }
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+impl Depot {
+    fn new_slab(&mut self, class: usize) -> Rest {
+        let bytes = class_bytes(class);
+        let blocks = SLAB_BYTES / bytes;
+        let layout = Layout::from_size_align(SLAB_BYTES, SLAB_ALIGN).expect("constants");
+        // SAFETY: the layout is not empty.
+        let base = unsafe { alloc::alloc_zeroed(layout) };
+        if base.is_null() {
+            alloc::handle_alloc_error(layout);
+        }
+        if class < CELL_CLASSES {
+            self.slabs.push(Slab { base, block_bytes: bytes });
+            CELLS_OUT.fetch_add(blocks as u64, Relaxed);
+        } else {
+            ENVELOPES_OUT.fetch_add(blocks as u64, Relaxed);
+        }
+        // SAFETY: inside the slab.
+        Rest { at: base, end: unsafe { base.add(blocks * bytes) } }
+    }
+
+    fn free_blocks(&self, classes: std::ops::Range<usize>) -> u64 {
+        classes
+            .map(|class| {
+                let listed: u64 = self.batches[class].iter().map(|list| u64::from(list.count)).sum();
+                let carved: usize = self.rests[class]
+                    .iter()
+                    .map(|rest| (rest.end.addr() - rest.at.addr()) / class_bytes(class))
+                    .sum();
+                listed + carved as u64
+            })
+            .sum()
+    }
+}
+
+/// Calls `found` for every cell of `home`, in any order. The caller is that home.
+pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
+    let slabs = depot().slabs.clone();
+    for slab in slabs {
+        for index in 0..SLAB_BYTES / slab.block_bytes {
+            // SAFETY: inside the slab, which is zeroed where no cell ever was; the state word of a
+            // block is an atomic at all times.
+            let cell = CellPtr(unsafe {
+                NonNull::new_unchecked(slab.base.add(index * slab.block_bytes).cast::<Header>())
+            });
+            if cell.home() == home {
+                found(cell);
+            }
+        }
+    }
+}
+
+/// Blocks in use in the whole process; exact once the threads that used Garrick have ended or are
+/// idle and hold no spare blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Audit {
+    /// Cells alive, orphans included.
+    pub cells: u64,
+    /// Envelopes alive.
+    pub envelopes: u64,
+}
+
+/// Counts the blocks in use. Spare blocks of running threads other than the caller count as in use.
+pub fn audit() -> Audit {
+    crate::current::flush_spare_blocks();
+    let depot = depot();
+    Audit {
+        cells: CELLS_OUT.load(Relaxed) - depot.free_blocks(0..CELL_CLASSES),
+        envelopes: ENVELOPES_OUT.load(Relaxed) - depot.free_blocks(CELL_CLASSES..CLASSES),
+    }
+}

@@ -1,0 +1,174 @@
+//! Making sponsors.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use super::{Failure, Handle, Here, Reporter, Shared, Sponsor, thread};
+use crate::cell::Home;
+use crate::remote::{Remote, WORKERS_MAX};
+use crate::world::{RealWorld, World};
+
+/// Why a sponsor could not be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A pool of no workers was asked for.
+    NoWorkers,
+    /// There would be more than [`WORKERS_MAX`] workers in the process.
+    TooManyWorkers {
+        /// How many were asked for.
+        asked: usize,
+    },
+    /// A core was named that the machine does not have.
+    NoSuchCore {
+        /// The core that was named, counted from 0.
+        core: usize,
+        /// How many there are.
+        cores: usize,
+    },
+    /// The system gave no thread.
+    Thread(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoWorkers => write!(f, "a sponsor needs at least 1 worker, not 0"),
+            Self::TooManyWorkers { asked } => {
+                write!(f, "{asked} more workers are too many: a process can have {WORKERS_MAX}")
+            }
+            Self::NoSuchCore { core, cores } => {
+                write!(f, "there is no core {core}: this machine has cores 0 to {}", cores - 1)
+            }
+            Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Thread(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// How a sponsor is to be. Made by [`Sponsor::builder`].
+///
+/// # Examples
+/// ```
+/// let sponsor = garrick_sched::Sponsor::builder().workers(2).name("io").start()?;
+/// assert_eq!(sponsor.handle().workers(), 2);
+/// # Ok::<(), garrick_sched::StartError>(())
+/// ```
+pub struct Builder {
+    name: String,
+    workers: usize,
+    cores: Vec<usize>,
+    world: Option<Arc<dyn World>>,
+    reporter: Option<Reporter>,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Self { name: "sponsor".to_owned(), workers: 1, cores: Vec::new(), world: None, reporter: None }
+    }
+
+    /// Its name, and the beginning of its threads' names; `sponsor` unless told.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// How many threads run its tasks; 1 unless told.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Pins the workers to these cores, in turns. Where the system cannot pin, nothing happens.
+    #[must_use]
+    pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
+        self.cores = cores.into_iter().collect();
+        self
+    }
+
+    /// The world it lives in; the real one unless told.
+    #[must_use]
+    pub fn world(mut self, world: Arc<dyn World>) -> Self {
+        self.world = Some(world);
+        self
+    }
+
+    /// Calls `reporter`, on the worker's thread, for every task that ends in a panic.
+    #[must_use]
+    pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
+        self.reporter = Some(Box::new(reporter));
+        self
+    }
+
+    /// Starts its threads.
+    ///
+    /// # Errors
+    /// See [`StartError`]; nothing is left running.
+    pub fn start(self) -> Result<Sponsor, StartError> {
+        let cores = self.check()?;
+        let shared = self.share()?;
+        thread::start(&shared, &cores)
+    }
+
+    /// Makes a sponsor of the calling thread.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn here(mut self) -> Result<Here, StartError> {
+        self.workers = 1;
+        self.check()?;
+        Ok(Here::new(self.share()?))
+    }
+
+    fn check(&self) -> Result<Vec<usize>, StartError> {
+        if self.workers == 0 {
+            return Err(StartError::NoWorkers);
+        }
+        let cores = thread::cores();
+        if let Some(&core) = self.cores.iter().find(|&&core| core >= cores) {
+            return Err(StartError::NoSuchCore { core, cores });
+        }
+        Ok(self.cores.clone())
+    }
+
+    fn share(self) -> Result<Arc<Shared>, StartError> {
+        let asked = self.workers;
+        let mut homes: Vec<Home> = Vec::new();
+        while homes.len() < asked {
+            let Some(home) = Remote::claim() else {
+                homes.into_iter().for_each(Remote::release);
+                return Err(StartError::TooManyWorkers { asked });
+            };
+            homes.push(home);
+        }
+        let world = self.world.unwrap_or_else(RealWorld::shared);
+        Ok(Arc::new(Shared::new(self.name, world, homes, self.reporter)))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("name", &self.name)
+            .field("workers", &self.workers)
+            .field("cores", &self.cores)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    pub(super) fn of(shared: &Arc<Shared>) -> Self {
+        Self::new(shared.clone())
+    }
+}

@@ -1,0 +1,188 @@
+//! What a worker does when it has nothing to run, and how others give it something.
+//!
+//! Nothing waits by polling. A worker that goes to sleep first says so (`announce_idle`, then `PARKED` on its
+//! ready stack), then looks once more; whoever makes work first makes it visible, then looks who sleeps.
+//! With a sequentially consistent fence between the two steps on both sides (Dekker), one of them sees
+//! the other. Foreign sends need no fence: they change the very word that says `PARKED`.
+
+use std::sync::atomic::{AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
+
+use crate::cell::{CellPtr, Home};
+use crate::run_queue::Entry;
+use crate::worker::Worker;
+
+/// Ready cells that a worker keeps to itself while another is idle, beside the one it runs next: two
+/// cells that talk to each other stay together.
+const BACKLOG_KEPT: usize = 1;
+/// Cells given away at once.
+const GIVEN_MAX: usize = 1024;
+/// Looks around before sleep, at first and at most.
+const SPINS_FIRST: u32 = 256;
+const SPINS_MAX: u32 = 4096;
+
+/// Workers of this process that are awake. Spinning is only for when there are cores to spare.
+static AWAKE: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a worker as awake until dropped.
+pub(super) struct Awake;
+
+impl Awake {
+    pub(super) fn new() -> Self {
+        AWAKE.fetch_add(1, Relaxed);
+        Self
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        AWAKE.fetch_sub(1, Relaxed);
+    }
+}
+
+/// How long to look around before sleep: what paid last time is done again, longer.
+pub(super) struct Spin {
+    spins: u32,
+    cores: usize,
+}
+
+impl Spin {
+    pub(super) fn new() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { spins: SPINS_FIRST, cores }
+    }
+
+    /// Spins until `found`, and learns whether it paid.
+    fn until(&mut self, found: impl Fn() -> bool) -> bool {
+        if AWAKE.load(Relaxed) > self.cores {
+            return found();
+        }
+        for _ in 0..self.spins {
+            if found() {
+                self.spins = (self.spins * 2).min(SPINS_MAX);
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        self.spins = (self.spins / 2).max(16);
+        false
+    }
+}
+
+impl Worker {
+    /// Runs cells until the sponsor ends.
+    pub(super) fn serve(&self) {
+        let mut spin = Spin::new();
+        let _awake = Awake::new();
+        loop {
+            self.run_ready(super::Signal::is_stopping);
+            if self.shared.signal().is_stopping() {
+                break;
+            }
+            if let Some(entry) = self.shared.claim() {
+                self.take_over(entry);
+            } else {
+                self.rest(&mut spin);
+            }
+        }
+    }
+
+    /// Makes a given cell ours (README, step 4).
+    pub(super) fn take_over(&self, entry: Entry) {
+        let cell = entry.cell();
+        cell.set_home(self.home);
+        if cell.local_refs() == 0 {
+            // One reference is counted here while there are any.
+            let _ = cell.settle();
+        }
+        self.old.push_entry(entry);
+        let list = cell.take_and_idle();
+        self.sort_in(cell, list);
+    }
+
+    /// Sleeps until there is something to do. The caller counts as awake.
+    pub(super) fn rest(&self, spin: &mut Spin) {
+        let shared = &self.shared;
+        let wanted = || {
+            self.remote().ready.has_some() || shared.queued() > 0 || shared.signal().is_stopping()
+        };
+        shared.announce_idle();
+        if !spin.until(wanted) {
+            AWAKE.fetch_sub(1, Relaxed);
+            self.park(wanted);
+            AWAKE.fetch_add(1, Relaxed);
+        }
+        shared.announce_busy();
+    }
+
+    /// Parks unless something is wanted.
+    pub(super) fn park(&self, wanted: impl Fn() -> bool) {
+        let ready = &self.remote().ready;
+        if !ready.try_park() {
+            return;
+        }
+        // SeqCst: pairs with the fence in `Shared::publish` and with the one of another worker here.
+        fence(SeqCst);
+        if wanted() || self.shared.end_if_drained() {
+            ready.unpark();
+            return;
+        }
+        while ready.is_parked() {
+            std::thread::park();
+        }
+    }
+
+    /// Gives cells away while another worker is idle: all but the one to run next, oldest first, because
+    /// what is old is large, and because the next turn may take long.
+    #[cold]
+    pub(crate) fn give(&self) {
+        let backlog = self.backlog();
+        if backlog <= BACKLOG_KEPT + 1 || self.shared.signal().idle() == 0 || self.shared.queued() > 0 {
+            return;
+        }
+        let mut given = Vec::with_capacity((backlog - 1).min(GIVEN_MAX));
+        let mut kept = Vec::new();
+        while given.len() + kept.len() < (backlog - 1).min(GIVEN_MAX) {
+            let oldest = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
+            let Some(&entry) = oldest else { break };
+            if hand_over(entry.cell()) {
+                given.push(entry);
+            } else {
+                kept.push(entry);
+            }
+        }
+        for entry in kept {
+            self.old.push_entry(entry);
+        }
+        if !given.is_empty() {
+            self.shared.publish(given.into_iter());
+        }
+    }
+}
+
+/// Takes our hands off a scheduled cell of ours (README, step 3); false if its token is out.
+fn hand_over(cell: CellPtr) -> bool {
+    if !cell.try_hold() {
+        return false;
+    }
+    cell.share_refs();
+    cell.set_home(Home::NOBODY);
+    true
+}
+
+impl super::Shared {
+    /// Whether the sponsor is to end when idle, and is: then it ends, and every worker is told.
+    ///
+    /// The caller has announced that it is idle and parked. Work is made by workers that are awake,
+    /// so once all are parked and the shared queue is empty, only strangers can make more.
+    fn end_if_drained(&self) -> bool {
+        let signal = self.signal();
+        if !signal.is_draining() || signal.idle() as usize != self.homes.len() {
+            return false;
+        }
+        let parked = self.homes.iter().all(|home| crate::remote::Remote::of(*home).ready.is_parked());
+        if parked && self.queued() == 0 {
+            self.stop();
+        }
+        parked
+    }
+}

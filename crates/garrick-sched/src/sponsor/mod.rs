@@ -1,0 +1,306 @@
+//! Sponsors: who runs cells. A pool of threads, one thread, or the caller's own.
+
+mod builder;
+mod here;
+mod idle;
+mod shutdown;
+mod thread;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+pub use builder::{Builder, StartError};
+pub use here::Here;
+pub use thread::Sponsor;
+
+use crate::address::{Address, deliver_note};
+use crate::cell::{Home, Kind};
+use crate::remote::Remote;
+use crate::run_queue::Entry;
+use crate::task::{self, Task};
+use crate::world::World;
+use crate::current;
+
+/// A task that ended in a panic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The task's name.
+    pub task: &'static str,
+    /// What it said.
+    pub message: String,
+}
+
+/// Who is told of failures.
+pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
+
+/// What the workers of a sponsor must know before every activation, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Signal(u32);
+
+impl Signal {
+    /// The sponsor is to end as soon as nothing is left to do.
+    const DRAIN: u32 = 1 << 30;
+    /// The sponsor is to end now.
+    const STOP: u32 = 1 << 31;
+
+    /// Nobody idle, nobody ending.
+    #[inline]
+    pub(crate) fn is_quiet(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Workers with nothing to do.
+    pub(crate) fn idle(self) -> u32 {
+        self.0 & !(Self::DRAIN | Self::STOP)
+    }
+
+    pub(crate) fn is_draining(self) -> bool {
+        self.0 & Self::DRAIN != 0
+    }
+
+    pub(crate) fn is_stopping(self) -> bool {
+        self.0 & Self::STOP != 0
+    }
+}
+
+/// What the workers of a sponsor share.
+pub(crate) struct Shared {
+    pub(crate) name: String,
+    pub(crate) world: Arc<dyn World>,
+    /// The homes of its workers.
+    pub(crate) homes: Vec<Home>,
+    signal: AtomicU32,
+    /// Cells given away, with their tokens, oldest first (README, step 3).
+    queue: Mutex<VecDeque<Entry>>,
+    /// Length of `queue`. Written under its lock.
+    queued: AtomicUsize,
+    /// For handing newborns from outside round.
+    next_home: AtomicUsize,
+    reporter: Option<Reporter>,
+    failures: AtomicUsize,
+    /// Workers that have closed all of their cells.
+    pub(crate) closed: AtomicUsize,
+    /// Whether newborns from outside are taken.
+    admits: RwLock<bool>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        name: String,
+        world: Arc<dyn World>,
+        homes: Vec<Home>,
+        reporter: Option<Reporter>,
+    ) -> Self {
+        Self {
+            name,
+            world,
+            homes,
+            signal: AtomicU32::new(0),
+            queue: Mutex::default(),
+            queued: AtomicUsize::new(0),
+            next_home: AtomicUsize::new(0),
+            reporter,
+            failures: AtomicUsize::new(0),
+            closed: AtomicUsize::new(0),
+            admits: RwLock::new(true),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn signal(&self) -> Signal {
+        // Relaxed: a hint to look closer; `announce` and the queue's lock order what follows.
+        Signal(self.signal.load(Relaxed))
+    }
+
+    /// Sets a mark that ends the sponsor, and wakes all workers to see it.
+    fn raise(&self, mark: u32) {
+        self.signal.fetch_or(mark, SeqCst);
+        self.wake_all();
+    }
+
+    /// Ends the sponsor once nothing is left to do.
+    pub(crate) fn drain(&self) {
+        self.refuse_newborns();
+        self.raise(Signal::DRAIN);
+    }
+
+    /// Ends the sponsor now.
+    pub(crate) fn stop(&self) {
+        self.refuse_newborns();
+        self.raise(Signal::STOP);
+    }
+
+    fn refuse_newborns(&self) {
+        *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+
+    pub(crate) fn wake_all(&self) {
+        for home in &self.homes {
+            Remote::of(*home).wake();
+        }
+    }
+
+    /// A worker has nothing to do; returns what the signal is then.
+    pub(crate) fn announce_idle(&self) -> Signal {
+        // SeqCst: see `idle`, the search for quiescence.
+        Signal(self.signal.fetch_add(1, SeqCst) + 1)
+    }
+
+    /// It has again.
+    pub(crate) fn announce_busy(&self) {
+        self.signal.fetch_sub(1, SeqCst);
+    }
+
+    fn lock_queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        // No code that holds the lock can panic half way.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cells that wait in the shared queue, as far as can be seen.
+    pub(crate) fn queued(&self) -> usize {
+        // Relaxed: a hint; the lock orders the entries, and fences order it against sleep.
+        self.queued.load(Relaxed)
+    }
+
+    /// Puts cells on the shared queue and wakes as many sleepers.
+    pub(crate) fn publish(&self, entries: impl ExactSizeIterator<Item = Entry>) {
+        let mut wanted = entries.len();
+        {
+            let mut queue = self.lock_queue();
+            queue.extend(entries);
+            self.queued.store(queue.len(), Relaxed);
+        }
+        // SeqCst: pairs with the fence in `idle::rest`; either the worker that goes to sleep sees the
+        // queue's length, or we see it asleep.
+        fence(SeqCst);
+        for home in &self.homes {
+            if wanted == 0 {
+                return;
+            }
+            wanted -= usize::from(Remote::of(*home).wake());
+        }
+    }
+
+    /// Takes the oldest cell of the shared queue.
+    pub(crate) fn claim(&self) -> Option<Entry> {
+        if self.queued() == 0 {
+            return None;
+        }
+        let mut queue = self.lock_queue();
+        let entry = queue.pop_front();
+        self.queued.store(queue.len(), Relaxed);
+        entry
+    }
+
+    pub(crate) fn report(&self, failure: &Failure) {
+        self.failures.fetch_add(1, Relaxed);
+        if let Some(reporter) = &self.reporter {
+            reporter(failure);
+        }
+    }
+
+    /// The worker whose turn it is to get a newborn from outside.
+    fn next_home(&self) -> Home {
+        let next = self.next_home.fetch_add(1, Relaxed);
+        self.homes[next % self.homes.len()]
+    }
+}
+
+/// Spawns tasks on a sponsor, from anywhere; it does not keep the sponsor running.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+}
+
+/// The sponsor has ended; the task comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SpawnError<T>(pub T);
+
+impl<T> fmt::Debug for SpawnError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SpawnError").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for SpawnError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the sponsor has ended")
+    }
+}
+
+impl<T> std::error::Error for SpawnError<T> {}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Makes a task on one of the sponsor's workers: the caller's own if it is one of them, else
+    /// the next in turn.
+    ///
+    /// # Errors
+    /// Gives the task back if the sponsor is ending.
+    pub fn spawn<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        if let Some(worker) = current::worker()
+            && Arc::ptr_eq(&worker.shared, &self.shared)
+        {
+            return Ok(worker.spawn(task));
+        }
+        self.spawn_at(self.shared.next_home(), task)
+    }
+
+    /// Makes a cell for a worker from another thread.
+    pub(crate) fn spawn_at<T: Task>(
+        &self,
+        home: Home,
+        task: T,
+    ) -> Result<Address<T::Message>, SpawnError<T>> {
+        // Held until the cell is there for its home to find when it closes.
+        let admits = self.shared.admits.read().unwrap_or_else(PoisonError::into_inner);
+        if !*admits {
+            return Err(SpawnError(task));
+        }
+        Ok(current::with_pool(|pool| {
+            let cell = task::new_cell(pool, home, task);
+            if T::STARTS {
+                // SAFETY: the reference that the address below takes over is ours meanwhile.
+                let delivered = unsafe { deliver_note(pool, cell, Kind::Wake) };
+                debug_assert!(delivered, "a newborn's inbox is open");
+            }
+            // SAFETY: the cell was made for this task, with one reference.
+            unsafe { Address::from_counted(cell) }
+        }))
+    }
+
+    /// The sponsor's name.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// How many workers it has.
+    pub fn workers(&self) -> usize {
+        self.shared.homes.len()
+    }
+
+    /// Messages that nobody could handle, because their task had stopped, in the workers' own count.
+    pub fn dead_letters(&self) -> u64 {
+        self.shared.homes.iter().map(|home| Remote::of(*home).dead_letters.load(Relaxed)).sum()
+    }
+
+    /// Tasks that ended in a panic.
+    pub fn failures(&self) -> usize {
+        self.shared.failures.load(Relaxed)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("name", &self.shared.name).field("workers", &self.workers()).finish()
+    }
+}

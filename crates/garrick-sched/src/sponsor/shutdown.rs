@@ -1,0 +1,81 @@
+//! How a sponsor ends: every cell is closed, every task and message dropped.
+
+use std::sync::atomic::Ordering::{Acquire, Release};
+
+use crate::cell::{SCHEDULED, flag};
+use crate::current::Entered;
+use crate::pool;
+use crate::remote::Remote;
+use crate::run_queue::Entry;
+use crate::worker::Worker;
+
+impl Worker {
+    /// Closes all cells of this worker, and returns once nobody can reach it any more (README, step 7).
+    pub(super) fn end(self) {
+        {
+            let _entered = Entered::new(&self);
+            self.close_all();
+            // Release: pairs with the Acquire below; every worker has closed its cells.
+            self.shared.closed.fetch_add(1, Release);
+            self.shared.wake_all();
+            // Others may still release references to us, and tokens may be on their way.
+            while !self.is_over() {
+                self.take_ready();
+                self.close_all();
+                self.park(|| self.remote().ready.has_some() || self.is_over());
+            }
+        }
+        let home = self.home;
+        drop(self);
+        Remote::release(home);
+    }
+
+    fn is_over(&self) -> bool {
+        // Acquire: pairs with the Release in `end`.
+        self.shared.closed.load(Acquire) == self.shared.homes.len() && self.awaited.get() == 0
+    }
+
+    /// Drops what is scheduled and stops every cell. Destructors may make more of both, so it goes on
+    /// until there is nothing left.
+    fn close_all(&self) {
+        loop {
+            self.drop_scheduled();
+            let mut stopped = false;
+            pool::cells_of(self.home, |cell| {
+                if !cell.has(flag::STOPPED | flag::GARBAGE) {
+                    stopped = true;
+                    self.stop(cell);
+                }
+            });
+            if !stopped && self.backlog() == 0 {
+                return;
+            }
+        }
+    }
+
+    fn drop_scheduled(&self) {
+        while let Some(entry) = self.shared.claim() {
+            self.take_over(entry);
+        }
+        loop {
+            let oldest = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
+            let Some(&entry) = oldest else { return };
+            self.drop_dead(&entry);
+        }
+    }
+
+    /// Drops an entry whose cell will not run.
+    fn drop_dead(&self, entry: &Entry) {
+        let cell = entry.cell();
+        cell.clear(SCHEDULED);
+        if !entry.message().is_null() {
+            self.count_dead_letters(1);
+            // SAFETY: the entry left the queue, so its message is ours and of the cell's type.
+            unsafe { (cell.table().drop_slot)(entry.message()) };
+        }
+        if cell.has(flag::STOPPED) {
+            self.stop(cell);
+        }
+    }
+}
+

@@ -1,0 +1,226 @@
+//! What a turn does to the world, until it commits.
+//!
+//! Staging costs a turn next to nothing because it is optimistic: a send to a cell of the same worker
+//! goes straight to where it belongs, above a mark in the run queue or past a remembered end of the
+//! mailbox, which nobody looks at before the turn is over. Committing moves the marks; undoing cuts
+//! back to them (seed 004's later versions roll the tail of the queue back in the same way). Only what
+//! is meant for other workers is kept aside, one chain of envelopes per receiver.
+
+use std::cell::{Cell, RefCell};
+
+use crate::address::SendError;
+use crate::cell::{CellPtr, Chain, Envelope};
+use crate::parcel;
+use crate::pool::Pool;
+
+/// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
+/// receivers in turns makes more chains, in the right order all the same.
+const CHAINS_SEARCHED: usize = 4;
+
+/// The end of a local mailbox when the turn first appended to it.
+struct Appended {
+    cell: CellPtr,
+    /// The last envelope then, or null.
+    tail: *mut Envelope,
+    /// Messages written to it then.
+    write: u16,
+}
+
+/// A chain for a cell of another worker.
+struct Outgoing {
+    /// Kept alive by a reference of this entry's own (README, invariant 8).
+    cell: CellPtr,
+    chain: Chain,
+}
+
+/// The staged part of the turn under way.
+#[derive(Default)]
+pub(crate) struct Stage {
+    appended: RefCell<Vec<Appended>>,
+    /// The state word of the cell that the newest entry of `appended` is about: equal to it means
+    /// that a message can go into its last envelope without a new entry. 0 for none.
+    covered: Cell<u64>,
+    outgoing: RefCell<Vec<Outgoing>>,
+    /// Whether the end of the turn has more to do than to move the marks.
+    dirty: Cell<bool>,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the end of the turn has more to do than to move the run queues' marks.
+    #[inline]
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.dirty.get()
+    }
+
+    /// Makes the end of the turn look for more to do.
+    #[inline]
+    pub(crate) fn set_dirty(&self) {
+        self.dirty.set(true);
+    }
+
+    /// The end of the turn is about to do it.
+    pub(crate) fn clear_dirty(&self) {
+        self.dirty.set(false);
+    }
+
+    /// See the field.
+    #[inline]
+    pub(crate) fn covered(&self) -> u64 {
+        self.covered.get()
+    }
+
+    /// Appends a message to the mailbox of a scheduled cell of ours.
+    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
+        let tail = cell.mailbox_tail();
+        if self.covered.get() != cell.state() {
+            // SAFETY: in the local mailbox, hence ours.
+            let write = if tail.is_null() { 0 } else { unsafe { (*tail).write() } };
+            self.set_dirty();
+            self.appended.borrow_mut().push(Appended { cell, tail, write });
+            self.covered.set(cell.state());
+        }
+        if tail.is_null() {
+            return self.append_envelope(pool, cell, tail, message);
+        }
+        // SAFETY: in the local mailbox, hence ours, and the mailbox is one for messages `M`.
+        if let Err(message) = unsafe { parcel::put(tail, message) } {
+            self.append_envelope(pool, cell, tail, message);
+        }
+    }
+
+    #[inline(never)]
+    fn append_envelope<M>(&self, pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: M) {
+        // SAFETY: in the local mailbox, hence ours.
+        let before = if tail.is_null() { None } else { Some(unsafe { (*tail).class() }) };
+        let envelope = parcel::envelope::<M>(pool, before);
+        // SAFETY: made for `M`, empty, ours until read.
+        unsafe {
+            let put = parcel::put(envelope, message);
+            debug_assert!(put.is_ok(), "an empty envelope has room for one");
+            cell.append(envelope);
+        }
+        self.covered.set(cell.state());
+    }
+
+    /// Keeps a message for a cell that others may reach too.
+    ///
+    /// # Errors
+    /// Gives the message back if the cell is closed.
+    #[inline(never)]
+    pub(crate) fn send_out<M>(&self, pool: &Pool, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+        let mut outgoing = self.outgoing.borrow_mut();
+        let same = outgoing.iter_mut().rev().take(CHAINS_SEARCHED).find(|out| out.cell == cell);
+        let Some(Outgoing { chain, .. }) = same else {
+            if cell.inbox_is_closed() {
+                return Err(SendError(message));
+            }
+            let envelope = first_envelope(pool, message);
+            // The reference that keeps the receiver alive until the turn is over.
+            cell.clone_foreign();
+            self.set_dirty();
+            outgoing.push(Outgoing { cell, chain: Chain { oldest: envelope, newest: envelope } });
+            return Ok(());
+        };
+        // SAFETY: the chain is ours and holds messages `M`.
+        if let Err(message) = unsafe { parcel::put(chain.newest, message) } {
+            // SAFETY: as above.
+            let before = unsafe { (*chain.newest).class() };
+            let envelope = parcel::envelope::<M>(pool, Some(before));
+            // SAFETY: made for `M`, empty, ours.
+            unsafe {
+                let put = parcel::put(envelope, message);
+                debug_assert!(put.is_ok(), "an empty envelope has room for one");
+                (*envelope).set_next(chain.newest);
+            }
+            chain.newest = envelope;
+        }
+        Ok(())
+    }
+
+    /// Makes what was appended final and hands every chain to `deliver`, with its reference, in the order of
+    /// sending.
+    pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
+        self.forget_appended();
+        let outgoing = self.outgoing.take();
+        for out in &outgoing {
+            deliver(out.cell, out.chain);
+        }
+        self.keep_capacity(outgoing);
+    }
+
+    /// Takes everything back. `undone` gets envelopes that are in no mailbox any more, `split` makes one of
+    /// the newest messages of one that stays in its mailbox, and `discard` gets the chains with
+    /// their references. None of the three may run foreign code: they collect.
+    pub(crate) fn undo(
+        &self,
+        mut split: impl FnMut(CellPtr, *mut Envelope, u16) -> *mut Envelope,
+        mut undone: impl FnMut(CellPtr, *mut Envelope),
+        mut discard: impl FnMut(CellPtr, Chain),
+    ) {
+        self.covered.set(0);
+        for entry in self.appended.take().iter().rev() {
+            cut_back(entry, &mut undone);
+            if !entry.tail.is_null() {
+                // SAFETY: in the local mailbox, hence ours.
+                let count = unsafe { (*entry.tail).write() } - entry.write;
+                undone(entry.cell, split(entry.cell, entry.tail, count));
+            }
+        }
+        for out in &self.outgoing.take() {
+            discard(out.cell, out.chain);
+        }
+    }
+
+    #[inline]
+    fn forget_appended(&self) {
+        self.covered.set(0);
+        self.appended.borrow_mut().clear();
+    }
+
+    /// Keeps the allocation of the list, unless something was staged meanwhile.
+    fn keep_capacity(&self, mut list: Vec<Outgoing>) {
+        list.clear();
+        let mut outgoing = self.outgoing.borrow_mut();
+        if outgoing.is_empty() {
+            *outgoing = list;
+        }
+    }
+}
+
+fn first_envelope<M>(pool: &Pool, message: M) -> *mut Envelope {
+    let envelope = parcel::envelope::<M>(pool, None);
+    // SAFETY: made for `M`, empty, ours.
+    let put = unsafe { parcel::put(envelope, message) };
+    debug_assert!(put.is_ok(), "an empty envelope has room for one");
+    envelope
+}
+
+/// Cuts the envelopes off a mailbox that were appended after the remembered end.
+fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
+    let newest = entry.cell.mailbox_tail();
+    if newest == entry.tail {
+        return;
+    }
+    // SAFETY: the local mailbox is ours: a circular list from `newest` by `next` to the oldest.
+    unsafe {
+        let oldest = (*newest).next();
+        let mut envelope = oldest;
+        if !entry.tail.is_null() {
+            envelope = (*entry.tail).next();
+            (*entry.tail).set_next(oldest);
+        }
+        entry.cell.set_mailbox_tail(entry.tail);
+        loop {
+            let next = (*envelope).next();
+            undone(entry.cell, envelope);
+            if envelope == newest {
+                return;
+            }
+            envelope = next;
+        }
+    }
+}

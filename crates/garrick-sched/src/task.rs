@@ -1,0 +1,160 @@
+//! What can be run: the trait that the actor and flow layers implement, and its tables.
+
+use std::any::type_name;
+use std::mem::{align_of, size_of};
+use std::ptr::NonNull;
+
+use crate::cell::{CellPtr, Envelope, Header, Home, Slot, Table};
+use crate::pool::{self, Pool};
+use crate::run_queue::fits_slot;
+use crate::turn::Turn;
+use crate::{parcel, run};
+
+/// What a handled message leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Flow {
+    /// The turn commits and the task goes on.
+    Continue,
+    /// The turn commits and the task is dropped; messages still waiting become dead letters.
+    Stop,
+    /// What the turn staged vanishes and the task goes on. Its own fields are its own business.
+    Undo,
+}
+
+/// A sequential process with a mailbox: one message at a time, on one thread at a time.
+pub trait Task: Sized + 'static {
+    /// What it receives.
+    type Message: 'static;
+
+    /// Whether [`Task::start`] is to be called before the first message, even if none ever comes.
+    const STARTS: bool = false;
+
+    /// Called once, before the first message, if [`Task::STARTS`].
+    fn start(&mut self, turn: &Turn<'_, Self::Message>) -> Flow {
+        let _ = turn;
+        Flow::Continue
+    }
+
+    /// Handles one message.
+    fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
+
+    /// The name under which it is reported.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// A task that is too large for a pool's block, or aligned too strictly.
+struct Boxed<T>(Box<T>);
+
+impl<T: Task> Task for Boxed<T> {
+    type Message = T::Message;
+    const STARTS: bool = T::STARTS;
+
+    fn start(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.start(turn)
+    }
+
+    fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.receive(message, turn)
+    }
+
+    fn name() -> &'static str {
+        T::name()
+    }
+}
+
+/// A header with its task, as they lie in a block.
+#[repr(C)]
+struct Block<T> {
+    header: Header,
+    task: T,
+}
+
+const fn is_boxed<T>() -> bool {
+    size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
+}
+
+/// Carries the tables of a task type, as constants.
+struct Tables<T>(T);
+
+impl<T: Task> Tables<T> {
+    const LIVE: Table = Table {
+        run: run::run::<T>,
+        drop_task: drop_task::<T>,
+        dead: Some(&Self::DEAD),
+        ..Self::DEAD
+    };
+
+    const DEAD: Table = Table {
+        run: run::run_dead,
+        drop_task: nothing_to_drop,
+        drop_unread: parcel::drop_unread::<T::Message>,
+        split_newest: split_newest::<T::Message>,
+        drop_slot: drop_slot::<T::Message>,
+        dead: None,
+        block_bytes: size_of::<Block<T>>(),
+        name: T::name,
+    };
+}
+
+/// The class of a block for `T`.
+#[inline]
+pub(crate) const fn class_of<T>() -> usize {
+    pool::cell_class(size_of::<Block<T>>())
+}
+
+/// Where the task of a cell lies.
+#[inline]
+pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
+    let block = cell.0.cast::<Block<T>>();
+    // SAFETY: a field of a block that is there.
+    unsafe { NonNull::new_unchecked(&raw mut (*block.as_ptr()).task) }
+}
+
+/// Makes a cell with one reference, which is the caller's to give away.
+#[inline]
+pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
+    if const { is_boxed::<T>() } {
+        return place(pool, home, Boxed(Box::new(task)));
+    }
+    place(pool, home, task)
+}
+
+#[inline]
+fn place<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
+    let block = pool.take_cell(class_of::<T>()).cast::<Block<T>>();
+    let header = Header::newborn(&Tables::<T>::LIVE, home);
+    // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a task that
+    // is not boxed.
+    unsafe { block.write(Block { header, task }) };
+    CellPtr(block.cast())
+}
+
+/// # Safety
+/// The cell has a task of type `T`, which is not used again.
+unsafe fn drop_task<T>(cell: CellPtr) {
+    // SAFETY: by contract.
+    unsafe { task_of::<T>(cell).drop_in_place() };
+}
+
+/// # Safety
+/// None needed.
+unsafe fn nothing_to_drop(_: CellPtr) {}
+
+/// # Safety
+/// The slot holds a message of type `M`, which is not used again.
+unsafe fn drop_slot<M>(slot: *const Slot) {
+    if fits_slot::<M>() {
+        // SAFETY: by contract.
+        drop(unsafe { slot.cast::<M>().read() });
+    }
+}
+
+/// # Safety
+/// `pool` points to a [`Pool`]; else as for [`parcel::split_newest`].
+unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u16) -> *mut Envelope {
+    // SAFETY: by contract.
+    unsafe { parcel::split_newest::<M>(pool.cast().as_ref(), envelope, count) }
+}

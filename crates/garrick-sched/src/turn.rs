@@ -1,0 +1,149 @@
+//! A turn: the handling of one message, and what the handler may do meanwhile.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::address::{Address, SendError};
+use crate::cell::{CellPtr, SCHEDULED, flag, tail_of};
+use crate::parcel;
+use crate::run_queue::fits_slot;
+use crate::sponsor::Handle;
+use crate::task::{self, Task};
+use crate::worker::Worker;
+use crate::world::Nanos;
+
+/// The turn under way, as its handler sees it.
+///
+/// What a handler does through it, or through [`Address::send`], is staged: it happens when the turn
+/// commits, or not at all.
+pub struct Turn<'a, M> {
+    worker: &'a Worker,
+    cell: CellPtr,
+    message: PhantomData<fn(M)>,
+}
+
+impl<M: 'static> Turn<'_, M> {
+    #[inline]
+    pub(crate) fn new(worker: &Worker, cell: CellPtr) -> Turn<'_, M> {
+        Turn { worker, cell, message: PhantomData }
+    }
+
+    /// Sends `message` to `to`.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped.
+    #[inline]
+    pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
+        self.worker.send(to, message)
+    }
+
+    /// Makes a new task on this worker. If the turn is undone nothing can have reached it, and it is
+    /// dropped with its address.
+    #[inline]
+    pub fn spawn<T>(&self, task: T) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.worker.spawn(task)
+    }
+
+    /// The address of the task whose turn it is.
+    #[inline]
+    pub fn address(&self) -> Address<M> {
+        self.cell.clone_local();
+        // SAFETY: the turn's type says what the cell receives, and the reference was counted above.
+        unsafe { Address::from_counted(self.cell) }
+    }
+
+    /// The time of the sponsor's world, in nanoseconds.
+    pub fn now(&self) -> Nanos {
+        self.worker.now()
+    }
+
+    /// The sponsor that runs this.
+    pub fn sponsor(&self) -> Handle {
+        self.worker.sponsor_handle()
+    }
+}
+
+impl<M> fmt::Debug for Turn<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turn").field("cell", &self.cell).finish_non_exhaustive()
+    }
+}
+
+impl Worker {
+    /// Sends from this worker: a staged send. Two comparisons of whole state words find the two cases that
+    /// matter; everything else is `send_on`'s.
+    #[inline(always)]
+    pub(crate) fn send<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), SendError<M>> {
+        let cell = to.cell();
+        if !cell.inbox_is_idle() {
+            return self.send_out(cell, message);
+        }
+        let state = cell.state();
+        // A cell of ours that has nothing to do and nothing waiting.
+        if fits_slot::<M>() && state == self.home.idle() {
+            cell.set_state(state | SCHEDULED);
+            self.old.push_message(cell, message);
+            return Ok(());
+        }
+        // A scheduled cell of ours that this turn has sent to before.
+        if state == self.stage.covered() {
+            // SAFETY: a covered mailbox is ours, and this one is for messages `M`.
+            return match unsafe { parcel::put(tail_of(state), message) } {
+                Ok(()) => Ok(()),
+                Err(message) => self.send_on(cell, message),
+            };
+        }
+        self.send_on(cell, message)
+    }
+
+    #[inline(never)]
+    fn send_on<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+        if cell.home() != self.home || cell.has(flag::STOPPED) {
+            return self.send_out(cell, message);
+        }
+        if cell.has(SCHEDULED) {
+            self.stage.append(&self.pool, cell, message);
+        } else {
+            self.send_first(cell, message);
+        }
+        Ok(())
+    }
+
+    /// A message to a cell of another worker, or to one of ours that foreign threads have reached: that
+    /// must go the same way as theirs, or it would overtake what its own sender sent from elsewhere
+    /// (README, invariant 5).
+    #[cold]
+    #[inline(never)]
+    fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+        self.stage.send_out(&self.pool, cell, message)
+    }
+
+    /// The first message to a newborn cell, or one too large for a run queue's entry.
+    #[inline]
+    fn send_first<M: 'static>(&self, cell: CellPtr, message: M) {
+        let queue = if cell.has(flag::NEWBORN) { &self.born } else { &self.old };
+        cell.set(SCHEDULED);
+        if fits_slot::<M>() {
+            queue.push_message(cell, message);
+        } else {
+            queue.push_cell(cell);
+            self.stage.append(&self.pool, cell, message);
+        }
+    }
+
+    /// Makes a cell here.
+    #[inline]
+    pub(crate) fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
+        let cell = task::new_cell(&self.pool, self.home, task);
+        if T::STARTS {
+            cell.set(SCHEDULED);
+            self.born.push_cell(cell);
+        }
+        // SAFETY: the cell was made for this task, with one reference.
+        unsafe { Address::from_counted(cell) }
+    }
+}

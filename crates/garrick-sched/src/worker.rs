@@ -1,0 +1,509 @@
+//! A worker: one thread's run queues, blocks and staged turn, and the order in which it runs cells.
+//!
+//! Nothing in here is touched by another thread; what others may touch is in
+//! [`Remote`](crate::remote::Remote) and in the cells.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::address::{deliver, release_foreign};
+use crate::cell::{CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, flag, reverse};
+use crate::current::Entered;
+use crate::pool::{self, Pool};
+use crate::remote::Remote;
+use crate::run_queue::{Entry, RunQueue};
+use crate::sponsor::{Failure, Handle, Shared, Signal};
+use crate::stage::Stage;
+use crate::world::Nanos;
+
+/// Every so many picks the oldest cell that has run before is next.
+const OLDEST_EVERY: u32 = 4;
+/// With so many ready cells at most, and no newborns, there is nothing to choose.
+const READY_FEW: usize = 8;
+/// Every so many picks the oldest newborn is next.
+const FAIR_EVERY: u32 = 64;
+
+/// See the module.
+pub(crate) struct Worker {
+    pub(crate) home: Home,
+    /// Cells that have run before, oldest first.
+    pub(crate) old: RunQueue,
+    /// Cells that have not, newest first.
+    pub(crate) born: RunQueue,
+    pub(crate) stage: Stage,
+    pub(crate) pool: Pool,
+    remote: &'static Remote,
+    pub(crate) shared: Arc<Shared>,
+    /// The cell that runs now.
+    running: Cell<Option<CellPtr>>,
+    /// Cells that nobody can reach, to be dropped before the next activation.
+    garbage: RefCell<Vec<CellPtr>>,
+    picks: Cell<u32>,
+    /// Cells to be closed whose token is still on its way.
+    pub(crate) awaited: Cell<usize>,
+}
+
+impl Worker {
+    pub(crate) fn new(home: Home, shared: Arc<Shared>) -> Self {
+        Self {
+            home,
+            old: RunQueue::new(),
+            born: RunQueue::new(),
+            stage: Stage::new(),
+            pool: Pool::new(),
+            remote: Remote::of(home),
+            shared,
+            running: Cell::new(None),
+            garbage: RefCell::default(),
+            picks: Cell::new(0),
+            awaited: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn sponsor_handle(&self) -> Handle {
+        Handle::new(self.shared.clone())
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.shared.world.now()
+    }
+
+    pub(crate) fn remote(&self) -> &'static Remote {
+        self.remote
+    }
+
+    /// Cells that wait to be run here.
+    #[inline]
+    pub(crate) fn backlog(&self) -> usize {
+        self.old.len() + self.born.len()
+    }
+
+    /// Runs cells until there is nothing to run, or `until` says stop.
+    pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
+        let _entered = Entered::new(self);
+        // One landing pad for all turns, so that a turn itself pays nothing for it.
+        while let Err(panic) = panic::catch_unwind(AssertUnwindSafe(|| self.run_cells(&until))) {
+            // A destructor may panic in turn; that is the end of it.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| self.turn_panicked(&*panic)));
+        }
+    }
+
+    fn run_cells(&self, until: &impl Fn(Signal) -> bool) {
+        loop {
+            if self.remote.ready.has_some() {
+                self.take_ready();
+            }
+            let signal = self.shared.signal();
+            if !signal.is_quiet() {
+                if until(signal) {
+                    return;
+                }
+                self.give();
+            }
+            let Some(entry) = self.pick() else { return };
+            self.activate(entry);
+        }
+    }
+
+    #[inline]
+    fn activate(&self, entry: &Entry) {
+        let cell = entry.cell();
+        self.running.set(Some(cell));
+        // SAFETY: the entry came from our run queue, so the cell is ours and the message, if any, its.
+        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), entry.message()) };
+    }
+
+    /// The next cell to run. With few cells ready, oldest first: all of them are warm. With many, the one
+    /// that the last turn woke, because its message is warm; else newborns, newest first; else the rest,
+    /// oldest first; and every now and then in another order, so that nothing starves.
+    #[inline]
+    fn pick(&self) -> Option<&Entry> {
+        let ready = self.old.len();
+        if ready.wrapping_sub(1) < READY_FEW && self.born.is_empty() {
+            self.old.pop_oldest()
+        } else {
+            self.pick_of_many()
+        }
+    }
+
+    #[inline]
+    fn pick_of_many(&self) -> Option<&Entry> {
+        let picks = self.picks.get().wrapping_add(1);
+        self.picks.set(picks);
+        if picks.is_multiple_of(OLDEST_EVERY) {
+            return self.pick_fairly(picks);
+        }
+        if self.old.is_past_mark() {
+            return self.old.pop_newest();
+        }
+        self.born.pop_newest().or_else(|| self.old.pop_oldest())
+    }
+
+    fn pick_fairly(&self, picks: u32) -> Option<&Entry> {
+        if picks.is_multiple_of(FAIR_EVERY)
+            && let Some(entry) = self.born.pop_oldest()
+        {
+            return Some(entry);
+        }
+        self.old.pop_oldest().or_else(|| self.born.pop_newest())
+    }
+
+    /// A turn begins: what is in the run queues is there to stay.
+    #[inline]
+    pub(crate) fn begin_turn(&self) {
+        self.old.set_mark();
+        self.born.set_mark();
+    }
+
+    /// The turn's effects happen.
+    #[inline]
+    pub(crate) fn commit(&self) {
+        if self.stage.is_dirty() {
+            self.commit_dirty();
+        }
+    }
+
+    #[inline(never)]
+    fn commit_dirty(&self) {
+        // What is dropped here may send while it is dropped, hence the loop.
+        while self.stage.is_dirty() {
+            self.stage.clear_dirty();
+            self.stage.commit(|cell, chain| {
+                // SAFETY: the stage holds a reference for the chain.
+                if !unsafe { deliver(cell, chain) } {
+                    self.discard(cell, chain);
+                }
+                // SAFETY: the reference that the stage held.
+                unsafe { release_foreign(cell) };
+            });
+            self.sweep();
+        }
+    }
+
+    /// The turn's effects vanish. Everything is taken out of the world before any of it is dropped, because
+    /// a message may send while it is dropped.
+    #[cold]
+    pub(crate) fn undo(&self) {
+        let (mut envelopes, mut chains, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let pool = NonNull::from(&self.pool).cast();
+        self.stage.undo(
+            // SAFETY: the messages are of the cell's type.
+            |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
+            |cell, envelope| envelopes.push((cell, envelope)),
+            |cell, chain| chains.push((cell, chain)),
+        );
+        for queue in [&self.old, &self.born] {
+            entries.extend(std::iter::from_fn(|| queue.pop_past_mark()));
+        }
+        for entry in &entries {
+            entry.cell().clear(SCHEDULED);
+        }
+        self.begin_turn();
+        for (cell, envelope) in envelopes {
+            // SAFETY: cut off its mailbox, so it is ours alone.
+            unsafe {
+                (*envelope).set_next(ptr::null_mut());
+                self.drop_list(cell, envelope);
+            }
+        }
+        for (cell, chain) in chains {
+            self.drop_chain(cell, chain);
+            // SAFETY: the reference that the stage held.
+            unsafe { release_foreign(cell) };
+        }
+        for entry in &entries {
+            self.drop_entry(entry);
+        }
+        // What was sent meanwhile was sent by destructors, not by the turn.
+        self.commit();
+    }
+
+    /// Drops the message of an entry that is in no queue any more.
+    fn drop_entry(&self, entry: &Entry) {
+        let cell = entry.cell();
+        let message = entry.message();
+        if !message.is_null() {
+            // SAFETY: the entry's message, of the cell's type, is nobody else's.
+            unsafe { (cell.table().drop_slot)(message) };
+        }
+        if !cell.has(SCHEDULED) {
+            self.free_if_unreachable(cell);
+        }
+    }
+
+    /// A chain came back from a closed cell: its messages are dead letters.
+    fn discard(&self, cell: CellPtr, chain: Chain) {
+        let dropped = self.drop_chain(cell, chain);
+        self.count_dead_letters(dropped);
+    }
+
+    /// Drops a chain that was not pushed, and says how many messages were in it.
+    fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
+        // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
+        unsafe {
+            (*chain.oldest).set_next(ptr::null_mut());
+            self.drop_list(cell, chain.newest)
+        }
+    }
+
+    /// Drops a list of envelopes, and says how many messages were in it.
+    ///
+    /// # Safety
+    /// The list is the caller's, and its messages are of the cell's type.
+    unsafe fn drop_list(&self, cell: CellPtr, mut list: *mut Envelope) -> u64 {
+        let mut dropped = 0;
+        while !list.is_null() {
+            // SAFETY: by contract. A table is never replaced by one for other messages.
+            unsafe {
+                let next = (*list).next();
+                if (*list).kind() == Kind::Messages {
+                    dropped += (cell.table().drop_unread)(&*list);
+                }
+                self.pool.give_envelope(list);
+                list = next;
+            }
+        }
+        dropped
+    }
+
+    /// Takes the oldest envelope, which is read, out of the mailbox and frees it.
+    #[inline]
+    pub(crate) fn drop_oldest(&self, cell: CellPtr) {
+        let oldest = cell.take_oldest();
+        // SAFETY: it was in the local mailbox, and all of it is read.
+        unsafe { self.pool.give_envelope(oldest) };
+    }
+
+    /// Counts messages that nobody will handle.
+    pub(crate) fn count_dead_letters(&self, count: u64) {
+        let counter = &self.remote.dead_letters;
+        counter.store(counter.load(Relaxed) + count, Relaxed);
+    }
+
+    /// Looks after the cells whose token others took (README, step 2).
+    #[inline(never)]
+    pub(crate) fn take_ready(&self) {
+        let mut carrier = self.remote.ready.take();
+        while !carrier.is_null() {
+            // SAFETY: the carrier is alive until we take its cell's inbox, below.
+            let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
+            self.receive(cell.expect("the carrier of a token names its cell"));
+            carrier = next;
+        }
+    }
+
+    /// Takes a cell's inbox, with its token in hand.
+    fn receive(&self, cell: CellPtr) {
+        debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
+        if cell.has(flag::STOPPED) {
+            self.awaited.set(self.awaited.get().saturating_sub(1));
+            let list = cell.take_and_hold();
+            self.drop_inbox(cell, list);
+            return self.close(cell);
+        }
+        let list = cell.take_and_idle();
+        self.sort_in(cell, list);
+    }
+
+    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be.
+    pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
+        // SAFETY: the list was taken from the inbox, so it is ours.
+        let mut list = unsafe { reverse(list) };
+        let mut wanted = false;
+        while !list.is_null() {
+            // SAFETY: as above.
+            unsafe {
+                let (next, kind) = ((*list).next(), (*list).kind());
+                match kind {
+                    Kind::Messages | Kind::Stop => cell.append(list),
+                    Kind::Release => self.drop_reference(cell),
+                    Kind::Wake => wanted = true,
+                }
+                if matches!(kind, Kind::Release | Kind::Wake) {
+                    self.pool.give_envelope(list);
+                }
+                list = next;
+            }
+        }
+        if wanted || !cell.mailbox_tail().is_null() {
+            self.schedule(cell);
+        } else {
+            self.free_if_unreachable(cell);
+        }
+    }
+
+    fn schedule(&self, cell: CellPtr) {
+        if !cell.has(SCHEDULED) {
+            let queue = if cell.has(flag::NEWBORN) { &self.born } else { &self.old };
+            cell.set(SCHEDULED);
+            queue.push_cell(cell);
+        }
+    }
+
+    fn drop_reference(&self, cell: CellPtr) {
+        if cell.drop_local() {
+            self.settle(cell);
+        }
+    }
+
+    /// Our count of a cell of ours reached zero.
+    pub(crate) fn settle(&self, cell: CellPtr) {
+        if cell.settle() == Settled::Unreferenced
+            && !cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE)
+            && cell.inbox_is_idle()
+        {
+            self.bury(cell);
+        }
+    }
+
+    /// Whether nobody can reach a cell of ours whose local count is zero. With its inbox idle, nobody
+    /// ever will.
+    #[inline]
+    pub(crate) fn is_unreferenced(&self, cell: CellPtr) -> bool {
+        cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
+    }
+
+    /// Frees a cell that is not scheduled, if nobody can reach it.
+    fn free_if_unreachable(&self, cell: CellPtr) {
+        if cell.local_refs() == 0 {
+            self.settle(cell);
+        }
+    }
+
+    fn bury(&self, cell: CellPtr) {
+        cell.set(flag::GARBAGE);
+        self.garbage.borrow_mut().push(cell);
+        self.stage.set_dirty();
+    }
+
+    /// Drops the cells that nobody can reach; dropping one may make more of them.
+    fn sweep(&self) {
+        loop {
+            let Some(cell) = self.garbage.borrow_mut().pop() else { return };
+            // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
+            unsafe {
+                let table = cell.table();
+                self.drop_task(cell, table);
+                self.pool.give_cell(pool::cell_class(table.block_bytes), cell);
+            }
+        }
+    }
+
+    /// Stops a task of ours: drops it and what waits for it, and closes its cell.
+    #[cold]
+    pub(crate) fn stop(&self, cell: CellPtr) {
+        if !cell.has(flag::STOPPED) {
+            cell.set(flag::STOPPED);
+            // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
+            // takes the place of the live one first.
+            unsafe {
+                let table = cell.table();
+                if let Some(dead) = table.dead {
+                    cell.set_table(dead);
+                    self.drop_task(cell, table);
+                }
+            }
+        }
+        self.drop_mailbox(cell);
+        cell.clear(SCHEDULED);
+        if cell.try_hold() {
+            self.close(cell);
+        } else {
+            self.awaited.set(self.awaited.get() + 1);
+        }
+        self.commit();
+    }
+
+    /// # Safety
+    /// As for `Table::drop_task`.
+    unsafe fn drop_task(&self, cell: CellPtr, table: &crate::cell::Table) {
+        // A panic of a destructor must not keep the cell from being closed.
+        // SAFETY: by contract.
+        let dropped = panic::catch_unwind(AssertUnwindSafe(|| unsafe { (table.drop_task)(cell) }));
+        if let Err(panic) = dropped {
+            self.report(cell, &*panic);
+        }
+    }
+
+    fn drop_mailbox(&self, cell: CellPtr) {
+        loop {
+            let envelope = cell.take_oldest();
+            if envelope.is_null() {
+                return;
+            }
+            // SAFETY: it was in the local mailbox, so it is ours.
+            unsafe {
+                (*envelope).set_next(ptr::null_mut());
+                let dropped = self.drop_list(cell, envelope);
+                self.count_dead_letters(dropped);
+            }
+        }
+    }
+
+    /// Drops what came through the inbox of a stopped cell.
+    fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
+        let mut releases = 0;
+        let mut at = list;
+        while !at.is_null() {
+            // SAFETY: the list was taken from the inbox, so it is ours.
+            unsafe {
+                releases += u32::from((*at).kind() == Kind::Release);
+                at = (*at).next();
+            }
+        }
+        // SAFETY: as above.
+        let dropped = unsafe { self.drop_list(cell, list) };
+        self.count_dead_letters(dropped);
+        for _ in 0..releases {
+            if cell.home() == self.home {
+                if cell.drop_local() {
+                    let _ = cell.settle();
+                }
+            } else {
+                // SAFETY: the reference that the note gave back.
+                unsafe { release_foreign(cell) };
+            }
+        }
+    }
+
+    /// Closes a stopped cell whose token we hold (README, step 7).
+    fn close(&self, cell: CellPtr) {
+        cell.orphan_refs();
+        cell.set_home(Home::NOBODY);
+        let list = cell.close();
+        self.drop_inbox(cell, list);
+        // SAFETY: the reference that `orphan_refs` made for us.
+        unsafe { release_foreign(cell) };
+    }
+
+    /// A turn ended in a panic: its effects vanish and its task stops.
+    #[cold]
+    fn turn_panicked(&self, panic: &(dyn Any + Send)) {
+        let running = self.running.take();
+        self.undo();
+        let Some(cell) = running else { return };
+        self.report(cell, panic);
+        if cell.has(flag::GARBAGE) {
+            // Its own destructor panicked, in `run::finish`.
+            // SAFETY: unreachable, and what could be dropped of its task is.
+            unsafe { self.pool.give_cell(pool::cell_class(cell.table().block_bytes), cell) };
+        } else {
+            self.stop(cell);
+        }
+    }
+
+    fn report(&self, cell: CellPtr, panic: &(dyn Any + Send)) {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a panic without a message".to_owned());
+        // SAFETY: the cell is ours.
+        let task = unsafe { (cell.table().name)() };
+        self.shared.report(&Failure { task, message });
+    }
+}

@@ -1,0 +1,250 @@
+//! Runs commands: each is printed first, and each has a time limit.
+//!
+//! The limit is kept by `timeout` of coreutils, which ends the whole process group: a test that
+//! hangs leaves nothing behind. Hanging is how lock-free code fails, so nothing runs without one.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use anyhow::{Context, Result, bail};
+
+/// Enough for a cold build of everything on two cores.
+const LIMIT: Duration = Duration::from_secs(15 * 60);
+
+/// How long a process may take to end after it was asked to.
+const KILL_AFTER_S: u32 = 5;
+
+/// `timeout` says by this status that it had to end the command.
+const TIMED_OUT: i32 = 124;
+
+/// A command to run.
+#[derive(Debug)]
+pub(crate) struct Job {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    environment: Vec<(&'static str, OsString)>,
+    limit: Duration,
+}
+
+/// A program that cargo built.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    /// The name of its target.
+    pub(crate) name: String,
+    /// What it was built as: `example`, `bench` and so on.
+    pub(crate) kind: Vec<cargo_metadata::TargetKind>,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+}
+
+impl Job {
+    /// A command without arguments.
+    pub(crate) fn new(program: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            limit: LIMIT,
+        }
+    }
+
+    /// A call of the `cargo` that runs us, so that nested calls use the same toolchain.
+    pub(crate) fn cargo(arguments: &[&str]) -> Self {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Self::new(cargo).arguments(arguments)
+    }
+
+    /// Adds arguments.
+    pub(crate) fn arguments<A: AsRef<OsStr>>(mut self, arguments: &[A]) -> Self {
+        self.arguments.extend(arguments.iter().map(Into::into));
+        self
+    }
+
+    /// Sets an environment variable.
+    pub(crate) fn environment(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+
+    /// Sets an environment variable unless the user has set it.
+    pub(crate) fn default_environment(self, name: &'static str, value: &str) -> Self {
+        if env::var_os(name).is_some() {
+            return self;
+        }
+        self.environment(name, value)
+    }
+
+    /// Builds release code without link-time optimization, which takes longest. For what checks
+    /// rather than measures.
+    pub(crate) fn without_lto(self) -> Self {
+        self.environment("CARGO_PROFILE_RELEASE_LTO", "off")
+            .environment("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
+    }
+
+    /// Sets how long the command may run.
+    pub(crate) fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Runs it with its output shown.
+    pub(crate) fn run(&self) -> Result<()> {
+        self.announce();
+        let status = self.spawn(Stdio::inherit(), Stdio::inherit())?.wait()?;
+        self.check(status)
+    }
+
+    /// Runs it with its output shown, and counts the tests that passed, for each test program.
+    pub(crate) fn run_tests(&self) -> Result<Vec<usize>> {
+        self.announce();
+        let mut child = self.spawn(Stdio::piped(), Stdio::inherit())?;
+        let mut passed = Vec::new();
+        for line in lines_of(&mut child)? {
+            let line = line?;
+            println!("{line}");
+            passed.extend(tests_passed(&line));
+        }
+        let status = child.wait()?;
+        self.check(status)?;
+        Ok(passed)
+    }
+
+    /// Runs it with its output in the file `log`, which is shown only if it fails.
+    pub(crate) fn run_logged(&self, log: &Path) -> Result<Duration> {
+        let file = fs::File::create(log).with_context(|| format!("cannot write {log:?}"))?;
+        let start = Instant::now();
+        let status = self.spawn(file.try_clone()?.into(), file.into())?.wait()?;
+        if !status.success() {
+            println!("{}", String::from_utf8_lossy(&fs::read(log)?));
+        }
+        self.check(status)?;
+        Ok(start.elapsed())
+    }
+
+    /// Runs it with its output dropped; was it a success?
+    pub(crate) fn succeeds(&self) -> bool {
+        self.spawn(Stdio::null(), Stdio::null())
+            .and_then(|mut child| Ok(child.wait()?))
+            .is_ok_and(|status| status.success())
+    }
+
+    /// Runs a `cargo` call that builds, and returns the programs that came of it.
+    pub(crate) fn build(mut self) -> Result<Vec<Executable>> {
+        self.announce();
+        self.arguments
+            .push("--message-format=json-render-diagnostics".into());
+        let mut child = self.spawn(Stdio::piped(), Stdio::inherit())?;
+        let mut executables = Vec::new();
+        for line in lines_of(&mut child)? {
+            executables.extend(executable(&line?));
+        }
+        let status = child.wait()?;
+        self.check(status)?;
+        Ok(executables)
+    }
+
+    fn announce(&self) {
+        println!("$ {self}");
+    }
+
+    fn spawn(&self, stdout: Stdio, stderr: Stdio) -> Result<Child> {
+        Command::new("timeout")
+            .arg(format!("--kill-after={KILL_AFTER_S}"))
+            .arg(self.limit.as_secs().to_string())
+            .arg(&self.program)
+            .args(&self.arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .context("cannot run `timeout`: install coreutils")
+    }
+
+    fn check(&self, status: ExitStatus) -> Result<()> {
+        if status.success() {
+            return Ok(());
+        }
+        // Killed outright, after it did not end when asked, there is no status but a signal.
+        if status.code().is_none_or(|code| code == TIMED_OUT) {
+            bail!("`{self}` did not end within {} s", self.limit.as_secs());
+        }
+        bail!("`{self}` failed: {status}");
+    }
+}
+
+impl std::fmt::Display for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (name, value) in &self.environment {
+            write!(f, "{name}='{}' ", value.display())?;
+        }
+        let name = self.program.file_name().unwrap_or_default();
+        write!(f, "{}", name.display())?;
+        for argument in &self.arguments {
+            write!(f, " {}", argument.display())?;
+        }
+        Ok(())
+    }
+}
+
+fn lines_of(child: &mut Child) -> Result<std::io::Lines<impl BufRead + use<>>> {
+    let stdout = child.stdout.take().context("the output is not piped")?;
+    Ok(BufReader::new(stdout).lines())
+}
+
+/// The number in `test result: ok. 12 passed; 0 failed; ..`.
+fn tests_passed(line: &str) -> Option<usize> {
+    let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    counts.split_once(" passed")?.0.parse().ok()
+}
+
+/// The program that a line of cargo's JSON speaks of.
+fn executable(line: &str) -> Option<Executable> {
+    let mut messages = cargo_metadata::Message::parse_stream(line.as_bytes());
+    let Some(Ok(cargo_metadata::Message::CompilerArtifact(artifact))) = messages.next() else {
+        return None;
+    };
+    Some(Executable {
+        path: artifact.executable?.into_std_path_buf(),
+        name: artifact.target.name,
+        kind: artifact.target.kind,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_harness_summary_is_read() {
+        let line = "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; finished in 1s";
+        assert_eq!(tests_passed(line), Some(12));
+        assert_eq!(tests_passed("test a ... ok"), None);
+        assert_eq!(tests_passed("test result: unknown"), None);
+    }
+
+    #[test]
+    fn a_command_reads_as_it_would_be_typed() {
+        let job = Job::new("/usr/bin/cargo")
+            .arguments(&["test", "--doc"])
+            .environment("RUSTFLAGS", "-D warnings");
+        assert_eq!(job.to_string(), "RUSTFLAGS='-D warnings' cargo test --doc");
+    }
+
+    #[test]
+    fn success_failure_and_hanging_are_told_apart() {
+        assert!(Job::new("true").run().is_ok());
+        let failed = Job::new("false").run().unwrap_err().to_string();
+        assert!(failed.contains("failed"), "{failed}");
+        let hung = Job::new("tail").arguments(&["-f", "/dev/null"]);
+        let hung = hung.limit(Duration::from_secs(1)).run().unwrap_err();
+        assert!(
+            hung.to_string().contains("did not end within 1 s"),
+            "{hung}"
+        );
+    }
+}

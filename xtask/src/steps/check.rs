@@ -1,0 +1,81 @@
+//! Steps that look at the code without running it.
+
+use anyhow::{Result, bail};
+
+use crate::process::Job;
+use crate::tidy;
+use crate::workspace::{Kind, Workspace};
+
+/// The rules of the house.
+pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
+    let findings = tidy::check(workspace)?;
+    for violation in &findings.violations {
+        println!("{violation}");
+    }
+    match findings.violations.len() {
+        0 => Ok(format!("{} files", findings.files)),
+        count => bail!("rules of the house broken: {count}"),
+    }
+}
+
+/// The layout of the code.
+pub(super) fn fmt(_: &Workspace) -> Result<String> {
+    require("fmt", "rustfmt")?;
+    Job::cargo(&["fmt", "--all", "--check"]).run()?;
+    Ok(String::new())
+}
+
+/// Clippy's lints, warnings denied.
+pub(super) fn clippy(_: &Workspace) -> Result<String> {
+    require("clippy", "clippy")?;
+    Job::cargo(&["clippy", "--workspace", "--all-targets", "--all-features"])
+        .arguments(&["--", "-D", "warnings"])
+        .run()?;
+    Ok(String::new())
+}
+
+/// The documentation of every library and program, warnings denied.
+pub(super) fn docs(workspace: &Workspace) -> Result<String> {
+    let doc = |arguments: &[&str]| {
+        Job::cargo(&["doc", "--no-deps"])
+            .arguments(arguments)
+            .environment("RUSTDOCFLAGS", "-D warnings")
+            .run()
+    };
+    doc(&["--workspace", "--lib"])?;
+    let libs: Vec<&str> = names(workspace, Kind::Lib);
+    for (package, target) in workspace.targets(Kind::Bin) {
+        // A program and a library of the same name would write the same pages. The library's win:
+        // the program's manual is its `--help`.
+        if !libs.contains(&target.name.as_str()) {
+            doc(&["-p", &package.name, "--bin", &target.name])?;
+        }
+    }
+    Ok(String::new())
+}
+
+fn names(workspace: &Workspace, kind: Kind) -> Vec<&str> {
+    workspace
+        .targets(kind)
+        .map(|(_, target)| target.name.as_str())
+        .collect()
+}
+
+/// Fails, saying what to install, if `cargo subcommand` is not there.
+fn require(subcommand: &str, component: &str) -> Result<()> {
+    if Job::cargo(&[subcommand, "--version"]).succeeds() {
+        return Ok(());
+    }
+    bail!("`cargo {subcommand}` is missing: install it with `rustup component add {component}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_component_says_what_to_install() {
+        let error = require("no-such-subcommand", "parts").unwrap_err();
+        assert!(error.to_string().ends_with("`rustup component add parts`"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Steps that run programs: the examples, and every benchmark for a moment.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::TargetKind;
+
+use crate::process::{Executable, Job};
+use crate::workspace::{Kind, Workspace};
+
+/// Every example must be done by then, without arguments.
+const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
+
+/// A quick run of one benchmark program: about a second for each thing that it measures.
+const BENCH_LIMIT: Duration = Duration::from_secs(120);
+
+/// Tells a benchmark to run for a moment only.
+const QUICK: &str = "--quick";
+
+/// The same for a benchmark that does not read its arguments.
+const QUICK_VARIABLE: &str = "GARRICK_BENCH_QUICK";
+
+/// Builds every example of the workspace and runs each.
+pub(super) fn examples(workspace: &Workspace) -> Result<String> {
+    if workspace.targets(Kind::Example).next().is_none() {
+        return Ok("no examples yet".to_owned());
+    }
+    let built = Job::cargo(&["build", "--release", "--workspace", "--examples"])
+        .without_lto()
+        .build()?;
+    let examples = of_kind(built, &TargetKind::Example);
+    run_each(workspace, &examples, EXAMPLE_LIMIT, |job| job)?;
+    Ok(format!("{} examples", examples.len()))
+}
+
+/// Builds every benchmark as it is measured, and runs each for a moment.
+pub(super) fn bench(workspace: &Workspace) -> Result<String> {
+    let mut benches = Vec::new();
+    if workspace.targets(Kind::Bench).next().is_some() {
+        let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]);
+        benches = of_kind(build.build()?, &TargetKind::Bench);
+        run_each(workspace, &benches, BENCH_LIMIT, |job| {
+            job.arguments(&["--bench", QUICK])
+                .environment(QUICK_VARIABLE, "1")
+        })?;
+    }
+    Job::cargo(&[
+        "run",
+        "--release",
+        "-p",
+        "garrick-bench",
+        "--",
+        "bench",
+        QUICK,
+    ])
+    .run()?;
+    Ok(format!("{} benches, and the command", benches.len()))
+}
+
+fn of_kind(executables: Vec<Executable>, kind: &TargetKind) -> Vec<Executable> {
+    let mut chosen: Vec<Executable> = executables
+        .into_iter()
+        .filter(|executable| executable.kind.contains(kind))
+        .collect();
+    chosen.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    chosen
+}
+
+/// Runs all, also after one has failed, and fails at the end with the names of those that did.
+fn run_each(
+    workspace: &Workspace,
+    executables: &[Executable],
+    limit: Duration,
+    prepare: impl Fn(Job) -> Job,
+) -> Result<()> {
+    let logs = log_folder(workspace)?;
+    let mut failed = Vec::new();
+    for executable in executables {
+        let name = &executable.name;
+        let job = prepare(Job::new(&executable.path).limit(limit));
+        match job.run_logged(&logs.join(format!("{name}.log"))) {
+            Ok(time) => println!("{name}: passed in {:.1} s", time.as_secs_f64()),
+            Err(error) => {
+                println!("{name}: {error:#}");
+                failed.push(name.as_str());
+            }
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    bail!("failed: {}", failed.join(", "))
+}
+
+fn log_folder(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.target.join("xtask-logs");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    Ok(folder)
+}

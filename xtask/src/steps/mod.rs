@@ -1,0 +1,70 @@
+//! The steps of `cargo xtask ci`, and `sanitize`, which is not part of it.
+//!
+//! Each step takes the workspace, prints what it does, and returns a word on what it covered.
+
+mod check;
+mod measure;
+mod verify;
+
+use anyhow::Result;
+
+use crate::workspace::Workspace;
+
+/// One step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    /// The subcommand's name.
+    pub(crate) name: &'static str,
+    /// Does it; returns what it covered.
+    pub(crate) run: fn(&Workspace) -> Result<String>,
+}
+
+/// What `ci` runs, cheap and telling steps first.
+pub(crate) const CI: &[Step] = &[
+    TIDY, FMT, CLIPPY, DOCS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCH,
+];
+
+pub(crate) const TIDY: Step = Step {
+    name: "tidy",
+    run: check::tidy,
+};
+pub(crate) const FMT: Step = Step {
+    name: "fmt",
+    run: check::fmt,
+};
+pub(crate) const CLIPPY: Step = Step {
+    name: "clippy",
+    run: check::clippy,
+};
+pub(crate) const DOCS: Step = Step {
+    name: "docs",
+    run: check::docs,
+};
+pub(crate) const TEST: Step = Step {
+    name: "test",
+    run: verify::test,
+};
+pub(crate) const DOCTEST: Step = Step {
+    name: "doctest",
+    run: verify::doctest,
+};
+pub(crate) const STRESS: Step = Step {
+    name: "stress",
+    run: verify::stress,
+};
+pub(crate) const LOOM: Step = Step {
+    name: "loom",
+    run: verify::loom,
+};
+pub(crate) const EXAMPLES: Step = Step {
+    name: "examples",
+    run: measure::examples,
+};
+pub(crate) const BENCH: Step = Step {
+    name: "bench",
+    run: measure::bench,
+};
+pub(crate) const SANITIZE: Step = Step {
+    name: "sanitize",
+    run: verify::sanitize,
+};

@@ -1,0 +1,112 @@
+//! Steps that run tests.
+
+use anyhow::{Result, bail};
+
+use crate::process::Job;
+use crate::tidy;
+use crate::workspace::Workspace;
+
+/// The part of a test's path that makes it a stress test.
+const STRESS: &str = "stress";
+
+/// The programs, which take long to build and have no stress tests.
+const NOT_STRESSED: &[&str] = &["--exclude", "xtask", "--exclude", "garrick-bench"];
+
+/// The part of a test's path that makes it a loom test.
+const LOOM: &str = "loom";
+
+/// Loom explores every schedule with at most this many preemptions, unless the environment says
+/// otherwise. Without a bound, models of three threads do not end in reasonable time.
+const LOOM_PREEMPTIONS_MAX: &str = "3";
+
+/// The only target whose sanitizer runtime the toolchain brings along.
+const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Unit tests and scenarios, with overflow checks and debug assertions.
+pub(super) fn test(_: &Workspace) -> Result<String> {
+    let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"]);
+    // The profile in which `cargo xtask` has just built itself: nothing is compiled twice.
+    let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
+    let passed = [workspace.run_tests()?, own.run_tests()?].concat();
+    Ok(format!("{} tests", passed.iter().sum::<usize>()))
+}
+
+/// The examples in the documentation.
+pub(super) fn doctest(_: &Workspace) -> Result<String> {
+    counted(&Job::cargo(&["test", "--workspace", "--doc"]))
+}
+
+/// The stress tests once more, optimized: the compiler then reorders what the code lets it.
+pub(super) fn stress(_: &Workspace) -> Result<String> {
+    let job = Job::cargo(&["test", "--release", "--tests", STRESS, "--workspace"])
+        .arguments(NOT_STRESSED)
+        .without_lto();
+    counted(&job)
+}
+
+/// The models of every crate that has any. One call for all: cargo then builds loom once.
+pub(super) fn loom(workspace: &Workspace) -> Result<String> {
+    let packages = tidy::packages_with_loom_tests(workspace);
+    if packages.is_empty() {
+        return Ok("no loom tests yet".to_owned());
+    }
+    let mut job = Job::cargo(&["test", "--release", "--lib", LOOM]);
+    for package in &packages {
+        job = job.arguments(&["-p", &package.name]);
+    }
+    let passed = job
+        .without_lto()
+        // Invariants stated by debug assertions are part of what a model checks.
+        .environment("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .environment("CARGO_TARGET_DIR", workspace.target.join("loom"))
+        .environment("RUSTFLAGS", "--cfg garrick_loom")
+        .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
+        .run_tests()?;
+    check_each_ran(&passed, packages.len())?;
+    let tests: usize = passed.iter().sum();
+    Ok(format!("{tests} tests in {} crates", packages.len()))
+}
+
+/// Fails unless each of `crates` test programs ran something.
+fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
+    if passed.len() == crates && !passed.contains(&0) {
+        return Ok(());
+    }
+    bail!(
+        "a crate has loom tests, yet ran none (see `running 0 tests` above): \
+         `{LOOM}` must be part of their module's name"
+    )
+}
+
+/// The stress tests under AddressSanitizer and LeakSanitizer.
+pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
+    let job = Job::cargo(&["test", "--tests", STRESS, "--workspace"])
+        .arguments(NOT_STRESSED)
+        .arguments(&["--target", SANITIZED_TARGET])
+        .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
+        // The flag is unstable; the stable compiler has it all the same.
+        .environment("RUSTC_BOOTSTRAP", "1")
+        .environment(
+            "RUSTFLAGS",
+            "-Zsanitizer=address -Cforce-frame-pointers=yes",
+        )
+        .environment("ASAN_OPTIONS", "detect_leaks=1");
+    counted(&job)
+}
+
+fn counted(job: &Job) -> Result<String> {
+    let passed: usize = job.run_tests()?.iter().sum();
+    Ok(format!("{passed} tests"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_crate_with_models_must_run_some() {
+        assert!(check_each_ran(&[3, 1], 2).is_ok());
+        assert!(check_each_ran(&[3, 0], 2).is_err());
+        assert!(check_each_ran(&[3], 2).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! Rule: between crates, dependencies point downwards.
+
+use std::path::Path;
+
+use super::violation::Violation;
+use crate::workspace::{Package, Workspace};
+
+/// Each crate's rank. A crate may depend on crates of lower rank only, so that two of the same rank
+/// never use one another.
+const RANKS: &[(&str, u32)] = &[
+    ("garrick-core", 0),
+    ("garrick-sched", 1),
+    ("garrick-actor", 2),
+    ("garrick-flow", 2),
+    ("garrick", 3),
+    ("garrick-bench", 4),
+    ("garrick-examples", 5),
+    ("garrick-tests", 5),
+    (ALONE, 5),
+];
+
+/// It must build when nothing else does: it uses no crate of the workspace, and none uses it.
+const ALONE: &str = "xtask";
+
+/// Checks every member's dependencies; `read` gives a manifest's text, to name the line.
+pub(crate) fn check(workspace: &Workspace, read: &super::tree::Read<'_>) -> Vec<Violation> {
+    workspace
+        .packages
+        .iter()
+        .flat_map(|package| check_package(package, read))
+        .collect()
+}
+
+fn check_package(package: &Package, read: &super::tree::Read<'_>) -> Vec<Violation> {
+    let manifest = package.dir.join("Cargo.toml");
+    let text = read(&manifest).unwrap_or_default();
+    let Some(own) = rank(&package.name) else {
+        return vec![unranked(&manifest, &package.name)];
+    };
+    package
+        .dependencies
+        .iter()
+        .filter(|name| {
+            let related = package.name == ALONE || *name == ALONE;
+            rank(name).is_some_and(|rank| rank >= own || related)
+        })
+        .map(|name| {
+            Violation::new(
+                &manifest,
+                line_of_dependency(&text, name),
+                format!(
+                    "`{}` depends on `{name}`, which is not below it",
+                    package.name
+                ),
+                allowed_for(&package.name, own),
+            )
+        })
+        .collect()
+}
+
+fn unranked(manifest: &Path, name: &str) -> Violation {
+    Violation::new(
+        manifest,
+        1,
+        format!("`{name}` has no place among the layers"),
+        "crates that RANKS in xtask/src/tidy/crates.rs lists: add it there",
+    )
+}
+
+fn rank(name: &str) -> Option<u32> {
+    let (_, rank) = RANKS.iter().find(|(known, _)| *known == name)?;
+    Some(*rank)
+}
+
+fn allowed_for(package: &str, own: u32) -> String {
+    let below: Vec<&str> = RANKS
+        .iter()
+        .filter(|(_, rank)| *rank < own && package != ALONE)
+        .map(|(name, _)| *name)
+        .collect();
+    match below.as_slice() {
+        [] => "no crate of the workspace".to_owned(),
+        names => names.join(", "),
+    }
+}
+
+fn line_of_dependency(text: &str, name: &str) -> usize {
+    text.lines()
+        .position(|line| {
+            line.strip_prefix(name)
+                .is_some_and(|rest| rest.starts_with(['.', ' ', '=']))
+        })
+        .map_or(1, |index| index + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_one(name: &str, dependencies: &[&str]) -> Vec<Violation> {
+        let package = Package {
+            name: name.to_owned(),
+            dir: Path::new("crates").join(name),
+            dependencies: dependencies.iter().map(|d| (*d).to_owned()).collect(),
+            targets: Vec::new(),
+        };
+        let manifest: String = dependencies
+            .iter()
+            .map(|name| format!("{name}.workspace = true\n"))
+            .collect();
+        check_package(&package, &|_| Some(format!("[dependencies]\n{manifest}")))
+    }
+
+    #[test]
+    fn downwards_and_outside_are_allowed() {
+        assert_eq!(check_one("garrick-core", &["crossbeam-utils", "loom"]), []);
+        assert_eq!(
+            check_one("garrick-flow", &["garrick-sched", "garrick-core"]),
+            []
+        );
+        assert_eq!(check_one("garrick-bench", &["clap", "garrick"]), []);
+    }
+
+    #[test]
+    fn upwards_and_sideways_are_not() {
+        let up = check_one("garrick-core", &["libc", "garrick-sched"]);
+        assert_eq!(up.len(), 1);
+        assert_eq!(up[0].line, 3);
+        assert_eq!(up[0].allowed, "no crate of the workspace");
+        assert_eq!(check_one("garrick-actor", &["garrick-flow"]).len(), 1);
+        assert_eq!(check_one("garrick-flow", &["garrick-actor"]).len(), 1);
+        assert_eq!(check_one("garrick-sched", &["garrick"]).len(), 1);
+    }
+
+    #[test]
+    fn xtask_stands_alone() {
+        assert_eq!(check_one("xtask", &["clap"]), []);
+        assert_eq!(check_one("xtask", &["garrick-core"]).len(), 1);
+        assert_eq!(check_one("garrick-tests", &["xtask"]).len(), 1);
+    }
+
+    #[test]
+    fn a_new_crate_must_be_given_a_place() {
+        assert_eq!(check_one("garrick-new", &[]).len(), 1);
+    }
+}

@@ -1,0 +1,155 @@
+//! The rules of the house that neither rustc nor clippy knows, checked over the whole workspace.
+//!
+//! | module | rules |
+//! | --- | --- |
+//! | [`layers`] | a module uses only modules declared above it in the crate root |
+//! | [`crates`] | a crate depends only on crates of a lower rank |
+//! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
+//! | [`documents`] | README and ARCHITECTURE name every crate |
+//! | [`unsafety`] | `unsafe` in two crates, forbidden in every other root |
+//! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
+//! | [`imports`] | atomics through `prim`, no glob re-export in a `lib.rs` |
+//! | [`tree`] | every file under `src/` is reached from a `mod` line |
+
+mod violation;
+
+mod source;
+
+mod paths;
+mod tree;
+
+mod crates;
+mod documents;
+mod imports;
+mod layers;
+mod length;
+mod unfinished;
+mod unsafety;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+pub(crate) use violation::Violation;
+
+use crate::workspace::{Kind, Package, Workspace};
+use layers::Layers;
+use source::Source;
+use tree::Tree;
+
+/// What tidy looked at and found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// How many source files were read.
+    pub(crate) files: usize,
+    /// The broken rules, by place.
+    pub(crate) violations: BTreeSet<Violation>,
+}
+
+/// Checks every rule over the whole workspace.
+pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
+    let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
+    let mut findings = Findings::default();
+    findings.violations.extend(crates::check(workspace, &read));
+    findings
+        .violations
+        .extend(documents::check(workspace, &read));
+    for package in &workspace.packages {
+        findings.check_package(workspace, package, &read)?;
+    }
+    Ok(findings)
+}
+
+/// The packages with tests that run under loom only.
+pub(crate) fn packages_with_loom_tests(workspace: &Workspace) -> Vec<&Package> {
+    let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
+    let has_loom_tests = |package: &&Package| {
+        package
+            .targets
+            .iter()
+            .filter(|target| target.kind == Kind::Lib)
+            .flat_map(|target| Tree::load(&target.path, false, &read).sources)
+            .any(|source| source.has_loom_tests)
+    };
+    workspace.packages.iter().filter(has_loom_tests).collect()
+}
+
+impl Findings {
+    fn check_package(
+        &mut self,
+        workspace: &Workspace,
+        package: &Package,
+        read: &tree::Read<'_>,
+    ) -> Result<()> {
+        let mut reached = BTreeSet::new();
+        for target in &package.targets {
+            let test = target.kind == Kind::Test || package.name == "garrick-tests";
+            let tree = Tree::load(&target.path, test, read);
+            reached.extend(tree.sources.iter().map(|source| source.path.clone()));
+            if let Some(root) = tree.sources.first() {
+                self.check_root(package, target.kind, root);
+                self.check_sources(package, &Layers::of(root), &tree.sources);
+            }
+            if target.kind == Kind::Lib {
+                self.check_library(package, &tree.sources);
+            }
+            self.violations.extend(tree.violations);
+        }
+        self.files += reached.len();
+        let files = files_under(&workspace.root, &package.dir.join("src"))?;
+        let reached: Vec<&Path> = reached.iter().map(PathBuf::as_path).collect();
+        self.violations.extend(tree::dead_files(&files, &reached));
+        Ok(())
+    }
+
+    fn check_root(&mut self, package: &Package, kind: Kind, root: &Source) {
+        if matches!(kind, Kind::Lib | Kind::Bin) {
+            self.violations
+                .extend(unsafety::check_root(&package.name, root));
+        }
+        if kind == Kind::Lib {
+            self.violations.extend(imports::globs(root));
+        }
+    }
+
+    /// Loom sees libraries only; a benchmark may count as it likes.
+    fn check_library(&mut self, package: &Package, sources: &[Source]) {
+        for source in sources {
+            self.violations
+                .extend(imports::atomics(&package.name, source));
+        }
+    }
+
+    fn check_sources(&mut self, package: &Package, layers: &Layers, sources: &[Source]) {
+        for source in sources {
+            self.violations.extend(layers.check(source));
+            self.violations.extend(length::functions(source));
+            self.violations.extend(length::file(source));
+            self.violations
+                .extend(unsafety::check(&package.name, source));
+            self.violations.extend(unfinished::check(source));
+        }
+    }
+}
+
+/// The Rust files under `dir`, relative to `root`; none if there is no such folder.
+fn files_under(root: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let entries = match fs::read_dir(root.join(dir)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+        entries => entries.with_context(|| format!("cannot list {}", dir.display()))?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let path = dir.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            files.extend(files_under(root, &path)?);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,168 @@
+//! Rules: nothing unfinished is merged, and no test is skipped or waits by the clock.
+
+use std::ops::Range;
+
+use proc_macro2::{Delimiter, TokenTree};
+
+use super::source::{Source, is_group, is_ident, is_punct};
+use super::violation::Violation;
+
+/// Words that mark work left to do, wherever they stand but in a string.
+const MARKS: &[&str] = &["FIXME", "TODO", "XXX"];
+
+/// Macros that stand for code that is not there.
+const GAPS: &[&str] = &["todo", "unimplemented"];
+
+/// Reports unfinished work in one file.
+pub(crate) fn check(source: &Source) -> Vec<Violation> {
+    let mut violations = marks(source);
+    source.each_token(|trees, index| {
+        violations.extend(
+            gap(source, trees, index)
+                .or_else(|| skipped(source, trees, index))
+                .or_else(|| asleep(source, trees, index)),
+        );
+    });
+    violations
+}
+
+fn gap(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
+    let name = GAPS
+        .iter()
+        .find(|name| is_ident(trees.get(index), name) && is_punct(trees.get(index + 1), '!'))?;
+    let wrong = format!("`{name}!` stands for code that is not there");
+    Some(source.violation(trees[index].span(), wrong, "finished code"))
+}
+
+fn skipped(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
+    let TokenTree::Group(group) = trees.get(index + 1)? else {
+        return None;
+    };
+    let ignored = is_punct(trees.get(index), '#')
+        && group.delimiter() == Delimiter::Bracket
+        && is_ident(group.stream().into_iter().next().as_ref(), "ignore");
+    ignored.then(|| {
+        let wrong = "`#[ignore]` keeps a test from running";
+        source.violation(group.span(), wrong, "tests that always run")
+    })
+}
+
+fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
+    let sleep = is_ident(trees.get(index), "sleep")
+        && is_group(trees.get(index + 1), Delimiter::Parenthesis)
+        && source.in_test(trees[index].span());
+    sleep.then(|| {
+        source.violation(
+            trees[index].span(),
+            "a test sleeps",
+            "waiting for the event itself: a channel, a barrier, a virtual clock",
+        )
+    })
+}
+
+/// Looks for marks, and for examples that are not run, in everything but strings.
+fn marks(source: &Source) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (index, line) in without_strings(source).lines().enumerate() {
+        let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        if let Some(mark) = words.find(|word| MARKS.contains(word)) {
+            violations.push(Violation::new(
+                &source.path,
+                index + 1,
+                format!("`{mark}` marks unfinished work"),
+                "finished work, or an entry in the issue list",
+            ));
+        }
+        if line.contains("```ignore") {
+            violations.push(Violation::new(
+                &source.path,
+                index + 1,
+                "an example that is not compiled",
+                "examples that run, `no_run` where running them takes a world, `text` for pictures",
+            ));
+        }
+    }
+    violations
+}
+
+/// The text with the insides of literals blanked out; lines stay where they are.
+fn without_strings(source: &Source) -> String {
+    let mut literals: Vec<Range<usize>> = Vec::new();
+    source.each_token(|trees, index| {
+        if let TokenTree::Literal(literal) = &trees[index]
+            && !source.is_comment(literal.span())
+        {
+            literals.push(literal.span().byte_range());
+        }
+    });
+    literals.sort_unstable_by_key(|range| range.start);
+    let mut rest = 0;
+    let mut text = String::with_capacity(source.text.len());
+    for literal in literals {
+        text.push_str(&source.text[rest..literal.start]);
+        let breaks = source.text[literal.clone()].matches('\n').count();
+        text.push_str("\" \"");
+        text.push_str(&"\n".repeat(breaks));
+        rest = literal.end;
+    }
+    text.push_str(&source.text[rest..]);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const NONE: [usize; 0] = [];
+
+    fn lines(text: &str) -> Vec<usize> {
+        let source = Source::parse(Path::new("a.rs"), &[], false, text.to_owned());
+        let found = check(&source.expect("valid Rust"));
+        found.into_iter().map(|violation| violation.line).collect()
+    }
+
+    #[test]
+    fn marks_are_found_in_comments_and_documentation() {
+        assert_eq!(lines("// TODO: later\nfn a() {}"), [1]);
+        assert_eq!(lines("fn a() {}\n/* é\nXXX */"), [3]);
+        assert_eq!(lines("//! Top.\n\n/// FIXME(me)\nfn a() {}"), [3]);
+        assert_eq!(lines("const A: &str = \"a\nb\"; // TODO"), [2]);
+    }
+
+    #[test]
+    fn marks_in_strings_and_inside_words_are_fine() {
+        assert_eq!(
+            lines("const A: &str = \"TODO\"; // todos, TODOS, XXXL"),
+            NONE
+        );
+        assert_eq!(lines("const A: &str = r#\"a\nFIXME\"#;"), NONE);
+    }
+
+    #[test]
+    fn macros_for_missing_code_are_found() {
+        assert_eq!(
+            lines("fn a() {\n todo!() }\nfn b() { unimplemented!() }"),
+            [2, 3]
+        );
+        assert_eq!(lines("fn todo() { todo(); unreachable!() }"), NONE);
+    }
+
+    #[test]
+    fn skipped_tests_and_examples_are_found() {
+        assert_eq!(lines("#[test]\n#[ignore]\nfn a() {}"), [2]);
+        assert_eq!(lines("#[test]\n#[ignore = \"slow\"]\nfn a() {}"), [2]);
+        assert_eq!(lines("/// ```ignore\n/// a()\n/// ```\nfn a() {}"), [1]);
+        assert_eq!(lines("fn ignore(a: [u8; 1]) { ignore([0]) }"), NONE);
+    }
+
+    #[test]
+    fn only_tests_may_not_sleep() {
+        assert_eq!(lines("fn a() { std::thread::sleep(b) }"), NONE);
+        assert_eq!(
+            lines("#[cfg(test)] mod t {\n fn a() { thread::sleep(b) } }"),
+            [2]
+        );
+        assert_eq!(lines("#[test]\nfn a() { sleep(b); asleep(c); }"), [2]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What cargo knows of the workspace: its packages, their targets and what they depend on.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{MetadataCommand, TargetKind};
+
+/// The workspace that the current directory lies in.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// The folder of the root `Cargo.toml`.
+    pub(crate) root: PathBuf,
+    /// Where cargo puts what it builds.
+    pub(crate) target: PathBuf,
+    /// The members, in cargo's order.
+    pub(crate) packages: Vec<Package>,
+}
+
+/// One member of the workspace.
+#[derive(Debug)]
+pub(crate) struct Package {
+    /// Its name in `Cargo.toml`.
+    pub(crate) name: String,
+    /// Its folder, relative to the root.
+    pub(crate) dir: PathBuf,
+    /// The names of its dependencies of every kind, also those of tests.
+    pub(crate) dependencies: Vec<String>,
+    /// What cargo builds of it.
+    pub(crate) targets: Vec<Target>,
+}
+
+/// One crate root of a package.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Its name for `--bin`, `--example`, `--bench` or `--test`.
+    pub(crate) name: String,
+    /// What it is.
+    pub(crate) kind: Kind,
+    /// Its root file, relative to the workspace.
+    pub(crate) path: PathBuf,
+}
+
+/// The kinds of target that Garrick has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Lib,
+    Bin,
+    Test,
+    Example,
+    Bench,
+    /// A build script.
+    Build,
+}
+
+impl Workspace {
+    /// Asks `cargo metadata`.
+    pub(crate) fn load() -> Result<Self> {
+        let metadata = MetadataCommand::new()
+            .no_deps()
+            .exec()
+            .context("cargo metadata failed: run this inside the Garrick workspace")?;
+        let root = metadata.workspace_root.into_std_path_buf();
+        let packages = metadata
+            .packages
+            .into_iter()
+            .map(|package| Package::from_metadata(&root, package))
+            .collect();
+        Ok(Self {
+            target: metadata.target_directory.into_std_path_buf(),
+            root,
+            packages,
+        })
+    }
+
+    /// Every target of `kind`, with the package that it belongs to.
+    pub(crate) fn targets(&self, kind: Kind) -> impl Iterator<Item = (&Package, &Target)> {
+        self.packages
+            .iter()
+            .flat_map(|package| package.targets.iter().map(move |target| (package, target)))
+            .filter(move |(_, target)| target.kind == kind)
+    }
+}
+
+impl Package {
+    fn from_metadata(root: &Path, package: cargo_metadata::Package) -> Self {
+        let manifest = relative(root, package.manifest_path.as_std_path());
+        Self {
+            dir: manifest.parent().unwrap_or(Path::new("")).to_owned(),
+            name: package.name.to_string(),
+            dependencies: package.dependencies.into_iter().map(|d| d.name).collect(),
+            targets: package
+                .targets
+                .iter()
+                .map(|target| Target {
+                    name: target.name.clone(),
+                    kind: Kind::from_metadata(&target.kind),
+                    path: relative(root, target.src_path.as_std_path()),
+                })
+                .collect(),
+        }
+    }
+}
+
+impl Kind {
+    fn from_metadata(kinds: &[TargetKind]) -> Self {
+        match kinds.first() {
+            Some(TargetKind::Bin) => Self::Bin,
+            Some(TargetKind::Test) => Self::Test,
+            Some(TargetKind::Example) => Self::Example,
+            Some(TargetKind::Bench) => Self::Bench,
+            Some(TargetKind::CustomBuild) => Self::Build,
+            _ => Self::Lib,
+        }
+    }
+}
+
+fn relative(root: &Path, path: &Path) -> PathBuf {
+    path.strip_prefix(root).unwrap_or(path).to_owned()
+}
