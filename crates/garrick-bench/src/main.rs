@@ -1,4 +1,22 @@
-//! The `garrick` command (being written).
+//! The `garrick` command: the pipeline demonstration, and the benchmarks.
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod clock;
+mod machine;
+mod statistics;
+mod units;
+
+mod scenario;
+mod yardstick;
+
+mod harness;
+mod report;
+mod scenarios;
+
+mod commands;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    commands::run()
+}
