@@ -23,8 +23,8 @@
 //! machine that passes interrupts on by hand. Each interrupted thread pays for that too. So the pair pays
 //! where the light side runs a thousand times as often; below that, [`Asymmetric::symmetric`] is cheaper.
 //!
-//! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that is no stronger than the
-//! real pair.
+//! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that stands for
+//! the real pair.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
 /// Which pair of fences this process uses: both sides must hold the same value.
@@ -113,7 +113,7 @@ impl Asymmetric {
     pub fn light(self) {
         match self.0 {
             #[cfg(all(target_os = "linux", not(garrick_loom)))]
-            Kind::Membarrier => std::sync::atomic::compiler_fence(SeqCst),
+            Kind::Membarrier => crate::prim::atomic::compiler_fence(SeqCst),
             #[cfg(all(test, garrick_loom))]
             Kind::LightMissing => {}
             _ => {

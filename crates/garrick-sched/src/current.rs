@@ -10,13 +10,13 @@ use crate::worker::Worker;
 thread_local! {
     /// The worker that this thread runs now, or null.
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-    /// Its home, or nobody.
-    static HOME: Cell<Home> = const { Cell::new(Home::NOBODY) };
+    /// Its home, or a stranger's.
+    static HOME: Cell<Home> = const { Cell::new(Home::STRANGER) };
     /// Blocks of a thread that is no worker.
     static POOL: Pool = const { Pool::new() };
 }
 
-/// The home that this thread is, or nobody.
+/// The home that this thread is, or a stranger's.
 #[inline]
 pub(crate) fn home() -> Home {
     HOME.get()

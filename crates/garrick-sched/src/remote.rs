@@ -1,6 +1,9 @@
 //! The part of a worker that other threads may touch, found by its home number.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::{AcqRel, Acquire}};
+use std::sync::atomic::{
+    AtomicPtr,
+    Ordering::{AcqRel, Acquire},
+};
 use std::sync::{Mutex, PoisonError};
 use std::thread::Thread;
 
@@ -18,8 +21,6 @@ pub(crate) struct Remote {
     pub(crate) ready: CachePadded<Ready>,
     /// Whom to unpark. Written when a worker begins and ends.
     thread: Mutex<Option<Thread>>,
-    /// Messages that could not be delivered. Written by the worker.
-    pub(crate) dead_letters: AtomicU64,
 }
 
 static REMOTES: [AtomicPtr<Remote>; WORKERS_MAX + 1] =

@@ -114,7 +114,7 @@ impl RunQueue {
     /// Appends `cell` with `message`, which must fit (see [`fits_slot`]).
     #[inline]
     pub(crate) fn push_message<M>(&self, cell: CellPtr, message: M) {
-        const { assert!(fits_slot::<M>()) };
+        debug_assert!(fits_slot::<M>(), "checked by the caller");
         let entry = self.next_free();
         // SAFETY:
         // - the entry is free, so nobody reads it while we write;

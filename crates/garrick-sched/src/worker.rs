@@ -8,7 +8,6 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
 use crate::address::{deliver, release_foreign};
 use crate::cell::{CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, flag, reverse};
@@ -280,8 +279,7 @@ impl Worker {
 
     /// Counts messages that nobody will handle.
     pub(crate) fn count_dead_letters(&self, count: u64) {
-        let counter = &self.remote.dead_letters;
-        counter.store(counter.load(Relaxed) + count, Relaxed);
+        self.shared.count_dead_letters(count);
     }
 
     /// Looks after the cells whose token others took (README, step 2).
@@ -502,8 +500,7 @@ impl Worker {
             .map(ToString::to_string)
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "a panic without a message".to_owned());
-        // SAFETY: the cell is ours.
-        let task = unsafe { (cell.table().name)() };
+        let task = (cell.table().name)();
         self.shared.report(&Failure { task, message });
     }
 }

@@ -107,12 +107,6 @@ impl Envelope {
         // SAFETY: as in `field!`.
         self.fields.with(|fields| unsafe { (*fields).kind })
     }
-
-    /// Messages not yet read.
-    #[inline]
-    pub(crate) fn unread(&self) -> u16 {
-        self.write() - self.read()
-    }
 }
 
 impl fmt::Debug for Envelope {

@@ -10,7 +10,7 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use garrick_core::prim::UnsafeCell;
 use garrick_core::prim::atomic::{
@@ -31,8 +31,6 @@ pub(crate) mod flag {
     pub(crate) const STOPPED: u64 = 4;
     /// The cell stands on its home's list of cells to free.
     pub(crate) const GARBAGE: u64 = 8;
-    /// The cell has not run yet, or its task is gone, or it is about to be freed.
-    pub(crate) const SPECIAL: u64 = NEWBORN | STOPPED | GARBAGE;
 }
 
 const HOME_SHIFT: u32 = 48;
@@ -46,6 +44,8 @@ pub(crate) struct Home(u64);
 
 impl Home {
     pub(crate) const NOBODY: Self = Self(0);
+    /// What a thread is that is no worker: the home of no cell, not even of one that nobody owns.
+    pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
     /// The home with number `number`, which is not 0.
     pub(crate) const fn new(number: u16) -> Self {
@@ -79,7 +79,7 @@ impl fmt::Debug for Home {
 /// The last envelope of the local mailbox, by the state word; null if the mailbox is empty.
 #[inline]
 pub(crate) fn tail_of(state: u64) -> *mut Envelope {
-    std::ptr::with_exposed_provenance_mut((state & POINTER_MASK) as usize)
+    ptr::with_exposed_provenance_mut((state & POINTER_MASK) as usize)
 }
 
 /// Room for one message inside an entry of a run queue.
@@ -109,8 +109,8 @@ pub(crate) struct Table {
 /// One cell's header; the task follows it in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// What runs here. Owner writes and reads.
-    table: UnsafeCell<&'static Table>,
+    /// What runs here. Owner writes; whoever drops messages for the cell reads.
+    table: AtomicPtr<Table>,
     /// See the module's picture. Owner writes; everyone reads `home`.
     state: AtomicU64,
     /// The shared mailbox and the token, see `inbox`. Everyone writes.
@@ -125,7 +125,7 @@ impl Header {
     /// A newborn cell of `home`, with one reference, counted by the owner.
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
-            table: UnsafeCell::new(table),
+            table: AtomicPtr::new(ptr::from_ref(table).cast_mut()),
             state: AtomicU64::new(home.0 | flag::NEWBORN),
             inbox: AtomicPtr::default(),
             local_refs: UnsafeCell::new(1),
@@ -133,24 +133,17 @@ impl Header {
         }
     }
 
-    /// The owner's table.
-    ///
-    /// # Safety
-    /// The caller owns the cell, or nobody else can reach it any more.
+    /// What can be done with the task and its messages.
     #[inline]
-    pub(crate) unsafe fn table(&self) -> &'static Table {
-        // SAFETY: owner field, and the caller is the owner.
-        self.table.with(|table| unsafe { *table })
+    pub(crate) fn table(&self) -> &'static Table {
+        // Relaxed: a table is a constant, and both that a cell has are right for its messages.
+        // SAFETY: made from a `&'static Table`.
+        unsafe { &*self.table.load(Relaxed) }
     }
 
-    /// Replaces the table.
-    ///
-    /// # Safety
-    /// As for [`Header::table`].
-    #[inline]
-    pub(crate) unsafe fn set_table(&self, table: &'static Table) {
-        // SAFETY: owner field, and the caller is the owner.
-        self.table.with_mut(|slot| unsafe { *slot = table });
+    /// Owner only: replaces the table.
+    pub(crate) fn set_table(&self, table: &'static Table) {
+        self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
     /// The state word. Relaxed: only `home` in it means anything to a foreign thread, and
@@ -240,7 +233,7 @@ impl Header {
         unsafe {
             let oldest = (*tail).next();
             if oldest == tail {
-                self.set_mailbox_tail(std::ptr::null_mut());
+                self.set_mailbox_tail(ptr::null_mut());
             } else {
                 (*tail).set_next((*oldest).next());
             }

@@ -8,7 +8,7 @@ mod thread;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use builder::{Builder, StartError};
@@ -80,6 +80,7 @@ pub(crate) struct Shared {
     next_home: AtomicUsize,
     reporter: Option<Reporter>,
     failures: AtomicUsize,
+    dead_letters: AtomicU64,
     /// Workers that have closed all of their cells.
     pub(crate) closed: AtomicUsize,
     /// Whether newborns from outside are taken.
@@ -103,6 +104,7 @@ impl Shared {
             next_home: AtomicUsize::new(0),
             reporter,
             failures: AtomicUsize::new(0),
+            dead_letters: AtomicU64::new(0),
             closed: AtomicUsize::new(0),
             admits: RwLock::new(true),
         }
@@ -192,6 +194,10 @@ impl Shared {
         let entry = queue.pop_front();
         self.queued.store(queue.len(), Relaxed);
         entry
+    }
+
+    pub(crate) fn count_dead_letters(&self, count: u64) {
+        self.dead_letters.fetch_add(count, Relaxed);
     }
 
     pub(crate) fn report(&self, failure: &Failure) {
@@ -288,9 +294,9 @@ impl Handle {
         self.shared.homes.len()
     }
 
-    /// Messages that nobody could handle, because their task had stopped, in the workers' own count.
+    /// Messages that nobody could handle, because their task had stopped.
     pub fn dead_letters(&self) -> u64 {
-        self.shared.homes.iter().map(|home| Remote::of(*home).dead_letters.load(Relaxed)).sum()
+        self.shared.dead_letters.load(Relaxed)
     }
 
     /// Tasks that ended in a panic.

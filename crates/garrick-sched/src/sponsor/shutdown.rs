@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::cell::{SCHEDULED, flag};
+use crate::cell::flag;
 use crate::current::Entered;
 use crate::pool;
 use crate::remote::Remote;
@@ -64,18 +64,15 @@ impl Worker {
         }
     }
 
-    /// Drops an entry whose cell will not run.
+    /// Stops the cell of an entry that will not be run. It stays scheduled until then, because what
+    /// waits in its mailbox keeps nothing alive.
     fn drop_dead(&self, entry: &Entry) {
         let cell = entry.cell();
-        cell.clear(SCHEDULED);
         if !entry.message().is_null() {
             self.count_dead_letters(1);
             // SAFETY: the entry left the queue, so its message is ours and of the cell's type.
             unsafe { (cell.table().drop_slot)(entry.message()) };
         }
-        if cell.has(flag::STOPPED) {
-            self.stop(cell);
-        }
+        self.stop(cell);
     }
 }
-
