@@ -1,2 +1,54 @@
-//! (being written)
+//! The actor model: addresses, behaviors, turns that happen wholly or not at all, asks.
+//!
+//! An [`Actor`] is state with a mailbox: it handles one message at a time, and what it does meanwhile,
+//! through its [`Context`], happens when the turn ends well or not at all. An [`Address`] is the capability
+//! to send to one, and all that others know of it. A [`behavior`] is an actor written as a closure, whose
+//! only state is what it becomes. A [`System`] runs actors on a pool of threads, a [`Local`] on the
+//! caller's.
+//!
+//! # Examples
+//! ```
+//! use garrick_actor::{Actor, Context, Next, System};
+//!
+//! struct Hello;
+//!
+//! impl Actor for Hello {
+//!     type Msg = &'static str;
+//!
+//!     fn receive(&mut self, name: &'static str, _: &mut Context<'_, Self::Msg>) -> Next {
+//!         println!("Hello, {name}!");
+//!         Next::Continue
+//!     }
+//! }
+//!
+//! let system = System::new()?;
+//! system.spawn(Hello)?.send("world")?;
+//! system.shutdown();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod actor;
+mod context;
+
+mod behavior;
+mod contramap;
+
+mod handle;
+
+mod builder;
+
+mod local;
+mod system;
+
+pub use actor::{Actor, Next};
+pub use behavior::{Behavior, BehaviorContext, behavior};
+pub use builder::Builder;
+pub use context::Context;
+pub use contramap::{Contramap, Contramapped};
+pub use garrick_sched::{
+    Address, Ask, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, World,
+};
+pub use handle::Handle;
+pub use local::Local;
+pub use system::System;

@@ -38,11 +38,14 @@ mod turn;
 #[cfg(not(garrick_loom))]
 mod worker;
 
+mod reply;
+
 #[cfg(not(garrick_loom))]
 pub use {
     address::{Address, SendError},
     pool::{Audit, audit},
     remote::WORKERS_MAX,
+    reply::{Ask, NoReply, Reply},
     sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     task::{Flow, Task},
     turn::Turn,

@@ -311,15 +311,18 @@ impl Worker {
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         let mut list = unsafe { reverse(list) };
-        let mut wanted = false;
         while !list.is_null() {
             // SAFETY: as above.
             unsafe {
                 let (next, kind) = ((*list).next(), (*list).kind());
+                // Scheduled at once: a message may be followed by the release of the last reference.
                 match kind {
-                    Kind::Messages | Kind::Stop => cell.append(list),
+                    Kind::Messages | Kind::Stop => {
+                        cell.append(list);
+                        self.schedule(cell);
+                    }
                     Kind::Release => self.drop_reference(cell),
-                    Kind::Wake => wanted = true,
+                    Kind::Wake => self.schedule(cell),
                 }
                 if matches!(kind, Kind::Release | Kind::Wake) {
                     self.pool.give_envelope(list);
@@ -327,9 +330,7 @@ impl Worker {
                 list = next;
             }
         }
-        if wanted || !cell.mailbox_tail().is_null() {
-            self.schedule(cell);
-        } else {
+        if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
         }
     }

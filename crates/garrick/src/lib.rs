@@ -1,2 +1,37 @@
-//! The facade (being written).
+//! Garrick, an actor runtime: millions of tiny actors and zero-copy pipelines in one library.
+//!
+//! This crate is the one to depend on; it only names what the crates below it do.
+//!
+//! An [`Actor`] handles one message at a time. What it does meanwhile, through its [`Context`], happens when
+//! its turn ends well, or not at all. A [`System`] runs actors on a pool of threads, a [`Local`] on the
+//! caller's.
+//!
+//! # Examples
+//! ```
+//! use garrick::prelude::*;
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let system = System::new()?;
+//!     let greeter = system.spawn_behavior(|name: &String, _| {
+//!         println!("Hello, {name}!");
+//!         Next::Continue
+//!     })?;
+//!     greeter.send("actor".to_owned())?;
+//!     system.shutdown();
+//!     Ok(())
+//! }
+//! ```
 #![forbid(unsafe_code)]
+
+pub mod prelude;
+
+pub use garrick_actor::{
+    Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped, Failure,
+    Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, System, World,
+    behavior,
+};
+
+/// The Rust code in the project's README, compiled and run with the documentation's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -1,0 +1,108 @@
+//! What an actor is, and how the scheduler sees it.
+
+use std::any::type_name;
+
+use garrick_sched::{Flow, Task, Turn};
+
+use crate::context::Context;
+
+/// What a handled message leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[must_use]
+pub enum Next {
+    /// What the turn staged happens, and the actor goes on.
+    Continue,
+    /// What the turn staged happens, and the actor is dropped; messages still waiting become dead letters.
+    Stop,
+    /// What the turn staged vanishes, and the actor goes on. The fields that the actor changed itself
+    /// stay changed; a [`behavior`](crate::behavior()) has none, and is as it was.
+    Undo,
+}
+
+/// State with a mailbox: it handles one message at a time, on one thread at a time.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Next, Reply, System};
+///
+/// struct Counter(u64);
+///
+/// enum Count {
+///     Add(u64),
+///     Get(Reply<u64>),
+/// }
+///
+/// impl Actor for Counter {
+///     type Msg = Count;
+///
+///     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
+///         match msg {
+///             Count::Add(n) => self.0 += n,
+///             Count::Get(reply) => reply.send(self.0),
+///         }
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// let counter = system.spawn(Counter(0))?;
+/// counter.send(Count::Add(2))?;
+/// counter.send(Count::Add(3))?;
+/// assert_eq!(counter.ask(Count::Get).wait(), Ok(5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Actor: Sized + 'static {
+    /// What it receives. At most 24 bytes, aligned to 8, travel fastest.
+    type Msg: 'static;
+
+    /// Whether [`Actor::started`] is to be called.
+    const STARTS: bool = false;
+
+    /// Called once, before the first message and even if none ever comes, if [`Actor::STARTS`]. A turn of
+    /// its own.
+    fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
+        let _ = cx;
+        Next::Continue
+    }
+
+    /// Handles one message.
+    fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next;
+
+    /// The name under which it is reported.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// An actor as a task; it costs nothing.
+pub(crate) struct Cell<A>(pub(crate) A);
+
+impl From<Next> for Flow {
+    #[inline]
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Continue => Self::Continue,
+            Next::Stop => Self::Stop,
+            Next::Undo => Self::Undo,
+        }
+    }
+}
+
+impl<A: Actor> Task for Cell<A> {
+    type Message = A::Msg;
+    const STARTS: bool = A::STARTS;
+
+    #[inline]
+    fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        self.0.started(&mut Context::new(turn)).into()
+    }
+
+    #[inline]
+    fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        self.0.receive(message, &mut Context::new(turn)).into()
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}

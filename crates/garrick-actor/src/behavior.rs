@@ -1,0 +1,157 @@
+//! Actors written as closures, whose only state is what they become.
+//!
+//! After the actors of seed 004: a behavior is a function of one message, and becoming is replacing
+//! it for the next one. The function cannot change what it captures, so a turn that does not end well
+//! leaves nothing behind: the actor performs as expected, or not at all.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use garrick_sched::Address;
+
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+type Function<M> = dyn Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send;
+
+/// An actor made of a closure by [`behavior`].
+pub struct Behavior<M> {
+    function: Box<Function<M>>,
+}
+
+/// Makes an actor of a closure.
+///
+/// A closure that captures nothing is not allocated.
+///
+/// # Examples
+/// A flip-flop, in two behaviors that become each other:
+/// ```
+/// use garrick_actor::{Behavior, Local, Next, Reply, behavior};
+///
+/// enum Msg {
+///     Flip,
+///     Show(std::sync::mpsc::Sender<&'static str>),
+/// }
+///
+/// fn showing(now: &'static str, other: &'static str) -> Behavior<Msg> {
+///     behavior(move |msg: &Msg, cx| {
+///         match msg {
+///             Msg::Flip => cx.becomes_behavior(showing(other, now)),
+///             Msg::Show(to) => to.send(now).unwrap(),
+///         }
+///         Next::Continue
+///     })
+/// }
+///
+/// let local = Local::new()?;
+/// let flip_flop = local.spawn(showing("on", "off"));
+/// let (to, shown) = std::sync::mpsc::channel();
+/// for msg in [Msg::Show(to.clone()), Msg::Flip, Msg::Show(to)] {
+///     flip_flop.send(msg).unwrap();
+/// }
+/// local.run();
+/// assert_eq!(shown.iter().collect::<Vec<_>>(), ["on", "off"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn behavior<M, F>(function: F) -> Behavior<M>
+where
+    F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+{
+    Behavior { function: Box::new(function) }
+}
+
+/// A [`Context`] whose actor can become another.
+pub struct BehaviorContext<'a, M> {
+    context: Context<'a, M>,
+    /// What the actor becomes if the turn ends in `Continue`.
+    staged: Option<Behavior<M>>,
+}
+
+impl<M: 'static> BehaviorContext<'_, M> {
+    /// Replaces the behavior for the next message, if this turn ends in [`Next::Continue`]. If called more
+    /// than once, the last call counts.
+    pub fn becomes<F>(&mut self, function: F)
+    where
+        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+    {
+        self.becomes_behavior(behavior(function));
+    }
+
+    /// As [`BehaviorContext::becomes`], for a behavior that somebody else has made.
+    pub fn becomes_behavior(&mut self, behavior: Behavior<M>) {
+        self.staged = Some(behavior);
+    }
+}
+
+impl<M: 'static> Actor for Behavior<M> {
+    type Msg = M;
+
+    fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
+        let mut cx = BehaviorContext { context: Context::new(cx.turn()), staged: None };
+        let next = (self.function)(&msg, &mut cx);
+        if next == Next::Continue
+            && let Some(staged) = cx.staged
+        {
+            *self = staged;
+        }
+        next
+    }
+}
+
+impl<M: 'static> Context<'_, M> {
+    /// Makes an actor of a closure on this worker.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Local, Next};
+    ///
+    /// let local = Local::new()?;
+    /// let parent = local.spawn_behavior(|n: &u32, cx| {
+    ///     let child = cx.spawn_behavior(|n: &u32, _| {
+    ///         assert_eq!(*n, 2);
+    ///         Next::Stop
+    ///     });
+    ///     let _ = cx.send(&child, n + 1);
+    ///     Next::Continue
+    /// });
+    /// parent.send(1)?;
+    /// local.run();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_behavior<N, F>(&self, function: F) -> Address<N>
+    where
+        N: Send + 'static,
+        F: Fn(&N, &mut BehaviorContext<'_, N>) -> Next + Send + 'static,
+    {
+        self.spawn(behavior(function))
+    }
+}
+
+impl<'a, M> Deref for BehaviorContext<'a, M> {
+    type Target = Context<'a, M>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.context
+    }
+}
+
+impl<M> DerefMut for BehaviorContext<'_, M> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.context
+    }
+}
+
+impl<M> fmt::Debug for Behavior<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Behavior").finish_non_exhaustive()
+    }
+}
+
+impl<M> fmt::Debug for BehaviorContext<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BehaviorContext")
+            .field("context", &self.context)
+            .field("becomes", &self.staged.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,107 @@
+//! Making systems.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread;
+
+use garrick_sched::{Failure, Sponsor, World};
+
+type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
+
+/// How a system is to be. Made by [`System::builder`](crate::System::builder).
+///
+/// # Examples
+/// ```
+/// use garrick_actor::System;
+///
+/// let system = System::builder()
+///     .name("quiet")
+///     .workers(1)
+///     .pin_to([0])
+///     .on_failure(|failure| eprintln!("{} said {}", failure.task, failure.message))
+///     .start()?;
+/// assert_eq!(system.handle().workers(), 1);
+/// # Ok::<(), garrick_actor::StartError>(())
+/// ```
+pub struct Builder {
+    name: String,
+    /// One for every core if none.
+    workers: Option<usize>,
+    cores: Vec<usize>,
+    world: Option<Arc<dyn World>>,
+    reporter: Option<Reporter>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self { name: "system".to_owned(), workers: None, cores: Vec::new(), world: None, reporter: None }
+    }
+
+    /// Its name, and the beginning of its threads' names; `system` unless told.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// How many threads run its actors; one for every core unless told.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Pins the workers to these cores, in turns. Where the system cannot pin, nothing happens.
+    #[must_use]
+    pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
+        self.cores = cores.into_iter().collect();
+        self
+    }
+
+    /// The world it lives in; the real one unless told.
+    #[must_use]
+    pub fn world(mut self, world: Arc<dyn World>) -> Self {
+        self.world = Some(world);
+        self
+    }
+
+    /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic. Unless told, a line
+    /// on standard error says which actor it was, where, and what it said.
+    #[must_use]
+    pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
+        self.reporter = Some(Box::new(reporter));
+        self
+    }
+
+    /// The same for the scheduler.
+    pub(crate) fn sponsor(self) -> garrick_sched::Builder {
+        let reporter = self.reporter.unwrap_or_else(|| report_to_stderr(self.name.clone()));
+        let workers = self.workers.unwrap_or_else(cores);
+        let sponsor = Sponsor::builder().name(self.name).workers(workers).pin_to(self.cores).on_failure(reporter);
+        match self.world {
+            Some(world) => sponsor.world(world),
+            None => sponsor,
+        }
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn report_to_stderr(system: String) -> Reporter {
+    Box::new(move |failure| {
+        let Failure { task, message } = failure;
+        eprintln!("garrick: in system `{system}`, the actor {task} failed and was stopped: {message}");
+    })
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("name", &self.name)
+            .field("workers", &self.workers)
+            .field("cores", &self.cores)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! What an actor can do while it handles a message.
+
+use std::fmt;
+
+use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
+
+use crate::actor::{Actor, Cell};
+
+/// The turn under way, as the actor whose turn it is sees it. `M` is what that actor receives.
+///
+/// What is done through it is staged: it happens when the turn ends in
+/// [`Next::Continue`](crate::Next::Continue) or [`Next::Stop`](crate::Next::Stop), and vanishes if it ends in
+/// [`Next::Undo`](crate::Next::Undo) or a panic.
+pub struct Context<'a, M> {
+    turn: &'a Turn<'a, M>,
+}
+
+impl<'a, M: 'static> Context<'a, M> {
+    #[inline]
+    pub(crate) fn new(turn: &'a Turn<'a, M>) -> Self {
+        Self { turn }
+    }
+
+    #[inline]
+    pub(crate) fn turn(&self) -> &'a Turn<'a, M> {
+        self.turn
+    }
+
+    /// Sends `msg` to `to`.
+    ///
+    /// # Errors
+    /// Gives the message back if the actor is known to have stopped.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Address, Context, Local, Next};
+    ///
+    /// struct Halve(Address<u32>);
+    ///
+    /// impl Actor for Halve {
+    ///     type Msg = u32;
+    ///
+    ///     fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) -> Next {
+    ///         match cx.send(&self.0, n / 2) {
+    ///             Ok(()) => Next::Continue,
+    ///             Err(_) => Next::Stop,
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let print = local.spawn_behavior(|n: &u32, _| {
+    ///     assert_eq!(*n, 21);
+    ///     Next::Continue
+    /// });
+    /// local.spawn(Halve(print)).send(42)?;
+    /// local.run();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
+        self.turn.send(to, msg)
+    }
+
+    /// Makes an actor on this worker. If the turn is undone, nothing can have reached it, and it is dropped
+    /// with its address.
+    ///
+    /// # Examples
+    /// See [`Context::spawn_behavior`].
+    #[inline]
+    pub fn spawn<A>(&self, actor: A) -> Address<A::Msg>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.turn.spawn(Cell(actor))
+    }
+
+    /// The address of the actor whose turn it is.
+    #[inline]
+    #[must_use]
+    pub fn address(&self) -> Address<M> {
+        self.turn.address()
+    }
+
+    /// Asks another actor: sends it what `msg` makes of the [`Reply`], and the answer comes to this actor
+    /// as what `convert` makes of it, at the cost of two ordinary sends.
+    ///
+    /// There is exactly one answer: [`NoReply::Dropped`] if the other actor has stopped, or fails, or if this
+    /// very turn is undone. The other actor does the conversion, so it must not capture anything, which
+    /// the compiler checks.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
+    ///
+    /// struct Double;
+    ///
+    /// impl Actor for Double {
+    ///     type Msg = (u32, Reply<u32>);
+    ///
+    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) -> Next {
+    ///         reply.send(2 * n);
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// struct Asker(Address<(u32, Reply<u32>)>);
+    ///
+    /// enum Msg {
+    ///     Begin,
+    ///     Doubled(Result<u32, NoReply>),
+    /// }
+    ///
+    /// impl Actor for Asker {
+    ///     type Msg = Msg;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::Begin => cx.ask(&self.0, |reply| (21, reply), Msg::Doubled),
+    ///             Msg::Doubled(answer) => assert_eq!(answer, Ok(42)),
+    ///         }
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let double = local.spawn(Double);
+    /// local.spawn(Asker(double)).send(Msg::Begin).unwrap();
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn ask<N, R, F>(&self, to: &Address<N>, msg: impl FnOnce(Reply<R>) -> N, convert: F)
+    where
+        M: Send,
+        N: 'static,
+        R: 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+    {
+        let reply = Reply::to_task(self.address(), convert);
+        // A message that comes back is dropped, and its reply answers that nobody does.
+        let _ = self.send(to, msg(reply));
+    }
+
+    /// The time of the world that this runs in, in nanoseconds since it began.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.turn.now()
+    }
+}
+
+impl<M> fmt::Debug for Context<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.turn.fmt(f)
+    }
+}

@@ -1,0 +1,77 @@
+//! Addresses seen through a function.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use garrick_sched::Address;
+
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// Lets addresses be seen through a function.
+pub trait Contramap<M> {
+    /// An actor that receives `N`, and sends what `function` makes of it to this address. Spawn it where it
+    /// is to run, and give its address away in place of this one.
+    ///
+    /// It stops when it finds that the actor behind this address has stopped; the message that it found
+    /// it by is lost.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Contramap, Local, Next};
+    ///
+    /// let local = Local::new()?;
+    /// let length = local.spawn_behavior(|n: &usize, _| {
+    ///     assert_eq!(*n, 5);
+    ///     Next::Continue
+    /// });
+    /// let word = local.spawn(length.contramap(|word: &str| word.len()));
+    /// word.send("hello")?;
+    /// local.run();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn contramap<N, F>(&self, function: F) -> Contramapped<N, M, F>
+    where
+        N: 'static,
+        F: Fn(N) -> M + 'static;
+}
+
+impl<M: 'static> Contramap<M> for Address<M> {
+    fn contramap<N, F>(&self, function: F) -> Contramapped<N, M, F>
+    where
+        N: 'static,
+        F: Fn(N) -> M + 'static,
+    {
+        Contramapped { to: self.clone(), function, from: PhantomData }
+    }
+}
+
+/// The actor made by [`Contramap::contramap`].
+pub struct Contramapped<N, M, F> {
+    to: Address<M>,
+    function: F,
+    from: PhantomData<fn(N)>,
+}
+
+impl<N, M, F> Actor for Contramapped<N, M, F>
+where
+    N: 'static,
+    M: 'static,
+    F: Fn(N) -> M + 'static,
+{
+    type Msg = N;
+
+    #[inline]
+    fn receive(&mut self, msg: N, cx: &mut Context<'_, N>) -> Next {
+        match cx.send(&self.to, (self.function)(msg)) {
+            Ok(()) => Next::Continue,
+            Err(_) => Next::Stop,
+        }
+    }
+}
+
+impl<N, M, F> fmt::Debug for Contramapped<N, M, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contramapped").field("to", &self.to).finish_non_exhaustive()
+    }
+}

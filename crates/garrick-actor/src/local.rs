@@ -1,0 +1,108 @@
+//! The caller's thread as a system.
+
+use std::fmt;
+
+use garrick_sched::{Address, Here, StartError};
+
+use crate::actor::{Actor, Cell, Next};
+use crate::behavior::{BehaviorContext, behavior};
+use crate::builder::Builder;
+use crate::handle::Handle;
+
+/// Runs actors on the thread that made it, while that thread is in [`Local::run`]. They need not be `Send`.
+/// Dropping it ends it: actors are dropped, and messages still waiting become dead letters.
+///
+/// # Examples
+/// ```
+/// use std::{cell::Cell, rc::Rc};
+/// use garrick_actor::{Actor, Context, Local, Next};
+///
+/// struct Add(Rc<Cell<u32>>);
+///
+/// impl Actor for Add {
+///     type Msg = u32;
+///
+///     fn receive(&mut self, n: u32, _: &mut Context<'_, u32>) -> Next {
+///         self.0.set(self.0.get() + n);
+///         Next::Continue
+///     }
+/// }
+///
+/// let sum = Rc::new(Cell::new(0));
+/// let local = Local::new()?;
+/// let add = local.spawn(Add(sum.clone()));
+/// add.send(2)?;
+/// add.send(3)?;
+/// local.run();
+/// assert_eq!(sum.get(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Local {
+    here: Here,
+}
+
+impl Local {
+    /// Makes a system of the calling thread. [`Builder::local`] makes one to measure.
+    ///
+    /// # Errors
+    /// [`StartError::TooManyWorkers`].
+    pub fn new() -> Result<Self, StartError> {
+        Builder::new().name("local").local()
+    }
+
+    /// Makes an actor on this thread, whether it is `Send` or not.
+    pub fn spawn<A: Actor>(&self, actor: A) -> Address<A::Msg> {
+        self.here.spawn(Cell(actor))
+    }
+
+    /// Makes an actor of a closure on this thread.
+    pub fn spawn_behavior<M, F>(&self, function: F) -> Address<M>
+    where
+        M: 'static,
+        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+    {
+        self.spawn(behavior(function))
+    }
+
+    /// A handle for spawning on it from elsewhere.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::new(self.here.handle())
+    }
+
+    /// Runs its actors until none of them has anything to handle.
+    ///
+    /// # Panics
+    /// If called by an actor.
+    #[track_caller]
+    pub fn run(&self) {
+        self.here.run();
+    }
+
+    /// Runs its actors until `done`, and sleeps meanwhile when none of them has anything to handle.
+    /// Whoever makes `done` true must send to one of its actors afterwards, or be one.
+    ///
+    /// # Panics
+    /// If called by an actor.
+    #[track_caller]
+    pub fn run_until(&self, done: impl Fn() -> bool) {
+        self.here.run_until(done);
+    }
+}
+
+impl Builder {
+    /// Makes a system of the calling thread, which is its only worker.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn local(self) -> Result<Local, StartError> {
+        let here = self.sponsor().here()?;
+        Ok(Local { here })
+    }
+}
+
+impl fmt::Debug for Local {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.here.fmt(f)
+    }
+}

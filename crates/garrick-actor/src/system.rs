@@ -1,0 +1,123 @@
+//! A pool of threads as a system.
+
+use std::fmt;
+
+use garrick_sched::{Address, SpawnError, Sponsor, StartError};
+
+use crate::actor::{Actor, Next};
+use crate::behavior::{Behavior, BehaviorContext};
+use crate::builder::Builder;
+use crate::handle::Handle;
+
+/// Runs actors on threads of its own. Dropping it is [`System::shutdown_now`].
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Next, System};
+///
+/// let system = System::builder().name("greeters").workers(2).start()?;
+/// let greeter = system.spawn_behavior(|name: &String, _| {
+///     println!("Hello, {name}!");
+///     Next::Continue
+/// })?;
+/// greeter.send("Ada".to_owned())?;
+/// greeter.send("Alan".to_owned())?;
+/// system.shutdown();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct System {
+    sponsor: Sponsor,
+    handle: Handle,
+}
+
+impl System {
+    /// A system with a worker for every core.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn new() -> Result<Self, StartError> {
+        Self::builder().start()
+    }
+
+    /// A system made to measure.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// Makes an actor on one of the workers: the caller's own if it is one of them, else the next in turn.
+    ///
+    /// # Errors
+    /// Gives the actor back if the system is ending, which only an actor of it can see.
+    pub fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.handle.spawn(actor)
+    }
+
+    /// Makes an actor of a closure; see [`behavior`](crate::behavior()).
+    ///
+    /// # Errors
+    /// As for [`System::spawn`].
+    pub fn spawn_behavior<M, F>(&self, function: F) -> Result<Address<M>, SpawnError<Behavior<M>>>
+    where
+        M: Send + 'static,
+        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+    {
+        self.handle.spawn_behavior(function)
+    }
+
+    /// A handle for spawning on it from elsewhere; it does not keep the system running.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Messages that nobody handled, because their actor had stopped.
+    #[must_use]
+    pub fn dead_letters(&self) -> u64 {
+        self.handle.dead_letters()
+    }
+
+    /// Actors that ended in a panic.
+    #[must_use]
+    pub fn failures(&self) -> usize {
+        self.handle.failures()
+    }
+
+    /// Ends the system in order: every message that was sent is handled, and every message that this
+    /// leads to; then all actors are dropped. Returns when its threads have ended.
+    ///
+    /// Called by an actor of its own, it returns at once, and the system ends later.
+    pub fn shutdown(self) {
+        self.sponsor.shutdown();
+    }
+
+    /// Ends the system after the turns under way: what was sent and not handled becomes dead letters. Returns
+    /// when its threads have ended, unless called by an actor of its own.
+    pub fn shutdown_now(self) {
+        self.sponsor.shutdown_now();
+    }
+}
+
+impl Builder {
+    /// Starts its threads.
+    ///
+    /// # Errors
+    /// See [`StartError`]; nothing is left running.
+    pub fn start(self) -> Result<System, StartError> {
+        let sponsor = self.sponsor().start()?;
+        let handle = Handle::new(sponsor.handle());
+        Ok(System { sponsor, handle })
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("System")
+            .field("name", &self.handle.name())
+            .field("workers", &self.handle.workers())
+            .finish_non_exhaustive()
+    }
+}

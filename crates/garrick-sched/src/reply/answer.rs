@@ -1,0 +1,215 @@
+//! The replier's end.
+//!
+//! ```text
+//!   Reply<R>   [ target : slot or cell | answer : what to do with an answer, by the kind of target ]
+//! ```
+//!
+//! 16 bytes with two niches, so that a small message with a reply in it travels inside a run queue's
+//! entry. The conversion of an answer to the asking task's message has no bytes at all: it is known by
+//! its type.
+
+use std::any::type_name;
+use std::fmt;
+use std::mem::{self, size_of};
+use std::ptr::NonNull;
+
+use super::block;
+use super::slot::Slot;
+use crate::address::Address;
+use crate::cell::{CellPtr, Header};
+use crate::current;
+use crate::task::{Flow, Task};
+use crate::turn::Turn;
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NoReply {
+    /// The [`Reply`] was dropped: whoever had it stopped, failed, undid its turn or forgot it.
+    Dropped,
+    /// The time was over before the answer came.
+    TimedOut,
+    /// The thread that was to wait runs tasks; while it waited none of them would answer.
+    OnWorker,
+}
+
+impl fmt::Display for NoReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dropped => "the reply was dropped without an answer",
+            Self::TimedOut => "no answer came in time",
+            Self::OnWorker => {
+                "a task must not wait for an answer, because its thread runs other tasks: let the \
+                 answer come as a message"
+            }
+        })
+    }
+}
+
+impl std::error::Error for NoReply {}
+
+/// What is answered.
+pub(super) type Answer<R> = Result<R, NoReply>;
+
+/// The right to answer one question, once.
+///
+/// The asker gets exactly one answer: dropping a reply answers [`NoReply::Dropped`]. An answer given in a
+/// turn is part of it: it arrives if the turn commits.
+#[must_use = "dropping a reply tells the asker that there is no answer"]
+pub struct Reply<R: 'static> {
+    /// A [`Slot`], or a counted reference to a cell.
+    target: NonNull<()>,
+    /// Consumes the target.
+    answer: unsafe fn(NonNull<()>, Answer<R>),
+}
+
+// SAFETY:
+// - a slot takes its value from any thread, and the value is `Send`;
+// - a cell's message is `Send`, and so is the conversion to it (see `to_task`).
+unsafe impl<R: Send> Send for Reply<R> {}
+// SAFETY: nothing can be done with a shared reference to it but print where it points.
+unsafe impl<R> Sync for Reply<R> {}
+
+impl<R: 'static> Reply<R> {
+    pub(super) fn to_slot(slot: NonNull<Slot<Answer<R>>>) -> Self {
+        Self { target: slot.cast(), answer: answer_slot::<R> }
+    }
+
+    /// A reply that sends `to` what `convert` makes of the answer. The conversion is done by whoever
+    /// answers, and must not capture anything: it has no place to lie in.
+    #[inline]
+    pub fn to_task<M, F>(to: Address<M>, convert: F) -> Self
+    where
+        M: Send + 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+    {
+        const { assert!(size_of::<F>() == 0, "the conversion of an answer must not capture anything") };
+        let target = to.cell().0.cast();
+        // Both move into the reply, which uses them once: the reference in `target`, the conversion in
+        // the type of `answer`.
+        mem::forget((to, convert));
+        Self { target, answer: answer_task::<R, M, F> }
+    }
+
+    /// Answers.
+    ///
+    /// Inside of a turn the answer is staged: if the turn is undone or panics, an asker outside gets
+    /// [`NoReply::Dropped`].
+    #[inline]
+    pub fn send(self, answer: R) {
+        self.consume(Ok(answer));
+    }
+
+    #[inline]
+    fn consume(self, answer: Answer<R>) {
+        let (target, function) = (self.target, self.answer);
+        mem::forget(self);
+        // SAFETY: the target is of the kind that the function is for, and used once, as we are forgotten.
+        unsafe { function(target, answer) };
+    }
+}
+
+impl<R: 'static> Drop for Reply<R> {
+    fn drop(&mut self) {
+        // SAFETY: as in `consume`; we are not used again.
+        unsafe { (self.answer)(self.target, Err(NoReply::Dropped)) };
+    }
+}
+
+impl<R: 'static> fmt::Debug for Reply<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reply<{}>({:p})", type_name::<R>(), self.target)
+    }
+}
+
+/// # Safety
+/// The target is a counted reference to a cell for messages `M`, given to this call, and a value of `F` was
+/// forgotten for it.
+unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
+where
+    M: Send + 'static,
+    F: FnOnce(Answer<R>) -> M,
+{
+    // SAFETY: the value that `to_task` forgot is moved here; it has no bytes, so any place holds it.
+    let convert = unsafe { NonNull::<F>::dangling().read() };
+    // SAFETY: by contract.
+    let to = unsafe { Address::<M>::from_counted(CellPtr(target.cast::<Header>())) };
+    // An asker that has stopped does not miss the answer.
+    let _ = to.send(convert(answer));
+}
+
+/// # Safety
+/// The target is a slot for answers `R`, and the caller its replier.
+unsafe fn answer_slot<R: 'static>(target: NonNull<()>, answer: Answer<R>) {
+    let slot = target.cast::<Slot<Answer<R>>>();
+    let given = answer.is_ok();
+    // SAFETY: the caller is the replier.
+    unsafe { slot.as_ref().put(answer) };
+    let written = Written { slot };
+    match current::worker() {
+        // A newborn carries the answer: it runs if the turn commits, and is dropped if not.
+        Some(worker) if given => drop(worker.spawn(Courier(Some(written)))),
+        _ => written.publish(),
+    }
+}
+
+/// An answer that lies in its slot, not yet published; dropped, it becomes [`NoReply::Dropped`].
+struct Written<R: 'static> {
+    slot: NonNull<Slot<Answer<R>>>,
+}
+
+impl<R: 'static> Written<R> {
+    fn publish(self) {
+        let slot = self.slot;
+        mem::forget(self);
+        // SAFETY: we were the replier's side, with a value in the slot, and are forgotten.
+        unsafe { publish(slot) };
+    }
+}
+
+impl<R: 'static> Drop for Written<R> {
+    fn drop(&mut self) {
+        // SAFETY: we are the replier's side, and what was put was not published.
+        unsafe {
+            let undone = self.slot.as_ref().take_back();
+            self.slot.as_ref().put(Err(NoReply::Dropped));
+            publish(self.slot);
+            drop(undone);
+        }
+    }
+}
+
+/// # Safety
+/// The caller is the replier, has put an answer, and does not use the slot again.
+unsafe fn publish<V>(slot: NonNull<Slot<V>>) {
+    // SAFETY: by contract; the last one to leave frees the slot.
+    let left = unsafe {
+        let left = slot.as_ref().publish();
+        if left.last {
+            block::give(slot);
+        }
+        left
+    };
+    if let Some(waker) = left.waker {
+        waker.wake();
+    }
+}
+
+/// Takes a staged answer to its slot.
+struct Courier<R: 'static>(Option<Written<R>>);
+
+impl<R: 'static> Task for Courier<R> {
+    type Message = ();
+    const STARTS: bool = true;
+
+    fn start(&mut self, _: &Turn<'_, ()>) -> Flow {
+        if let Some(written) = self.0.take() {
+            written.publish();
+        }
+        Flow::Continue
+    }
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Stop
+    }
+}

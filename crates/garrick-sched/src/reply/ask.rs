@@ -1,0 +1,185 @@
+//! The asker's end, for threads and futures.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use super::answer::{Answer, NoReply, Reply};
+use super::block;
+use super::slot::Slot;
+use crate::address::Address;
+use crate::current;
+
+/// A question under way: wait for its answer on a plain thread, or await it.
+///
+/// Dropping it is fine at any time; the answer is then dropped by whoever gives it.
+///
+/// # Cancel safety
+/// An ask that is polled again later loses nothing. One that is dropped loses its answer only.
+#[must_use = "an ask that nobody waits for is a plain send"]
+pub struct Ask<R: 'static> {
+    /// None once the answer was taken.
+    slot: Option<NonNull<Slot<Answer<R>>>>,
+}
+
+// SAFETY: the slot's value moves from the replier's thread to ours, and is `Send`.
+unsafe impl<R: Send> Send for Ask<R> {}
+// SAFETY: nothing can be done with a shared reference to it.
+unsafe impl<R> Sync for Ask<R> {}
+
+impl<M: 'static> Address<M> {
+    /// Asks a question: sends what `message` makes of the [`Reply`].
+    ///
+    /// If the task has stopped, the answer is [`NoReply::Dropped`].
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_sched::{Flow, Reply, Sponsor, Task, Turn};
+    ///
+    /// struct Double;
+    /// impl Task for Double {
+    ///     type Message = (u32, Reply<u32>);
+    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &Turn<'_, Self::Message>) -> Flow {
+    ///         reply.send(2 * n);
+    ///         Flow::Continue
+    ///     }
+    /// }
+    ///
+    /// let sponsor = Sponsor::pool(1)?;
+    /// let double = sponsor.handle().spawn(Double)?;
+    /// assert_eq!(double.ask(|reply| (21, reply)).wait(), Ok(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ask<R: Send + 'static>(&self, message: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
+        let slot = block::take();
+        let ask = Ask { slot: Some(slot) };
+        // A message that comes back is dropped, and its reply with it.
+        let _ = self.send(message(Reply::to_slot(slot)));
+        ask
+    }
+}
+
+impl<R: 'static> Ask<R> {
+    /// Waits for the answer, parked.
+    ///
+    /// # Errors
+    /// - [`NoReply::Dropped`] if there is no answer;
+    /// - [`NoReply::OnWorker`] if called by a task.
+    pub fn wait(self) -> Result<R, NoReply> {
+        self.wait_while(|| {
+            thread::park();
+            true
+        })
+    }
+
+    /// Waits for the answer, parked, for `timeout` at most.
+    ///
+    /// # Errors
+    /// As for [`Ask::wait`], and [`NoReply::TimedOut`].
+    pub fn wait_timeout(self, timeout: Duration) -> Result<R, NoReply> {
+        // A timeout that no clock can tell is none.
+        let Some(end) = Instant::now().checked_add(timeout) else {
+            return self.wait();
+        };
+        self.wait_while(|| {
+            let left = end.saturating_duration_since(Instant::now());
+            thread::park_timeout(left);
+            !left.is_zero()
+        })
+    }
+
+    /// Waits for the answer; `park` sleeps a while, and says false once the time is over.
+    fn wait_while(mut self, mut park: impl FnMut() -> bool) -> Result<R, NoReply> {
+        if current::worker().is_some() {
+            return Err(NoReply::OnWorker);
+        }
+        let waker = waker_of_thread();
+        loop {
+            if let Poll::Ready(answer) = self.poll_answer(&waker) {
+                return answer;
+            }
+            if !park() {
+                return Err(NoReply::TimedOut);
+            }
+        }
+    }
+
+    fn poll_answer(&mut self, waker: &Waker) -> Poll<Answer<R>> {
+        let slot = self.slot.expect("an ask must not be polled again after it has answered");
+        // SAFETY: we are the asker, and have not left.
+        if unsafe { slot.as_ref().poll(waker) }.is_pending() {
+            return Poll::Pending;
+        }
+        self.slot = None;
+        // SAFETY: as above, and we leave once, because the slot is forgotten.
+        let answer = unsafe { leave(slot) };
+        Poll::Ready(answer.expect("the slot said that the answer is there"))
+    }
+}
+
+/// Leaves with the answer, if it is there.
+///
+/// # Safety
+/// The caller is the asker, and does not use the slot again.
+unsafe fn leave<V>(slot: NonNull<Slot<V>>) -> Option<V> {
+    // SAFETY: by contract; the last one to leave frees the slot.
+    unsafe {
+        let left = slot.as_ref().leave();
+        if left.last {
+            block::give(slot);
+        }
+        left.value
+    }
+}
+
+impl<R: 'static> Future for Ask<R> {
+    type Output = Result<R, NoReply>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_answer(context.waker())
+    }
+}
+
+impl<R: 'static> Drop for Ask<R> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            // SAFETY: we are the asker, and leave once.
+            drop(unsafe { leave(slot) });
+        }
+    }
+}
+
+impl<R: 'static> fmt::Debug for Ask<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ask").field("is_answered", &self.slot.is_none()).finish()
+    }
+}
+
+/// Wakes a parked thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+thread_local! {
+    /// This thread's waker, made once.
+    static WAKER: Waker = Waker::from(Arc::new(Unpark(thread::current())));
+}
+
+fn waker_of_thread() -> Waker {
+    let made = WAKER.try_with(Waker::clone);
+    // A thread that ends may still ask, in a destructor.
+    made.unwrap_or_else(|_| Waker::from(Arc::new(Unpark(thread::current()))))
+}

@@ -1,0 +1,56 @@
+//! Where slots lie: in pooled blocks of envelope size, or in boxes if they are too large for one.
+
+use std::mem::{align_of, size_of};
+use std::ptr::NonNull;
+
+use super::slot::Slot;
+use crate::cell::{Envelope, Kind};
+use crate::{current, pool};
+
+/// Bytes of the blocks of `step`.
+const fn block_bytes(step: u8) -> usize {
+    Envelope::HEADER_BYTES + pool::envelope_room(step)
+}
+
+const fn is_boxed<V>() -> bool {
+    size_of::<Slot<V>>() > block_bytes(pool::ENVELOPE_STEP_MAX)
+        || align_of::<Slot<V>>() > align_of::<Envelope>()
+}
+
+/// The smallest step whose blocks have room for a slot.
+const fn step<V>() -> u8 {
+    let mut step = 0;
+    while block_bytes(step) < size_of::<Slot<V>>() {
+        step += 1;
+    }
+    step
+}
+
+/// A new slot, which both sides share.
+pub(super) fn take<V>() -> NonNull<Slot<V>> {
+    if const { is_boxed::<V>() } {
+        return NonNull::from(Box::leak(Box::new(Slot::new())));
+    }
+    let envelope = current::with_pool(|pool| pool.take_envelope(Kind::Messages, step::<V>(), 0));
+    let slot = NonNull::new(envelope.cast::<Slot<V>>()).expect("blocks do not lie at address 0");
+    // SAFETY: the block is ours alone, and large enough and aligned for a slot as it is not boxed.
+    unsafe { slot.write(Slot::new()) };
+    slot
+}
+
+/// Gives a slot back.
+///
+/// # Safety
+/// It was made by [`take`], holds neither value nor waker, and nobody uses it again.
+pub(super) unsafe fn give<V>(slot: NonNull<Slot<V>>) {
+    if const { is_boxed::<V>() } {
+        // SAFETY: made of a box by `take`, and ours alone.
+        return drop(unsafe { Box::from_raw(slot.as_ptr()) });
+    }
+    let envelope = slot.as_ptr().cast::<Envelope>();
+    // SAFETY: the block was an envelope of this step before it was a slot, and is one again.
+    unsafe {
+        envelope.write(Envelope::new(Kind::Messages, step::<V>(), 0));
+        current::with_pool(|pool| pool.give_envelope(envelope));
+    }
+}

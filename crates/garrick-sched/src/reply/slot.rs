@@ -1,0 +1,242 @@
+//! The slot between one asker and one replier.
+//!
+//! A one-shot cell with a waker, in one atomic word. Both sides are lock-free, and each of them leaves
+//! once; the one that leaves last frees the slot. The replier moves the waker out before it gives up
+//! its share (`WAKING`), because an asker that finds the value may free the slot at once.
+//!
+//! ```text
+//!            register                publish              take waker
+//!   EMPTY <------------> WAITING ---------------> WAKING ------------> READY
+//!     |    unregister                               |                    ^
+//!     |                                       leave |                    |
+//!     +------------------------------ leave --+     |                    |
+//!     |                                       v     v                    |
+//!     |                                        GONE                      |
+//!     +------------------------------------------------------------------+
+//!                                  publish
+//!
+//!   EMPTY, WAITING: both are there        WAKING: the value is there, the replier still uses the slot
+//!   READY: the slot is the asker's        GONE: the slot is the replier's
+//! ```
+#![cfg_attr(all(garrick_loom, not(test)), allow(dead_code, reason = "only the models use it then"))]
+
+use std::fmt;
+use std::mem::MaybeUninit;
+use std::task::{Poll, Waker};
+
+use garrick_core::prim::UnsafeCell;
+use garrick_core::prim::atomic::{
+    AtomicU32,
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
+};
+
+const EMPTY: u32 = 0;
+const WAITING: u32 = 1;
+const WAKING: u32 = 2;
+const READY: u32 = 3;
+const GONE: u32 = 4;
+
+/// One value on its way from the replier to the asker.
+pub(super) struct Slot<V> {
+    /// See the module's picture. Both write and read.
+    state: AtomicU32,
+    /// Whom to wake. Initialized in `WAITING`. The asker writes, the replier moves it out in `WAKING`.
+    waker: UnsafeCell<MaybeUninit<Waker>>,
+    /// The replier writes it before `publish`, the asker moves it out in `WAKING` or `READY`.
+    value: UnsafeCell<MaybeUninit<V>>,
+}
+
+/// What a side takes with it when it leaves.
+#[must_use]
+pub(super) struct Left<V> {
+    /// Whether it was the last, and has to free the slot.
+    pub(super) last: bool,
+    /// The value: for the asker if it was there, for the replier if nobody waits for it any more.
+    pub(super) value: Option<V>,
+    /// For the replier: whom to wake.
+    pub(super) waker: Option<Waker>,
+}
+
+impl<V> Slot<V> {
+    pub(super) fn new() -> Self {
+        Self {
+            state: AtomicU32::new(EMPTY),
+            waker: UnsafeCell::new(MaybeUninit::uninit()),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Replier, first step: writes the value, which nobody sees before [`Slot::publish`].
+    ///
+    /// # Safety
+    /// The caller is the replier, and the slot holds no value.
+    pub(super) unsafe fn put(&self, value: V) {
+        // SAFETY: the asker keeps away from the field until it is published.
+        self.value.with_mut(|place| unsafe { (*place).write(value) });
+    }
+
+    /// Replier: takes the value back that was put before.
+    ///
+    /// # Safety
+    /// The caller is the replier, has put a value, and has not published it.
+    pub(super) unsafe fn take_back(&self) -> V {
+        // SAFETY: by contract; the asker keeps away from the field.
+        self.value.with(|place| unsafe { (*place).assume_init_read() })
+    }
+
+    /// Replier, last step: lets the asker have the value, and leaves.
+    ///
+    /// # Safety
+    /// The caller is the replier, has put a value, and does not use the slot again unless it is the last.
+    pub(super) unsafe fn publish(&self) -> Left<V> {
+        // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's field.
+        let mut seen = self.state.load(Acquire);
+        loop {
+            let exchanged = match seen {
+                // Release: pairs with the Acquire in `leave`; publishes the value.
+                // Acquire on failure: as above.
+                EMPTY => self.state.compare_exchange(EMPTY, READY, Release, Acquire),
+                // Release: pairs with the Acquire in `leave`; publishes the value.
+                // Acquire: pairs with the Release in `register`; the waker is there to read.
+                WAITING => self.state.compare_exchange(WAITING, WAKING, AcqRel, Acquire),
+                _ => {
+                    debug_assert_eq!(seen, GONE, "a replier publishes once");
+                    // SAFETY: nobody else is left, and the value was put by contract.
+                    let value = unsafe { self.take_back() };
+                    return Left { last: true, value: Some(value), waker: None };
+                }
+            };
+            match exchanged {
+                Ok(EMPTY) => return Left { last: false, value: None, waker: None },
+                // SAFETY: we have just gone from `WAITING` to `WAKING`.
+                Ok(_) => return unsafe { self.take_waker() },
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// # Safety
+    /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.
+    unsafe fn take_waker(&self) -> Left<V> {
+        // SAFETY: the waker was registered, and from `WAKING` on the asker keeps away from the field.
+        let waker = self.waker.with(|waker| unsafe { (*waker).assume_init_read() });
+        // Release: pairs with the Acquire in `leave_full`; we are done with the slot.
+        // Acquire on failure: pairs with the Release in `leave_full`; the asker is done with it.
+        let left = self.state.compare_exchange(WAKING, READY, Release, Acquire);
+        Left { last: left.is_err(), value: None, waker: Some(waker) }
+    }
+
+    /// Asker: whether the value is there; if not, `waker` is called once it is.
+    ///
+    /// # Safety
+    /// The caller is the asker, and has not left.
+    pub(super) unsafe fn poll(&self, waker: &Waker) -> Poll<()> {
+        // Relaxed: `leave` looks again before it reads the value.
+        match self.state.load(Relaxed) {
+            EMPTY => {}
+            // SAFETY: the caller is the asker.
+            WAITING if unsafe { self.unregister() } => {}
+            _ => return Poll::Ready(()),
+        }
+        // SAFETY: as above, and no waker is registered.
+        unsafe { self.register(waker) }
+    }
+
+    /// # Safety
+    /// The caller is the asker, and the field holds no waker.
+    unsafe fn register(&self, waker: &Waker) -> Poll<()> {
+        let waker = waker.clone();
+        // SAFETY: in `EMPTY` the field is the asker's.
+        self.waker.with_mut(|place| unsafe { (*place).write(waker) });
+        // Release: pairs with the Acquire in `publish`; publishes the waker.
+        // Relaxed on failure: `leave` looks again before it reads the value.
+        if self.state.compare_exchange(EMPTY, WAITING, Release, Relaxed).is_ok() {
+            return Poll::Pending;
+        }
+        // SAFETY: the waker was written above, and the replier never saw it.
+        unsafe { self.drop_waker() };
+        Poll::Ready(())
+    }
+
+    /// Takes the waker's field back and drops the waker; false if the replier was faster, and has the
+    /// waker.
+    ///
+    /// # Safety
+    /// The caller is the asker.
+    unsafe fn unregister(&self) -> bool {
+        // Relaxed: the field was written by this side, and the replier has not touched it.
+        let ours = self.state.compare_exchange(WAITING, EMPTY, Relaxed, Relaxed).is_ok();
+        if ours {
+            // SAFETY: we wrote it, and the replier will find no waker to move out.
+            unsafe { self.drop_waker() };
+        }
+        ours
+    }
+
+    /// # Safety
+    /// The field holds a waker, and is the caller's.
+    unsafe fn drop_waker(&self) {
+        // SAFETY: by contract.
+        self.waker.with_mut(|waker| unsafe { (*waker).assume_init_drop() });
+    }
+
+    /// Asker: leaves, with the value if it is there.
+    ///
+    /// # Safety
+    /// The caller is the asker, and does not use the slot again unless it is the last.
+    pub(super) unsafe fn leave(&self) -> Left<V> {
+        // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to read.
+        let mut seen = self.state.load(Acquire);
+        loop {
+            match seen {
+                // Release: pairs with the Acquire in `publish`; we are done with the waker's field.
+                // Acquire on failure: as above.
+                EMPTY => match self.state.compare_exchange(EMPTY, GONE, Release, Acquire) {
+                    Ok(_) => return Left { last: false, value: None, waker: None },
+                    Err(now) => seen = now,
+                },
+                WAITING => {
+                    // SAFETY: the caller is the asker.
+                    let _ = unsafe { self.unregister() };
+                    // Acquire: as above.
+                    seen = self.state.load(Acquire);
+                }
+                // SAFETY: the state is `WAKING` or `READY`, seen with Acquire.
+                _ => return unsafe { self.leave_full(seen) },
+            }
+        }
+    }
+
+    /// # Safety
+    /// The caller is the asker, and has seen `seen`, which is `WAKING` or `READY`, with Acquire.
+    unsafe fn leave_full(&self, seen: u32) -> Left<V> {
+        debug_assert!(seen == WAKING || seen == READY, "an asker leaves once");
+        // SAFETY: the value was published, and is moved out once.
+        let value = self.value.with(|place| unsafe { (*place).assume_init_read() });
+        // Release: pairs with the Acquire in `take_waker`; we are done with the slot.
+        // Acquire on failure: pairs with the Release there; the replier is done with it.
+        let last = seen == READY
+            || self.state.compare_exchange(WAKING, GONE, Release, Acquire).is_err();
+        Left { last, value: Some(value), waker: None }
+    }
+
+    /// For the models: touches everything, as whoever gets the block next does.
+    #[cfg(all(test, garrick_loom))]
+    pub(super) fn touch_all(&self) {
+        self.waker.with_mut(|_| {});
+        self.value.with_mut(|_| {});
+    }
+}
+
+impl<V> fmt::Debug for Slot<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state.load(Relaxed) {
+            EMPTY => "empty",
+            WAITING => "waiting",
+            WAKING => "waking",
+            READY => "ready",
+            _ => "gone",
+        };
+        f.debug_struct("Slot").field("state", &state).finish_non_exhaustive()
+    }
+}
