@@ -86,24 +86,41 @@ pub(crate) fn run(
 ) -> Result<Vec<Row>> {
     let mut entrants = Vec::new();
     for contender in (scenario.contenders)(effort) {
-        progress(Step { scenario: scenario.name, contender: contender.name, done: 0.0 });
+        progress(Step {
+            scenario: scenario.name,
+            contender: contender.name,
+            done: 0.0,
+        });
         entrants.push(Entrant::prepare(contender, effort)?);
     }
-    let rounds = entrants.iter().map(|entrant| entrant.rounds).max().unwrap_or(0);
+    let rounds = entrants
+        .iter()
+        .map(|entrant| entrant.rounds)
+        .max()
+        .unwrap_or(0);
     let yardstick_s = YARDSTICK_SHARE * effort.seconds_per_row / rounds_of(effort) as f64;
     let additions = yardstick::additions_in(yardstick_s);
     let mut before = yardstick::measure(additions).cpu_per_op();
     for round in 0..rounds {
         for entrant in entrants.iter_mut().filter(|entrant| round < entrant.rounds) {
             let done = round as f64 / rounds as f64;
-            progress(Step { scenario: scenario.name, contender: entrant.contender.name, done });
+            progress(Step {
+                scenario: scenario.name,
+                contender: entrant.contender.name,
+                done,
+            });
             let measured = (entrant.contender.measure)(entrant.ops)?;
             let after = yardstick::measure(additions).cpu_per_op();
-            entrant.measured.push((measured, f64::midpoint(before, after)));
+            entrant
+                .measured
+                .push((measured, f64::midpoint(before, after)));
             before = after;
         }
     }
-    Ok(entrants.into_iter().map(|entrant| entrant.row(scenario.name)).collect())
+    Ok(entrants
+        .into_iter()
+        .map(|entrant| entrant.row(scenario.name))
+        .collect())
 }
 
 fn rounds_of(effort: &Effort) -> usize {
@@ -124,7 +141,12 @@ impl Entrant {
                 (0, fitting.clamp(2, rounds).min(rounds_max))
             }
         };
-        Ok(Self { contender, ops, rounds, measured: Vec::new() })
+        Ok(Self {
+            contender,
+            ops,
+            rounds,
+            measured: Vec::new(),
+        })
     }
 
     fn row(self, scenario: &'static str) -> Row {
@@ -132,9 +154,15 @@ impl Entrant {
             Summary::of(self.measured.iter().map(|(measured, _)| f(measured)))
         };
         let wall = each(Measured::wall_per_op);
-        let ratios = self.measured.iter().map(|(measured, rmw)| measured.cpu_per_op() / rmw);
-        let bytes: Vec<f64> =
-            self.measured.iter().filter_map(|(measured, _)| measured.bytes_per_actor).collect();
+        let ratios = self
+            .measured
+            .iter()
+            .map(|(measured, rmw)| measured.cpu_per_op() / rmw);
+        let bytes: Vec<f64> = self
+            .measured
+            .iter()
+            .filter_map(|(measured, _)| measured.bytes_per_actor)
+            .collect();
         Row {
             scenario,
             contender: self.contender.name,
@@ -172,7 +200,10 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    const EFFORT: Effort = Effort { quick: true, seconds_per_row: 0.007 };
+    const EFFORT: Effort = Effort {
+        quick: true,
+        seconds_per_row: 0.007,
+    };
 
     /// Takes `ns` an operation, and neither more nor less.
     fn steady(name: &'static str, ns: f64) -> Contender {
@@ -181,11 +212,20 @@ mod tests {
 
     fn made_up(ops: u64, ns: f64) -> Measured {
         let total = ops as f64 * ns;
-        Measured { ops, cpu_ns: total, wall_ns: 2.0 * total, bytes_per_actor: Some(32.0) }
+        Measured {
+            ops,
+            cpu_ns: total,
+            wall_ns: 2.0 * total,
+            bytes_per_actor: Some(32.0),
+        }
     }
 
     fn scenario(contenders: fn(&Effort) -> Vec<Contender>) -> Scenario {
-        Scenario { name: "test", operation: "one test", contenders }
+        Scenario {
+            name: "test",
+            operation: "one test",
+            contenders,
+        }
     }
 
     #[test]
@@ -224,11 +264,17 @@ mod tests {
     #[test]
     fn contenders_take_turns() {
         let three = |_: &Effort| {
-            ["a", "b", "c"].map(|name| steady(name, 10.0)).into_iter().collect::<Vec<_>>()
+            ["a", "b", "c"]
+                .map(|name| steady(name, 10.0))
+                .into_iter()
+                .collect::<Vec<_>>()
         };
         let order = Rc::new(RefCell::new(String::new()));
         let seen = order.clone();
-        run(&scenario(three), &EFFORT, &mut |step| seen.borrow_mut().push_str(step.contender)).unwrap();
+        run(&scenario(three), &EFFORT, &mut |step| {
+            seen.borrow_mut().push_str(step.contender)
+        })
+        .unwrap();
         assert_eq!(*order.borrow(), "abc".repeat(1 + ROUNDS_QUICK));
     }
 
@@ -241,8 +287,10 @@ mod tests {
             ]
         };
         let mut steps = Vec::new();
-        let rows =
-            run(&scenario(fixed), &EFFORT, &mut |step| steps.push(step.contender.to_owned())).unwrap();
+        let rows = run(&scenario(fixed), &EFFORT, &mut |step| {
+            steps.push(step.contender.to_owned())
+        })
+        .unwrap();
         assert_eq!(rows.len(), 2);
         assert_eq!(steps, ["once", "twice", "once", "twice", "twice"]);
     }

@@ -44,7 +44,9 @@ impl Machine {
 
 /// The first processor's name in the text of `/proc/cpuinfo`.
 fn cpu_model(cpuinfo: &str) -> Option<&str> {
-    let line = cpuinfo.lines().find(|line| line.starts_with("model name"))?;
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim())
 }
 
@@ -63,7 +65,11 @@ mod tests {
     fn this_machine_has_cores_and_a_compiler() {
         let machine = Machine::this();
         assert!(machine.cores > 0);
-        assert!(machine.compiler.starts_with("rustc"), "{}", machine.compiler);
+        assert!(
+            machine.compiler.starts_with("rustc"),
+            "{}",
+            machine.compiler
+        );
         assert!(!COMMIT.is_empty());
     }
 }

@@ -37,12 +37,17 @@ const COLUMNS: [(&str, bool); 8] = [
 impl Report {
     /// Rows that were measured on this machine by this command.
     pub(crate) fn new(rows: Vec<Row>) -> Self {
-        Self { machine: Machine::this(), commit: COMMIT, rows }
+        Self {
+            machine: Machine::this(),
+            commit: COMMIT,
+            rows,
+        }
     }
 
     /// The text of a JSON file.
     pub(crate) fn json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).expect("names are strings, figures are finite");
+        let json =
+            serde_json::to_string_pretty(self).expect("names are strings, figures are finite");
         json + "\n"
     }
 
@@ -56,7 +61,13 @@ impl Report {
             table.add_row(cells.map(|(text, (_, figures))| aligned(text, figures)));
         }
         let mut text = table.trim_fmt();
-        let Machine { cpu, cores, system, compiler, profile } = &self.machine;
+        let Machine {
+            cpu,
+            cores,
+            system,
+            compiler,
+            profile,
+        } = &self.machine;
         let _ = write!(
             text,
             "\n\nMedians of each operation's time; x rmw is CPU time in units of one atomic addition just then.\n\
@@ -79,12 +90,17 @@ fn cells(row: &Row) -> [String; 8] {
         format!("{:.2}", row.ratio_to_rmw),
         units::time(row.wall.median),
         units::rate(row.ops_per_s),
-        row.bytes_per_actor.map_or(String::new(), |bytes| format!("{bytes:.1}")),
+        row.bytes_per_actor
+            .map_or(String::new(), |bytes| format!("{bytes:.1}")),
     ]
 }
 
 fn aligned(text: String, figures: bool) -> Cell {
-    let alignment = if figures { CellAlignment::Right } else { CellAlignment::Left };
+    let alignment = if figures {
+        CellAlignment::Right
+    } else {
+        CellAlignment::Left
+    };
     Cell::new(text).set_alignment(alignment)
 }
 
@@ -122,7 +138,12 @@ mod tests {
     }
 
     fn keys(value: &Value) -> Vec<&str> {
-        value.as_object().unwrap().keys().map(String::as_str).collect()
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect()
     }
 
     #[test]
@@ -162,7 +183,15 @@ mod tests {
     #[test]
     fn the_table_shows_figures_machine_and_commit() {
         let table = Report::new(vec![row()]).table();
-        for text in ["idle-memory", "actors=1,000,000", "11.0 ns", "1.50", "48.5", COMMIT, "rustc"] {
+        for text in [
+            "idle-memory",
+            "actors=1,000,000",
+            "11.0 ns",
+            "1.50",
+            "48.5",
+            COMMIT,
+            "rustc",
+        ] {
             assert!(table.contains(text), "{text} is missing from\n{table}");
         }
     }

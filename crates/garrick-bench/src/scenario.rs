@@ -23,7 +23,9 @@ pub(crate) struct Scenario {
 
 impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scenario").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Scenario")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -112,7 +114,12 @@ impl Contender {
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
     ) -> Self {
         let size = Size::Fitted { ops_max: u64::MAX };
-        Self { name, params: Map::new(), size, measure: Box::new(measure) }
+        Self {
+            name,
+            params: Map::new(),
+            size,
+            measure: Box::new(measure),
+        }
     }
 
     /// One whose work is of a given size.
@@ -120,8 +127,15 @@ impl Contender {
         name: &'static str,
         mut measure: impl FnMut() -> Result<Measured> + 'static,
     ) -> Self {
-        let size = Size::Fixed { rounds_max: usize::MAX };
-        Self { name, params: Map::new(), size, measure: Box::new(move |_| measure()) }
+        let size = Size::Fixed {
+            rounds_max: usize::MAX,
+        };
+        Self {
+            name,
+            params: Map::new(),
+            size,
+            measure: Box::new(move |_| measure()),
+        }
     }
 
     /// Notes a parameter.

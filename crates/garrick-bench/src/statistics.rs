@@ -54,13 +54,19 @@ mod tests {
     #[test]
     fn even_counts_take_the_mean_of_two() {
         let summary = Summary::of([4.0, 1.0, 2.0, 100.0]);
-        assert_eq!((summary.median, summary.min, summary.max), (3.0, 1.0, 100.0));
+        assert_eq!(
+            (summary.median, summary.min, summary.max),
+            (3.0, 1.0, 100.0)
+        );
     }
 
     #[test]
     fn one_value_is_all_three() {
         let summary = Summary::of([7.25]);
-        assert_eq!((summary.median, summary.min, summary.max), (7.25, 7.25, 7.25));
+        assert_eq!(
+            (summary.median, summary.min, summary.max),
+            (7.25, 7.25, 7.25)
+        );
     }
 
     #[test]

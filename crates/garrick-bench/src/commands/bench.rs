@@ -50,13 +50,18 @@ pub(super) struct Arguments {
 
 /// The part of the help that names the scenarios.
 pub(super) fn scenarios_help() -> String {
-    format!("Scenarios: {}\nWhat each one's operation is: garrick bench --list", scenarios::names())
+    format!(
+        "Scenarios: {}\nWhat each one's operation is: garrick bench --list",
+        scenarios::names()
+    )
 }
 
 fn seconds(text: &str) -> std::result::Result<f64, String> {
     match text.parse() {
         Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_PER_ROW_MAX => Ok(seconds),
-        _ => Err(format!("not a number of seconds above 0 and up to {SECONDS_PER_ROW_MAX}")),
+        _ => Err(format!(
+            "not a number of seconds above 0 and up to {SECONDS_PER_ROW_MAX}"
+        )),
     }
 }
 
@@ -66,17 +71,24 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
         Ok(chosen) => chosen,
         Err(unknown) => {
             let all = scenarios::names();
-            return Ok(Ended::Refused(format!("no scenario '{unknown}'; there are: {all}")));
+            return Ok(Ended::Refused(format!(
+                "no scenario '{unknown}'; there are: {all}"
+            )));
         }
     };
     if arguments.list {
-        chosen.iter().for_each(|scenario| console::print(&described(scenario)));
+        chosen
+            .iter()
+            .for_each(|scenario| console::print(&described(scenario)));
         return Ok(Ended::Well);
     }
     if let Some(file) = &arguments.json
         && let Err(error) = check_writable(file)
     {
-        return Ok(Ended::Refused(format!("cannot write to '{}': {error}", file.display())));
+        return Ok(Ended::Refused(format!(
+            "cannot write to '{}': {error}",
+            file.display()
+        )));
     }
     let report = Report::new(measure(&chosen, &arguments.effort())?);
     if let Some(file) = &arguments.json {
@@ -88,7 +100,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
 
 impl Arguments {
     fn effort(&self) -> Effort {
-        let mut effort = Effort { quick: self.quick, seconds_per_row: 0.0 };
+        let mut effort = Effort {
+            quick: self.quick,
+            seconds_per_row: 0.0,
+        };
         effort.seconds_per_row = self
             .seconds_per
             .unwrap_or(effort.pick(SECONDS_PER_ROW, SECONDS_PER_ROW_QUICK));
@@ -102,14 +117,20 @@ fn described(scenario: &Scenario) -> String {
 
 /// Better to know now than after minutes of measuring. What is in the file stays there until then.
 fn check_writable(file: &Path) -> std::io::Result<()> {
-    OpenOptions::new().append(true).create(true).open(file).map(drop)
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .map(drop)
 }
 
 fn measure(scenarios: &[&Scenario], effort: &Effort) -> Result<Vec<Row>> {
     let bar = progress_bar(scenarios.len());
     let mut rows = Vec::new();
     for (index, scenario) in scenarios.iter().enumerate() {
-        rows.extend(harness::run(scenario, effort, &mut |step| show(&bar, index, step))?);
+        rows.extend(harness::run(scenario, effort, &mut |step| {
+            show(&bar, index, step)
+        })?);
     }
     bar.finish_and_clear();
     Ok(rows)
@@ -120,7 +141,8 @@ fn progress_bar(scenarios: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {elapsed} {msg:32}");
     let bar = ProgressBar::new(scenarios as u64 * BAR_PER_SCENARIO);
     // No thread redraws it: one that woke up would be part of what is measured.
-    bar.with_style(style.expect("the template is valid")).with_elapsed(Duration::ZERO)
+    bar.with_style(style.expect("the template is valid"))
+        .with_elapsed(Duration::ZERO)
 }
 
 fn show(bar: &ProgressBar, index: usize, step: Step<'_>) {

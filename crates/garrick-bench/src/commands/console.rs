@@ -7,6 +7,10 @@ use std::process;
 /// peace, as it does other commands.
 pub(super) fn print(text: &str) {
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
-        process::exit(if error.kind() == ErrorKind::BrokenPipe { 0 } else { 1 });
+        process::exit(if error.kind() == ErrorKind::BrokenPipe {
+            0
+        } else {
+            1
+        });
     }
 }

@@ -47,7 +47,9 @@ enum Ended {
 
 /// Does what the process was asked to.
 pub(crate) fn run() -> ExitCode {
-    let arguments = command().try_get_matches().and_then(|m| Arguments::from_arg_matches(&m));
+    let arguments = command()
+        .try_get_matches()
+        .and_then(|m| Arguments::from_arg_matches(&m));
     let ended = match arguments {
         Ok(arguments) => arguments.command.map_or(Ok(Ended::Well), Command::run),
         Err(error) => Ok(explain(&error)),
@@ -84,13 +86,19 @@ fn version() -> &'static str {
 
 /// Help is printed as it is; of an error, what it says before it goes on to tips and usage.
 fn explain(error: &clap::Error) -> Ended {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
         console::print(error.render().to_string().trim_end());
         return Ended::Well;
     }
     let text = error.render().to_string();
     let said = text.split("\n\n").next().unwrap_or(&text);
-    let words: Vec<&str> = said.split_whitespace().skip_while(|word| *word == "error:").collect();
+    let words: Vec<&str> = said
+        .split_whitespace()
+        .skip_while(|word| *word == "error:")
+        .collect();
     Ended::Refused(words.join(" "))
 }
 

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::mpsc;
 
-use garrick_sched::{Address, Flow, Here, Task, Turn};
+use garrick::{Actor, Address, Context, Local, Next, System};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Measured, Result};
@@ -13,14 +13,19 @@ pub(super) const BURST: u64 = 256;
 
 /// Runs what `prepare` makes on this thread until nothing is left to do, and measures `ops` operations.
 /// Making and dropping the actors is not part of the time.
-pub(super) fn measure_here(ops: u64, prepare: impl FnOnce(&Here)) -> Result<Measured> {
-    let here = Here::new_here()?;
-    prepare(&here);
+pub(super) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
+    let local = Local::new()?;
+    prepare(&local);
     let watch = Stopwatch::start(Clock::Thread);
-    here.run();
+    local.run();
     let span = watch.stop();
-    assert_eq!(here.handle().dead_letters(), 0, "every message is handled");
+    assert_eq!(local.handle().dead_letters(), 0, "every message is handled");
     Ok(Measured::new(ops, span))
+}
+
+/// A system of one worker, with a thread of its own.
+pub(super) fn worker(name: &str) -> Result<System> {
+    Ok(System::builder().name(name).workers(1).start()?)
 }
 
 /// Counts messages, and says at the end of the last expected one that it was the last.
@@ -39,18 +44,18 @@ impl Counter {
     }
 }
 
-impl Task for Counter {
-    type Message = u64;
+impl Actor for Counter {
+    type Msg = u64;
 
     #[inline]
-    fn receive(&mut self, message: u64, _: &Turn<'_, u64>) -> Flow {
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
         black_box(message);
         self.left -= 1;
         if self.left == 0 {
-            // Nobody waits where the sponsor runs on the thread that measures, which looks afterwards.
+            // Nobody waits where the actors run on the thread that measures, which looks afterwards.
             let _ = self.done.send(());
         }
-        Flow::Continue
+        Next::Continue
     }
 }
 
@@ -77,21 +82,21 @@ impl Relay {
     }
 }
 
-impl Task for Relay {
-    type Message = Pass;
+impl Actor for Relay {
+    type Msg = Pass;
 
     #[inline]
-    fn receive(&mut self, message: Pass, turn: &Turn<'_, Pass>) -> Flow {
+    fn receive(&mut self, message: Pass, cx: &mut Context<'_, Pass>) -> Next {
         match (message, &self.next) {
             (Pass::Next(next), _) => self.next = Some(next),
             (Pass::Token(0), _) => {
                 // See `Counter`.
                 let _ = self.done.send(());
             }
-            (Pass::Token(left), Some(next)) => return sent(turn.send(next, Pass::Token(left - 1))),
-            (Pass::Token(_), None) => return Flow::Stop,
+            (Pass::Token(left), Some(next)) => return sent(cx.send(next, Pass::Token(left - 1))),
+            (Pass::Token(_), None) => return Next::Stop,
         }
-        Flow::Continue
+        Next::Continue
     }
 }
 
@@ -113,8 +118,12 @@ pub(super) fn ring_of(
 /// What a handler goes on with after a send: it stops when its partner is gone, and the scenario's own
 /// check then finds messages missing.
 #[inline]
-pub(super) fn sent<E>(result: std::result::Result<(), E>) -> Flow {
-    if result.is_ok() { Flow::Continue } else { Flow::Stop }
+pub(super) fn sent<E>(result: std::result::Result<(), E>) -> Next {
+    if result.is_ok() {
+        Next::Continue
+    } else {
+        Next::Stop
+    }
 }
 
 /// Sends a message that sets a scenario going.
@@ -123,5 +132,8 @@ pub(super) fn sent<E>(result: std::result::Result<(), E>) -> Flow {
 /// If the actor is gone, which no scenario's actor is before its first message.
 #[track_caller]
 pub(super) fn send_in<M: 'static>(to: &Address<M>, message: M) {
-    assert!(to.send(message).is_ok(), "the actor waits for its first message");
+    assert!(
+        to.send(message).is_ok(),
+        "the actor waits for its first message"
+    );
 }

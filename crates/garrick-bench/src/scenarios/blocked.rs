@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
+use garrick::{Actor, Address, Context, Next, System};
 
 use super::actors::{send_in, sent};
 use crate::clock::{Clock, Stopwatch};
@@ -52,19 +52,19 @@ struct Ready {
     done: mpsc::Sender<()>,
 }
 
-impl Task for Ready {
-    type Message = ();
+impl Actor for Ready {
+    type Msg = ();
 
-    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         if self.blocks {
             thread::sleep(BLOCK);
-            return Flow::Continue;
+            return Next::Continue;
         }
         // AcqRel: pairs with itself in the other actors; the last one has all of them behind it.
         if self.left.fetch_sub(1, AcqRel) == 1 {
             return sent(self.done.send(()));
         }
-        Flow::Continue
+        Next::Continue
     }
 }
 
@@ -74,14 +74,14 @@ struct Starter {
     ready: Vec<Address<()>>,
     /// Which of them blocks.
     place: usize,
-    /// Whom the last of the others tells, and the starter after its first turn.
+    /// Whom the last of the others tells, and the starter after its first cx.
     done: mpsc::Sender<()>,
 }
 
-impl Task for Starter {
-    type Message = ();
+impl Actor for Starter {
+    type Msg = ();
 
-    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         if self.ready.is_empty() {
             let left = Arc::new(AtomicUsize::new(ACTORS - 1));
             let ready = |index| Ready {
@@ -89,17 +89,21 @@ impl Task for Starter {
                 left: left.clone(),
                 done: self.done.clone(),
             };
-            self.ready = (0..ACTORS).map(|index| turn.spawn(ready(index))).collect();
+            self.ready = (0..ACTORS).map(|index| cx.spawn(ready(index))).collect();
             return sent(self.done.send(()));
         }
-        sent(self.ready.iter().try_for_each(|ready| turn.send(ready, ())))
+        sent(self.ready.iter().try_for_each(|ready| cx.send(ready, ())))
     }
 }
 
 fn blocked(place: usize) -> Result<Measured> {
-    let sponsor = Sponsor::pool(WORKERS)?;
+    let system = System::builder().workers(WORKERS).start()?;
     let (done, waiting) = mpsc::channel();
-    let starter = sponsor.handle().spawn(Starter { ready: Vec::new(), place, done })?;
+    let starter = system.spawn(Starter {
+        ready: Vec::new(),
+        place,
+        done,
+    })?;
     send_in(&starter, ());
     waiting.recv()?;
     let watch = Stopwatch::start(Clock::Process);

@@ -35,14 +35,22 @@ fn stealable(ops: u64, depth: u64) -> Result<Measured> {
     let mut worker = deque::bounded(CAPACITY);
     let _stealer = worker.stealer();
     let push = |worker: &mut deque::Worker<u64>, value| {
-        worker.push(value).expect("it has room for the depth and one more");
+        worker
+            .push(value)
+            .expect("it has room for the depth and one more");
     };
     Ok(pairs(ops, depth, &mut worker, push, deque::Worker::pop))
 }
 
 fn plain(ops: u64, depth: u64) -> Result<Measured> {
     let mut deque = VecDeque::with_capacity(CAPACITY);
-    Ok(pairs(ops, depth, &mut deque, VecDeque::push_back, VecDeque::pop_back))
+    Ok(pairs(
+        ops,
+        depth,
+        &mut deque,
+        VecDeque::push_back,
+        VecDeque::pop_back,
+    ))
 }
 
 /// Pushes and pops `ops` times above `depth` values.
@@ -63,6 +71,10 @@ fn pairs<D>(
         black_box(pop(deque));
     }
     let span = watch.stop();
-    assert_eq!(pop(deque), depth.checked_sub(1), "what lay below is still there");
+    assert_eq!(
+        pop(deque),
+        depth.checked_sub(1),
+        "what lay below is still there"
+    );
     Measured::new(ops, span)
 }

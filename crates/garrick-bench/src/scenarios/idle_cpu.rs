@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use garrick_sched::Sponsor;
+use garrick::System;
 
 use super::actors::send_in;
 use super::idle_memory::Crowd;
@@ -42,9 +42,9 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 }
 
 fn idle(seconds: u64) -> Result<Measured> {
-    let sponsor = Sponsor::pool(WORKERS)?;
+    let system = System::builder().workers(WORKERS).start()?;
     let (done, waiting) = mpsc::channel();
-    let crowd = sponsor.handle().spawn(Crowd::new(done))?;
+    let crowd = system.spawn(Crowd::new(done))?;
     send_in(&crowd, Crowd::turns_for(ACTORS));
     waiting.recv()?;
     thread::sleep(SETTLING);

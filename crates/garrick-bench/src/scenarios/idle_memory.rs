@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::mpsc;
 
-use garrick_sched::{Address, Flow, Here, Task, Turn};
+use garrick::{Actor, Address, Context, Local, Next};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::actors::{send_in, sent};
@@ -31,7 +31,7 @@ const ACTORS: u64 = 33_000_000;
 /// Actors of a quick run.
 const ACTORS_QUICK: u64 = 1_000_000;
 
-/// Actors that are spawned in one turn.
+/// Actors that are spawned in one cx.
 const LITTER: u64 = 64;
 
 /// The command's hidden word for what the child process does.
@@ -39,13 +39,18 @@ pub(crate) const CHILD: &str = "measure-idle-memory";
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let actors = effort.pick(ACTORS, ACTORS_QUICK);
-    vec![Contender::fixed("garrick", move || in_child(actors)).with("actors", actors).rounds(3)]
+    vec![
+        Contender::fixed("garrick", move || in_child(actors))
+            .with("actors", actors)
+            .rounds(3),
+    ]
 }
 
 /// Runs [`in_this_process`] in a fresh process.
 fn in_child(actors: u64) -> Result<Measured> {
-    let output =
-        Command::new(env::current_exe()?).args([CHILD.to_owned(), actors.to_string()]).output()?;
+    let output = Command::new(env::current_exe()?)
+        .args([CHILD.to_owned(), actors.to_string()])
+        .output()?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);
         return Err(format!("the process for idle-memory failed: {}", why.trim()).into());
@@ -59,11 +64,11 @@ struct Idler {
     _before: Option<Address<()>>,
 }
 
-impl Task for Idler {
-    type Message = ();
+impl Actor for Idler {
+    type Msg = ();
 
-    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
-        Flow::Continue
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        Next::Continue
     }
 }
 
@@ -71,7 +76,7 @@ impl Task for Idler {
 pub(super) struct Crowd {
     /// The actor made last.
     last: Option<Address<()>>,
-    /// Whom to tell after the last turn.
+    /// Whom to tell after the last cx.
     done: mpsc::Sender<()>,
 }
 
@@ -87,34 +92,36 @@ impl Crowd {
     }
 }
 
-impl Task for Crowd {
-    type Message = u64;
+impl Actor for Crowd {
+    type Msg = u64;
 
-    fn receive(&mut self, turns_left: u64, turn: &Turn<'_, u64>) -> Flow {
+    fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {
         for _ in 0..LITTER {
-            let idler = turn.spawn(Idler { _before: self.last.take() });
-            if turn.send(&idler, ()).is_err() {
-                return Flow::Stop;
+            let idler = cx.spawn(Idler {
+                _before: self.last.take(),
+            });
+            if cx.send(&idler, ()).is_err() {
+                return Next::Stop;
             }
             self.last = Some(idler);
         }
         if turns_left == 1 {
             return sent(self.done.send(()));
         }
-        sent(turn.send(&turn.address(), turns_left - 1))
+        sent(cx.send(&cx.address(), turns_left - 1))
     }
 }
 
 /// Makes `actors` idle ones and sees what that took.
 pub(crate) fn in_this_process(actors: u64) -> Result<Measured> {
     let turns = Crowd::turns_for(actors);
-    let here = Here::new_here()?;
+    let local = Local::new()?;
     let (done, waiting) = mpsc::channel();
-    let crowd = here.spawn(Crowd::new(done));
+    let crowd = local.spawn(Crowd::new(done));
     let before = resident_bytes()?;
     let watch = Stopwatch::start(Clock::Thread);
     send_in(&crowd, turns);
-    here.run();
+    local.run();
     let span = watch.stop();
     waiting.try_recv()?;
     let grown = resident_bytes()?.saturating_sub(before);
@@ -126,7 +133,11 @@ pub(crate) fn in_this_process(actors: u64) -> Result<Measured> {
 /// Memory of this process that is in memory now.
 fn resident_bytes() -> Result<u64> {
     let statm = fs::read_to_string("/proc/self/statm")?;
-    let pages: u64 = statm.split(' ').nth(1).ok_or("/proc/self/statm has too few fields")?.parse()?;
+    let pages: u64 = statm
+        .split(' ')
+        .nth(1)
+        .ok_or("/proc/self/statm has too few fields")?
+        .parse()?;
     let page_bytes = sysconf(SysconfVar::PAGE_SIZE)?.ok_or("the system has no page size")?;
     Ok(pages * u64::try_from(page_bytes)?)
 }

@@ -2,11 +2,12 @@
 //!
 //! [`SCENARIOS`] is the one list: the command's help, `--list`, the tables and the JSON come from it.
 //!
-//! Scenarios of one worker run it on the measuring thread (`Here`) and count that thread's CPU time. Those
+//! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU time. Those
 //! of several threads count the CPU time of the whole process, waiting and waking included.
 
 mod actors;
 
+mod ask;
 mod blocked;
 mod deque;
 mod fork_bomb;
@@ -32,6 +33,8 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     tell_outside::TELL_OUTSIDE,
     ping_pong::PING_PONG,
     ping_pong::PING_PONG_CROSS,
+    ask::ASK,
+    ask::ASK_OUTSIDE,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
     ring::RING,
@@ -68,7 +71,11 @@ mod tests {
     #[test]
     fn names_are_unique_and_operations_are_stated() {
         for (index, scenario) in SCENARIOS.iter().enumerate() {
-            assert!(SCENARIOS[..index].iter().all(|other| other.name != scenario.name));
+            assert!(
+                SCENARIOS[..index]
+                    .iter()
+                    .all(|other| other.name != scenario.name)
+            );
             assert!(scenario.operation.len() > 20, "{}", scenario.name);
         }
     }
@@ -77,12 +84,21 @@ mod tests {
     fn choosing_keeps_the_lists_order() {
         let names = ["ring".to_owned(), "rmw".to_owned(), "ring".to_owned()];
         let chosen = choose(&names).unwrap();
-        assert_eq!(chosen.iter().map(|scenario| scenario.name).collect::<Vec<_>>(), ["rmw", "ring"]);
+        assert_eq!(
+            chosen
+                .iter()
+                .map(|scenario| scenario.name)
+                .collect::<Vec<_>>(),
+            ["rmw", "ring"]
+        );
         assert_eq!(choose(&[]).unwrap().len(), SCENARIOS.len());
     }
 
     #[test]
     fn unknown_names_are_named() {
-        assert_eq!(choose(&["rmw".to_owned(), "rnw".to_owned()]).unwrap_err(), "rnw");
+        assert_eq!(
+            choose(&["rmw".to_owned(), "rnw".to_owned()]).unwrap_err(),
+            "rnw"
+        );
     }
 }

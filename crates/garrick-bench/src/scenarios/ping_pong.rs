@@ -2,9 +2,7 @@
 
 use std::sync::mpsc;
 
-use garrick_sched::Sponsor;
-
-use super::actors::{Pass, measure_here, ring_of, send_in};
+use super::actors::{Pass, measure_here, ring_of, send_in, worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
@@ -24,8 +22,8 @@ pub(super) const PING_PONG_CROSS: Scenario = Scenario {
 
 fn ping_pong(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
-    let measured = measure_here(ops, |here| {
-        let ping = ring_of(2, &done, |_, relay| here.spawn(relay));
+    let measured = measure_here(ops, |local| {
+        let ping = ring_of(2, &done, |_, relay| local.spawn(relay));
         send_in(&ping, Pass::Token(2 * ops));
     });
     assert!(waiting.try_recv().is_ok(), "the last pong came back");
@@ -33,11 +31,12 @@ fn ping_pong(ops: u64) -> Result<Measured> {
 }
 
 fn ping_pong_cross(ops: u64) -> Result<Measured> {
-    let sponsors = [Sponsor::single("ping")?, Sponsor::single("pong")?];
-    let handles = sponsors.each_ref().map(Sponsor::handle);
+    let systems = [worker("ping")?, worker("pong")?];
     let (done, waiting) = mpsc::channel();
     let ping = ring_of(2, &done, |index, relay| {
-        handles[index].spawn(relay).expect("the sponsor was just made")
+        systems[index]
+            .spawn(relay)
+            .expect("the system was just made")
     });
     let watch = Stopwatch::start(Clock::Process);
     send_in(&ping, Pass::Token(2 * ops));

@@ -109,7 +109,9 @@ fn contenders(_: &Effort) -> Vec<Contender> {
 /// A queue on one thread, and on two.
 fn pair<C: Channel>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
     [
-        Contender::fitted(contender, one_thread::<C>).with("queue", queue).with("threads", 1),
+        Contender::fitted(contender, one_thread::<C>)
+            .with("queue", queue)
+            .with("threads", 1),
         Contender::fitted(contender, two_threads::<C>)
             .with("queue", queue)
             .with("threads", 2)
@@ -141,7 +143,11 @@ fn two_threads<C: Channel>(ops: u64) -> Result<Measured> {
         .name("producer".to_owned())
         .spawn(move || (0..ops).for_each(|value| C::push(&sender, value)))?;
     for expected in 0..ops {
-        assert_eq!(C::wait_pop(&mut receiver), Some(expected), "values come in order");
+        assert_eq!(
+            C::wait_pop(&mut receiver),
+            Some(expected),
+            "values come in order"
+        );
     }
     let span = watch.stop();
     producer.join().expect("pushing does not panic");

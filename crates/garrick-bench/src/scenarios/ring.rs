@@ -15,8 +15,8 @@ const ACTORS: usize = 100;
 
 fn ring(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
-    let measured = measure_here(ops, |here| {
-        let first = ring_of(ACTORS, &done, |_, relay| here.spawn(relay));
+    let measured = measure_here(ops, |local| {
+        let first = ring_of(ACTORS, &done, |_, relay| local.spawn(relay));
         send_in(&first, Pass::Token(ops));
     });
     assert!(waiting.try_recv().is_ok(), "the token made its last hop");

@@ -10,5 +10,7 @@ pub(super) const RMW: Scenario = Scenario {
 };
 
 fn contenders(_: &Effort) -> Vec<Contender> {
-    vec![Contender::fitted("atomic", |ops| Ok(yardstick::measure(ops)))]
+    vec![Contender::fitted("atomic", |ops| {
+        Ok(yardstick::measure(ops))
+    })]
 }

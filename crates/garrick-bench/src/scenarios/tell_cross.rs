@@ -1,10 +1,10 @@
 //! Messages to an actor on another worker.
 
-use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
+use garrick::{Actor, Address, Context, Next};
 use std::hint::black_box;
 use std::sync::mpsc;
 
-use super::actors::{BURST, send_in, sent};
+use super::actors::{BURST, send_in, sent, worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
@@ -13,7 +13,11 @@ pub(super) const TELL_CROSS: Scenario = Scenario {
     operation: "one message from an actor to one on another worker, sent and handled; the sender sends 256 a \
                 turn, and has at most 8 such bursts on their way: the receiver gives each back by a credit",
     contenders: |_: &Effort| {
-        vec![Contender::fitted("garrick", tell_cross).with("burst", BURST).with("bursts_open", BURSTS_OPEN)]
+        vec![
+            Contender::fitted("garrick", tell_cross)
+                .with("burst", BURST)
+                .with("bursts_open", BURSTS_OPEN),
+        ]
     },
 };
 
@@ -36,24 +40,24 @@ enum ToTeller {
     Credit,
 }
 
-impl Task for Teller {
-    type Message = ToTeller;
+impl Actor for Teller {
+    type Msg = ToTeller;
 
     #[inline]
-    fn receive(&mut self, message: ToTeller, turn: &Turn<'_, ToTeller>) -> Flow {
+    fn receive(&mut self, message: ToTeller, cx: &mut Context<'_, ToTeller>) -> Next {
         match (message, &self.to) {
             (ToTeller::Peer(peer), _) => self.to = Some(peer),
             (ToTeller::Credit, Some(to)) if self.left > 0 => {
                 self.left -= 1;
                 for number in 0..BURST {
-                    if turn.send(to, number).is_err() {
-                        return Flow::Stop;
+                    if cx.send(to, number).is_err() {
+                        return Next::Stop;
                     }
                 }
             }
             (ToTeller::Credit, _) => {}
         }
-        Flow::Continue
+        Next::Continue
     }
 }
 
@@ -67,30 +71,37 @@ struct Counter {
     done: mpsc::Sender<()>,
 }
 
-impl Task for Counter {
-    type Message = u64;
+impl Actor for Counter {
+    type Msg = u64;
 
     #[inline]
-    fn receive(&mut self, message: u64, turn: &Turn<'_, u64>) -> Flow {
+    fn receive(&mut self, message: u64, cx: &mut Context<'_, u64>) -> Next {
         black_box(message);
         self.left -= 1;
         if self.left == 0 {
             return sent(self.done.send(()));
         }
         if self.left.is_multiple_of(BURST) {
-            return sent(turn.send(&self.teller, ToTeller::Credit));
+            return sent(cx.send(&self.teller, ToTeller::Credit));
         }
-        Flow::Continue
+        Next::Continue
     }
 }
 
 fn tell_cross(ops: u64) -> Result<Measured> {
     let bursts = ops.div_ceil(BURST);
-    let (here, there) = (Sponsor::single("teller")?, Sponsor::single("counter")?);
+    let (near, far) = (worker("teller")?, worker("counter")?);
     let (done, waiting) = mpsc::channel();
-    let teller = here.handle().spawn(Teller { to: None, left: bursts })?;
-    let counter = Counter { teller: teller.clone(), left: bursts * BURST, done };
-    send_in(&teller, ToTeller::Peer(there.handle().spawn(counter)?));
+    let teller = near.spawn(Teller {
+        to: None,
+        left: bursts,
+    })?;
+    let counter = Counter {
+        teller: teller.clone(),
+        left: bursts * BURST,
+        done,
+    };
+    send_in(&teller, ToTeller::Peer(far.spawn(counter)?));
     let watch = Stopwatch::start(Clock::Process);
     for _ in 0..BURSTS_OPEN {
         send_in(&teller, ToTeller::Credit);

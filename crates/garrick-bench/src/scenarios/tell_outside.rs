@@ -1,10 +1,10 @@
 //! Messages from a plain thread to an actor.
 
-use garrick_sched::{Flow, Sponsor, Task, Turn};
+use garrick::{Actor, Context, Next};
 use std::hint::black_box;
 use std::sync::mpsc;
 
-use super::actors::{send_in, sent};
+use super::actors::{send_in, sent, worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
@@ -36,25 +36,28 @@ struct Counter {
     batches: mpsc::Sender<()>,
 }
 
-impl Task for Counter {
-    type Message = u64;
+impl Actor for Counter {
+    type Msg = u64;
 
     #[inline]
-    fn receive(&mut self, message: u64, _: &Turn<'_, u64>) -> Flow {
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
         black_box(message);
         self.count += 1;
         if self.count.is_multiple_of(BATCH) {
             return sent(self.batches.send(()));
         }
-        Flow::Continue
+        Next::Continue
     }
 }
 
 fn tell_outside(ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
-    let sponsor = Sponsor::single("counter")?;
+    let system = worker("counter")?;
     let (said, heard) = mpsc::channel();
-    let counter = sponsor.handle().spawn(Counter { count: 0, batches: said })?;
+    let counter = system.spawn(Counter {
+        count: 0,
+        batches: said,
+    })?;
     let watch = Stopwatch::start(Clock::Process);
     for batch in 0..batches {
         if batch >= BATCHES_OPEN {

@@ -18,7 +18,7 @@ mod plain;
 use std::mem;
 use std::sync::mpsc;
 
-use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
+use garrick::{Actor, Address, Context, Next, System};
 
 use super::actors::{measure_here, send_in, sent};
 use crate::clock::{Clock, Stopwatch};
@@ -42,7 +42,9 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         Contender::fixed("garrick", move || one_worker(depth)).with("workers", 1),
         Contender::fixed("garrick", move || pool(depth, 2)).with("workers", 2),
         Contender::fixed("recursion", move || Ok(plain::recursion(depth))),
-        Contender::fixed("boxed-continuations", move || Ok(plain::continuations(depth))),
+        Contender::fixed("boxed-continuations", move || {
+            Ok(plain::continuations(depth))
+        }),
     ]
     .into_iter()
     .map(|contender| contender.with("depth", depth))
@@ -74,27 +76,27 @@ enum Message {
     Any,
 }
 
-impl Task for Tree {
-    type Message = Message;
+impl Actor for Tree {
+    type Msg = Message;
 
     #[inline]
-    fn receive(&mut self, message: Message, turn: &Turn<'_, Message>) -> Flow {
+    fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
         match (message, mem::replace(self, Self::Done)) {
-            (Message::Grow(customer, 0), _) => sent(turn.send(&customer, Message::Any)),
+            (Message::Grow(customer, 0), _) => sent(cx.send(&customer, Message::Any)),
             (Message::Grow(customer, depth), _) => {
-                let left = turn.spawn(Self::Seed);
-                let grown = turn.send(&left, Message::Grow(turn.address(), depth - 1));
-                let right = turn.spawn(Self::Seed);
-                let grown = grown.and(turn.send(&right, Message::Grow(turn.address(), depth - 1)));
+                let left = cx.spawn(Self::Seed);
+                let grown = cx.send(&left, Message::Grow(cx.address(), depth - 1));
+                let right = cx.spawn(Self::Seed);
+                let grown = grown.and(cx.send(&right, Message::Grow(cx.address(), depth - 1)));
                 *self = Self::Two(customer);
                 sent(grown)
             }
             (Message::Any, Self::Two(customer)) => {
                 *self = Self::One(customer);
-                Flow::Continue
+                Next::Continue
             }
-            (Message::Any, Self::One(customer)) => sent(turn.send(&customer, Message::Any)),
-            (Message::Any, Self::Seed | Self::Done) => Flow::Stop,
+            (Message::Any, Self::One(customer)) => sent(cx.send(&customer, Message::Any)),
+            (Message::Any, Self::Seed | Self::Done) => Next::Stop,
         }
     }
 }
@@ -102,31 +104,31 @@ impl Task for Tree {
 /// The root's customer.
 struct Customer(mpsc::Sender<()>);
 
-impl Task for Customer {
-    type Message = Message;
+impl Actor for Customer {
+    type Msg = Message;
 
-    fn receive(&mut self, _: Message, _: &Turn<'_, Message>) -> Flow {
+    fn receive(&mut self, _: Message, _: &mut Context<'_, Message>) -> Next {
         // Nobody waits where the tree grows on the thread that measures, which looks afterwards.
         let _ = self.0.send(());
-        Flow::Continue
+        Next::Continue
     }
 }
 
 fn one_worker(depth: u32) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
-    let measured = measure_here(nodes(depth), |here| {
-        let customer = here.spawn(Customer(done));
-        send_in(&here.spawn(Tree::Seed), Message::Grow(customer, depth));
+    let measured = measure_here(nodes(depth), |local| {
+        let customer = local.spawn(Customer(done));
+        send_in(&local.spawn(Tree::Seed), Message::Grow(customer, depth));
     });
     assert!(waiting.try_recv().is_ok(), "the tree is complete");
     measured
 }
 
 fn pool(depth: u32, workers: usize) -> Result<Measured> {
-    let sponsor = Sponsor::pool(workers)?;
+    let system = System::builder().workers(workers).start()?;
     let (done, waiting) = mpsc::channel();
-    let customer = sponsor.handle().spawn(Customer(done))?;
-    let root = sponsor.handle().spawn(Tree::Seed)?;
+    let customer = system.spawn(Customer(done))?;
+    let root = system.spawn(Tree::Seed)?;
     let watch = Stopwatch::start(Clock::Process);
     send_in(&root, Message::Grow(customer, depth));
     waiting.recv()?;
