@@ -17,12 +17,6 @@ use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Size};
 use crate::statistics::Summary;
 use crate::yardstick;
 
-/// Repetitions of each contender, unless its work is of a given size.
-const ROUNDS_FULL: usize = 15;
-
-/// The same for a quick run.
-const ROUNDS_QUICK: usize = 7;
-
 /// The part of a row's time that its yardstick may take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
@@ -98,7 +92,7 @@ pub(crate) fn run(
         .map(|entrant| entrant.rounds)
         .max()
         .unwrap_or(0);
-    let yardstick_s = YARDSTICK_SHARE * effort.seconds_per_row / rounds_of(effort) as f64;
+    let yardstick_s = YARDSTICK_SHARE * effort.slice_s();
     let additions = yardstick::additions_in(yardstick_s);
     let mut before = yardstick::measure(additions).cpu_per_op();
     for round in 0..rounds {
@@ -123,15 +117,11 @@ pub(crate) fn run(
         .collect())
 }
 
-fn rounds_of(effort: &Effort) -> usize {
-    effort.pick(ROUNDS_FULL, ROUNDS_QUICK)
-}
-
 impl Entrant {
     /// Warms up, and finds out how much to do at once.
     fn prepare(mut contender: Contender, effort: &Effort) -> Result<Self> {
-        let rounds = rounds_of(effort);
-        let slice_ns = 1e9 * effort.seconds_per_row / rounds as f64;
+        let rounds = effort.rounds();
+        let slice_ns = 1e9 * effort.slice_s();
         let (ops, rounds) = match contender.size {
             Size::Fitted { ops_max } => (fit(&mut contender, slice_ns, ops_max)?, rounds),
             Size::Fixed { rounds_max: 1 } => (0, 1),
@@ -275,7 +265,7 @@ mod tests {
             seen.borrow_mut().push_str(step.contender)
         })
         .unwrap();
-        assert_eq!(*order.borrow(), "abc".repeat(1 + ROUNDS_QUICK));
+        assert_eq!(*order.borrow(), "abc".repeat(1 + EFFORT.rounds()));
     }
 
     #[test]

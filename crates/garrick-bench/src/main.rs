@@ -6,6 +6,8 @@ mod machine;
 mod statistics;
 mod units;
 
+mod pipeline;
+
 mod scenario;
 mod yardstick;
 

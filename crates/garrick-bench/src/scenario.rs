@@ -29,6 +29,12 @@ impl fmt::Debug for Scenario {
     }
 }
 
+/// Measurements of each contender in a full run.
+const ROUNDS_FULL: usize = 15;
+
+/// The same in a quick run.
+const ROUNDS_QUICK: usize = 7;
+
 /// How much work a run is to put in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effort {
@@ -42,6 +48,16 @@ impl Effort {
     /// `quick` where that was asked for, else `full`.
     pub(crate) fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
+    }
+
+    /// How often each contender is measured, unless its work is of a given size.
+    pub(crate) fn rounds(&self) -> usize {
+        self.pick(ROUNDS_FULL, ROUNDS_QUICK)
+    }
+
+    /// About how long each of them takes, in seconds.
+    pub(crate) fn slice_s(&self) -> f64 {
+        self.seconds_per_row / self.rounds() as f64
     }
 }
 

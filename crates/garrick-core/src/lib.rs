@@ -13,6 +13,7 @@ pub mod fence;
 
 pub mod count;
 pub mod deque;
+pub mod gate;
 pub mod park;
 pub mod queue;
 pub mod ring;

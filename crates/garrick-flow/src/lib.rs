@@ -1,2 +1,80 @@
-//! (being written)
+//! Pipelines: stages that own the ends of zero-copy channels and are woken once a batch.
+//!
+//! A [`Graph`] is built of channels and stages, then started. A [`Stage`] is a state with a `step`: it looks
+//! at its channel ends, does what can be done, and returns a [`Wait`] that says when the next step pays.
+//! Each stage has a thread of its own, or shares one with the others of its [`Team`].
+//!
+//! ```text
+//!    source              stage                    stage
+//!   +--------+  channel +------------+  channel  +--------+
+//!   | Sender |==========| Receiver   |           |        |
+//!   +--------+          |     Sender |===========|Receiver|
+//!                       +------------+           +--------+
+//!     step: write a      step: map a batch         step: read a batch in place
+//!     batch in place     from ring to ring
+//!     Wait::free         Wait::readable            Wait::readable
+//!                          .and(Wait::free)
+//! ```
+//!
+//! # Waking
+//!
+//! Nothing polls. A stage that cannot go on tells the gates of its channels (`garrick_core::gate`) which count
+//! it waits for, looks once more, and rests. The other end compares its count with that once a batch, and
+//! the one batch that reaches it sends one message.
+//!
+//! # The end
+//!
+//! A stage that returns [`Wait::done`] is dropped, and its channel ends with it. A closed channel counts as
+//! ready: its consumer is woken, takes what is left, and ends in turn; a producer whose consumer is gone
+//! sees [`Sender::is_closed`]. So the end runs down the graph, and nothing in flight is lost.
+//! [`Running::stop`] ends the sources; a panic in a stage ends that stage, and the others in order.
+//!
+//! # Examples
+//!
+//! ```
+//! use garrick_flow::{Graph, stages};
+//!
+//! let mut graph = Graph::new();
+//! let (numbers, numbers_in) = graph.channel::<u64>(1024)?;
+//! let (squares, squares_in) = graph.channel::<u64>(1024)?;
+//!
+//! let (total, total_out) = std::sync::mpsc::channel();
+//! let mut sum = 0;
+//! graph.source("numbers", stages::produce(numbers, 0..1_000));
+//! graph.stage("square", stages::map(numbers_in, squares, |n| n * n));
+//! graph.stage("sum", stages::consume(squares_in, move |batch: &[u64]| {
+//!     sum += batch.iter().sum::<u64>();
+//!     let _ = total.send(sum);
+//! }));
+//!
+//! let report = graph.start()?.join();
+//! assert!(report.failures().is_empty());
+//! assert_eq!(total_out.iter().last(), Some(332_833_500));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
+
+mod post;
+
+mod channel;
+
+mod wait;
+
+mod timer;
+
+mod stage;
+
+pub mod stages;
+
+mod graph;
+
+mod probe;
+
+pub use channel::{Peek, Poke, Receiver, Sender, map_batch, map_batch_owned};
+pub use garrick_core::ring::CapacityError;
+pub use graph::{
+    ChannelTotals, Failure, Graph, Report, Running, StageTotals, StartError, Stopper, Team, Totals,
+};
+pub use probe::{Probe, Seen};
+pub use stage::{Cx, Stage};
+pub use wait::{CONDITIONS_MAX, Wait};

@@ -5,6 +5,7 @@
 
 mod bench;
 mod console;
+mod pipeline;
 
 use std::process::ExitCode;
 
@@ -25,6 +26,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the pipeline: a generator, a worker with its heartbeat, and a logger.
+    Pipeline(pipeline::Arguments),
     /// Measure scenarios, each beside an atomic addition and other ways to do the same.
     Bench(bench::Arguments),
     /// The part of the idle-memory scenario that needs a process of its own.
@@ -51,7 +54,7 @@ pub(crate) fn run() -> ExitCode {
         .try_get_matches()
         .and_then(|m| Arguments::from_arg_matches(&m));
     let ended = match arguments {
-        Ok(arguments) => arguments.command.map_or(Ok(Ended::Well), Command::run),
+        Ok(arguments) => arguments.command.unwrap_or_default().run(),
         Err(error) => Ok(explain(&error)),
     };
     match ended {
@@ -62,9 +65,16 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
+impl Default for Command {
+    fn default() -> Self {
+        Self::Pipeline(pipeline::Arguments::default())
+    }
+}
+
 impl Command {
     fn run(self) -> scenario::Result<Ended> {
         match self {
+            Self::Pipeline(arguments) => pipeline::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments),
             Self::IdleMemory { actors } => {
                 let measured = idle_memory::in_this_process(actors)?;

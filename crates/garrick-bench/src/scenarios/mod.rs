@@ -14,6 +14,7 @@ mod fork_bomb;
 mod idle_cpu;
 pub(crate) mod idle_memory;
 mod ping_pong;
+mod pipeline;
 mod queue;
 mod ring;
 mod rmw;
@@ -39,6 +40,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     idle_memory::IDLE_MEMORY,
     ring::RING,
     fork_bomb::FORK_BOMB,
+    pipeline::PIPELINE,
     deque::DEQUE,
     queue::QUEUE,
     idle_cpu::IDLE_CPU,

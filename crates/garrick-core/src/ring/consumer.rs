@@ -175,6 +175,12 @@ impl<T> Consumer<T> {
         self.slots.capacity()
     }
 
+    /// How many values were taken since the ring was made, wrapping at the size of a `usize`.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.head
+    }
+
     /// How many values are there. Looks at the producer's end; by the time it answers there may be more,
     /// never less.
     #[inline]

@@ -166,6 +166,12 @@ impl<T> Producer<T> {
         self.slots.capacity()
     }
 
+    /// How many values were pushed since the ring was made, wrapping at the size of a `usize`.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.tail
+    }
+
     /// How many slots are free. Looks at the consumer's end; by the time it answers there may be more,
     /// never less.
     #[inline]

@@ -1,0 +1,173 @@
+//! The same work in plain loops over the same rings, to compare the stages with.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use garrick_core::ring::{self, Consumer, Producer};
+
+use super::fizz_buzz::Caller;
+use super::stages::Buffers;
+use super::{Config, Counts, Message, Totals};
+
+/// What a batch takes of the cache at most: as the graph chooses.
+const BATCH_BYTES_MAX: usize = 64 * 1024;
+/// Rounds between two looks at the clock.
+const ROUNDS: u32 = 16;
+
+/// Does the pipeline's work in one loop, or in two on two threads: the first generates and calls, the
+/// second counts. The beats are read off the clock.
+///
+/// # Panics
+///
+/// If the capacity is impossible.
+pub(crate) fn hand_written(config: &Config<'_>) -> Totals {
+    let (values_out, values) = ring::channel(config.capacity);
+    let (messages_out, messages) = ring::channel(config.capacity);
+    let mut front = Front::new(config, values_out, values, messages_out);
+    let began = Instant::now();
+    let counts = if config.one_core {
+        one_loop(config, began, front, messages)
+    } else {
+        thread::scope(|scope| {
+            let logger = scope.spawn(move || log(messages));
+            while !is_over(config, began) {
+                if (0..ROUNDS).filter(|_| front.round() > 0).count() == 0 {
+                    thread::yield_now();
+                }
+            }
+            let sent = front.finish();
+            let counts = logger.join();
+            (
+                sent,
+                counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            )
+        })
+    };
+    totals(config, began.elapsed(), counts)
+}
+
+/// The generator and the worker.
+struct Front {
+    values_out: Producer<u64>,
+    values: Consumer<u64>,
+    messages_out: Producer<Message>,
+    caller: Caller,
+    buffers: Option<Buffers>,
+    /// Numbers generated.
+    generated: u64,
+    /// Numbers of a generator's batch, and of a worker's.
+    batches: [usize; 2],
+}
+
+impl Front {
+    fn new(
+        config: &Config<'_>,
+        values_out: Producer<u64>,
+        values: Consumer<u64>,
+        messages_out: Producer<Message>,
+    ) -> Self {
+        let half = (values_out.capacity() / 2).max(1);
+        let batches = [
+            half.min(BATCH_BYTES_MAX / 8),
+            half.min(BATCH_BYTES_MAX / size_of::<Message>()),
+        ];
+        let buffers = Buffers::new(config.mode, batches[1]);
+        Self {
+            values_out,
+            values,
+            messages_out,
+            caller: Caller::default(),
+            buffers,
+            generated: 0,
+            batches,
+        }
+    }
+
+    /// Generates a batch, and calls as much as there is and has room.
+    #[inline]
+    fn round(&mut self) -> usize {
+        let next = self.generated;
+        self.generated +=
+            self.values_out
+                .produce_batch(self.batches[0], |index| next + index as u64) as u64;
+        let mut called = 0;
+        while let count @ 1.. = self.call() {
+            called += count;
+        }
+        called
+    }
+
+    #[inline]
+    fn call(&mut self) -> usize {
+        let Some(buffers) = &mut self.buffers else {
+            let caller = &mut self.caller;
+            let call = |number: &u64| caller.call(*number);
+            return ring::map_batch(
+                &mut self.values,
+                &mut self.messages_out,
+                self.batches[1],
+                call,
+            );
+        };
+        let max = self.batches[1].min(self.messages_out.free());
+        let count = self.values.pop_slice(buffers.values(max));
+        self.messages_out
+            .push_slice(buffers.call(count, &mut self.caller))
+    }
+
+    /// Calls what was generated, and says how much that was in all.
+    fn finish(mut self) -> u64 {
+        while self.values.readable() > 0 {
+            if self.call() == 0 {
+                thread::yield_now();
+            }
+        }
+        self.generated
+    }
+}
+
+/// Everything on one thread.
+fn one_loop(
+    config: &Config<'_>,
+    began: Instant,
+    mut front: Front,
+    mut messages: Consumer<Message>,
+) -> (u64, Counts) {
+    let mut counts = Counts::default();
+    while !is_over(config, began) {
+        for _ in 0..ROUNDS {
+            front.round();
+            messages.consume_batch(usize::MAX, |batch| counts.add(batch));
+        }
+    }
+    // The last round left nothing: what it generated had room.
+    (front.generated, counts)
+}
+
+/// Counts until the ring is finished.
+fn log(mut messages: Consumer<Message>) -> Counts {
+    let mut counts = Counts::default();
+    while !messages.is_finished() {
+        if messages.consume_batch(usize::MAX, |batch| counts.add(batch)) == 0 {
+            std::hint::spin_loop();
+        }
+    }
+    counts
+}
+
+fn is_over(config: &Config<'_>, began: Instant) -> bool {
+    began.elapsed() >= config.duration() || config.is_stopped()
+}
+
+fn totals(config: &Config<'_>, elapsed: Duration, (generated, counts): (u64, Counts)) -> Totals {
+    let beats = elapsed.as_millis().checked_div(u128::from(config.rate_ms));
+    let heartbeats = beats.map_or(config.beats, |beats| config.beats.min(beats as u64));
+    Totals {
+        elapsed,
+        generated,
+        heartbeats,
+        values: generated,
+        messages: counts.total(),
+        counts,
+    }
+}

@@ -1,0 +1,132 @@
+//! The pipeline as a graph of stages.
+
+use std::time::{Duration, Instant};
+
+use garrick_core::count::GroupReader;
+use garrick_flow::{Graph, Running};
+
+use super::stages::{Buffers, Generator, Heartbeat, Log, Logger, Worker};
+use super::{Config, Counts, Error, Snapshot, Totals};
+
+/// How often progress is shown, and looked whether to stop.
+const TICK: Duration = Duration::from_millis(100);
+/// Beats that may wait for the worker.
+const BEATS_WAITING_MAX: usize = 1024;
+/// The channels, by the order in which they are made.
+const VALUES: usize = 0;
+const BEATS: usize = 1;
+const MESSAGES: usize = 2;
+
+/// Runs the pipeline to its end, and tells `progress` every now and then how far it is.
+///
+/// # Errors
+///
+/// [`Error`] if it cannot start, or a stage fails.
+pub(crate) fn run(
+    config: &Config<'_>,
+    mut progress: impl FnMut(&Snapshot),
+) -> Result<Totals, Error> {
+    let (graph, log) = build(config)?;
+    let began = Instant::now();
+    let running = graph.start()?;
+    let duration = config.duration();
+    let mut is_stopped = false;
+    loop {
+        let left = duration.saturating_sub(began.elapsed());
+        if running.wait_timeout(if is_stopped {
+            TICK
+        } else {
+            left.clamp(Duration::from_millis(1), TICK)
+        }) {
+            break;
+        }
+        progress(&snapshot(&running, &log, began));
+        if !is_stopped && (config.is_stopped() || config.seconds.is_some() && left.is_zero()) {
+            running.stop();
+            is_stopped = true;
+        }
+    }
+    let elapsed = began.elapsed();
+    let report = running.join();
+    if let Some(failure) = report.failures().first() {
+        return Err(Error::Stage(failure.clone()));
+    }
+    let channels = report.channels();
+    Ok(Totals {
+        elapsed,
+        generated: channels[VALUES].sent,
+        heartbeats: channels[BEATS].taken,
+        values: channels[VALUES].taken,
+        messages: channels[MESSAGES].sent,
+        counts: counts(&log),
+    })
+}
+
+/// Builds the graph: a thread for each stage, or one for all.
+fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
+    let mut graph = Graph::new();
+    let (output, values) = graph.channel(config.capacity)?;
+    let generator = Generator { output };
+    let (output, beats) = graph.channel(BEATS_WAITING_MAX)?;
+    let rate = config.rate_ms.saturating_mul(1_000_000);
+    let heartbeat = Heartbeat {
+        output,
+        beats: config.beats,
+        rate,
+        began: None,
+    };
+    let (output, input) = graph.channel(config.capacity)?;
+    let buffers = Buffers::new(config.mode, output.batch());
+    let worker = Worker {
+        values,
+        beats,
+        output,
+        caller: Default::default(),
+        buffers,
+    };
+    let log = Log::new();
+    let reader = log.reader();
+    let logger = Logger {
+        input,
+        counts: Counts::default(),
+        log,
+    };
+    if config.one_core {
+        let team = graph
+            .team("pipeline")
+            .source("generator", generator)
+            .source("heartbeat", heartbeat);
+        team.stage("worker", worker).stage("logger", logger);
+    } else {
+        graph.source("generator", generator);
+        graph.source("heartbeat", heartbeat);
+        graph.stage("worker", worker);
+        graph.stage("logger", logger);
+    }
+    Ok((graph, reader))
+}
+
+fn snapshot(running: &Running, log: &GroupReader<4>, began: Instant) -> Snapshot {
+    let channels = running.totals().channels;
+    Snapshot {
+        elapsed: began.elapsed(),
+        generated: channels[VALUES].sent,
+        heartbeats: channels[BEATS].taken,
+        counts: counts(log),
+    }
+}
+
+/// What the logger has published. It publishes once a batch, so it is not busy with that for long.
+fn counts(log: &GroupReader<4>) -> Counts {
+    loop {
+        if let Ok([fizz, buzz, fizz_buzz, value]) = log.try_snapshot() {
+            return Counts {
+                fizz,
+                buzz,
+                fizz_buzz,
+                value,
+            };
+        }
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,188 @@
+//! The stages.
+
+use garrick_core::count::Group;
+use garrick_flow::{Cx, Receiver, Sender, Stage, Wait, map_batch};
+
+use super::fizz_buzz::Caller;
+use super::{Counts, Message, Mode};
+
+/// A stage that has nothing to do rests until so large a part of its channel is ready: fewer wake-ups, and
+/// longer runs in between.
+const WAKE_PART: usize = 4;
+
+/// Sends 0, 1, 2, ...
+#[derive(Debug)]
+pub(super) struct Generator {
+    pub(super) output: Sender<u64>,
+}
+
+impl Stage for Generator {
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let next = self.output.sent();
+        let count = self
+            .output
+            .produce_batch(self.output.batch(), |index| next + index as u64);
+        if self.output.is_closed() {
+            return Wait::done();
+        }
+        if count > 0 {
+            Wait::again()
+        } else {
+            Wait::free(&self.output, self.output.capacity() / WAKE_PART)
+        }
+    }
+}
+
+/// Sends the beats, then stops the graph.
+#[derive(Debug)]
+pub(super) struct Heartbeat {
+    pub(super) output: Sender<u64>,
+    /// How many to send.
+    pub(super) beats: u64,
+    /// From one to the next, in nanoseconds.
+    pub(super) rate: u64,
+    /// When it began, once it has.
+    pub(super) began: Option<u64>,
+}
+
+impl Stage for Heartbeat {
+    fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
+        let now = cx.now();
+        let began = *self.began.get_or_insert(now);
+        // Beat number n is due n rates after the start, whatever became of the others.
+        let due = |number: u64| began.saturating_add((number + 1).saturating_mul(self.rate));
+        while self.output.sent() < self.beats && due(self.output.sent()) <= now {
+            if self.output.try_push(now).is_err() {
+                return Wait::free(&self.output, 1);
+            }
+        }
+        if self.output.sent() >= self.beats {
+            cx.stop();
+            return Wait::done();
+        }
+        Wait::until(due(self.output.sent()))
+    }
+}
+
+/// Calls numbers by their names.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) values: Receiver<u64>,
+    pub(super) beats: Receiver<u64>,
+    pub(super) output: Sender<Message>,
+    pub(super) caller: Caller,
+    /// For a worker with buffers of its own.
+    pub(super) buffers: Option<Buffers>,
+}
+
+/// The two buffers of [`Mode::DoubleBuffer`].
+#[derive(Debug)]
+pub(super) struct Buffers {
+    values: Vec<u64>,
+    messages: Vec<Message>,
+}
+
+impl Buffers {
+    /// Buffers for batches of `batch` numbers, if `mode` needs any.
+    pub(super) fn new(mode: Mode, batch: usize) -> Option<Self> {
+        (mode == Mode::DoubleBuffer).then(|| Self {
+            values: vec![0; batch],
+            messages: Vec::with_capacity(batch),
+        })
+    }
+
+    /// Room for the next `max` numbers.
+    #[inline]
+    pub(super) fn values(&mut self, max: usize) -> &mut [u64] {
+        let len = self.values.len().min(max);
+        &mut self.values[..len]
+    }
+
+    /// Calls the first `count` numbers of the buffer by their names.
+    #[inline]
+    pub(super) fn call(&mut self, count: usize, caller: &mut Caller) -> &[Message] {
+        self.messages.clear();
+        self.messages.extend(
+            self.values[..count]
+                .iter()
+                .map(|number| caller.call(*number)),
+        );
+        &self.messages
+    }
+}
+
+impl Worker {
+    /// Handles a batch, and says how large it was.
+    #[inline]
+    fn work(&mut self) -> usize {
+        let batch = self.values.batch().min(self.output.batch());
+        let Some(buffers) = &mut self.buffers else {
+            let caller = &mut self.caller;
+            return map_batch(&mut self.values, &mut self.output, batch, |number| {
+                caller.call(*number)
+            });
+        };
+        // What is taken must find room, so the room comes first.
+        let max = batch.min(self.output.free());
+        let count = self.values.pop_slice(buffers.values(max));
+        self.output
+            .push_slice(buffers.call(count, &mut self.caller))
+    }
+
+    fn rest(&self) -> Wait {
+        let part = self.values.capacity().min(self.output.capacity()) / WAKE_PART;
+        Wait::readable(&self.values, part).and(Wait::free(&self.output, part))
+    }
+}
+
+impl Stage for Worker {
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let count = self.work();
+        self.beats.consume_batch(usize::MAX, |_| ());
+        if self.output.is_closed() {
+            return Wait::done();
+        }
+        match (self.values.is_finished(), self.beats.is_finished()) {
+            (true, true) => Wait::done(),
+            (true, false) => Wait::readable(&self.beats, 1),
+            (false, _) if count > 0 => Wait::again(),
+            (false, true) => self.rest(),
+            (false, false) => self.rest().or(Wait::readable(&self.beats, 1)),
+        }
+    }
+}
+
+/// The counters of a [`Logger`], as a group: fizz, buzz, both, neither.
+pub(super) type Log = Group<4>;
+
+/// Counts the names.
+#[derive(Debug)]
+pub(super) struct Logger {
+    pub(super) input: Receiver<Message>,
+    pub(super) counts: Counts,
+    pub(super) log: Log,
+}
+
+impl Stage for Logger {
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let counts = &mut self.counts;
+        let count = self
+            .input
+            .consume_batch(self.input.batch(), |messages| counts.add(messages));
+        for (index, count) in [counts.fizz, counts.buzz, counts.fizz_buzz, counts.value]
+            .into_iter()
+            .enumerate()
+        {
+            self.log.set(index, count);
+        }
+        self.log.publish();
+        if self.input.is_finished() {
+            return Wait::done();
+        }
+        if count > 0 {
+            Wait::again()
+        } else {
+            Wait::readable(&self.input, self.input.capacity() / WAKE_PART)
+        }
+    }
+}

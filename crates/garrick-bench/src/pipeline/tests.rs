@@ -1,0 +1,146 @@
+//! The names of numbers, and whole runs whose totals agree.
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use super::fizz_buzz::Caller;
+use super::*;
+
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn config() -> Config<'static> {
+    Config {
+        rate_ms: 1,
+        beats: 20,
+        mode: Mode::ZeroCopy,
+        capacity: 1 << 12,
+        seconds: None,
+        one_core: false,
+        stop: &NEVER,
+    }
+}
+
+/// What the first `total` numbers are called, counted the slow way.
+fn counts_of(total: u64) -> Counts {
+    let multiples = |of: u64| total.div_ceil(of);
+    let fizz_buzz = multiples(15);
+    let (fizz, buzz) = (multiples(3) - fizz_buzz, multiples(5) - fizz_buzz);
+    Counts {
+        fizz,
+        buzz,
+        fizz_buzz,
+        value: total - fizz - buzz - fizz_buzz,
+    }
+}
+
+fn check(totals: &Totals) {
+    assert!(totals.agree(), "{totals:?}");
+    assert!(totals.generated > 0 && totals.rate() > 0.0, "{totals:?}");
+    assert_eq!(totals.counts, counts_of(totals.generated), "{totals:?}");
+}
+
+#[test]
+fn numbers_are_called_by_their_names_in_any_order() {
+    let mut caller = Caller::default();
+    let called =
+        [0, 1, 2, 3, 4, 5, 14, 15, 16, 9, 10, u64::MAX, 0].map(|number| caller.call(number));
+    let expected = {
+        use Message::{Buzz, Fizz, FizzBuzz, Value};
+        // The largest number is a multiple of 15.
+        [
+            FizzBuzz,
+            Value(1),
+            Value(2),
+            Fizz,
+            Value(4),
+            Buzz,
+            Value(14),
+            FizzBuzz,
+            Value(16),
+            Fizz,
+            Buzz,
+            FizzBuzz,
+            FizzBuzz,
+        ]
+    };
+    assert_eq!(called, expected);
+    assert_eq!(size_of::<Message>(), 16);
+}
+
+#[test]
+fn totals_agree_in_both_modes_on_one_core_and_on_two() {
+    for mode in [Mode::ZeroCopy, Mode::DoubleBuffer] {
+        for one_core in [false, true] {
+            for capacity in [1, 2, 1 << 12] {
+                let config = Config {
+                    mode,
+                    one_core,
+                    capacity,
+                    ..config()
+                };
+                let totals = run(&config, |_| ()).unwrap();
+                check(&totals);
+                assert_eq!(totals.heartbeats, 20);
+            }
+        }
+    }
+}
+
+#[test]
+fn hand_written_totals_agree() {
+    for mode in [Mode::ZeroCopy, Mode::DoubleBuffer] {
+        for one_core in [false, true] {
+            check(&hand_written(&Config {
+                mode,
+                one_core,
+                ..config()
+            }));
+        }
+    }
+}
+
+#[test]
+fn a_stop_and_a_limit_end_it_in_order() {
+    let endless = Config {
+        beats: u64::MAX,
+        ..config()
+    };
+    let totals = run(
+        &Config {
+            seconds: Some(0.02),
+            ..endless.clone()
+        },
+        |_| (),
+    )
+    .unwrap();
+    check(&totals);
+    let stop = AtomicBool::new(false);
+    let mut seen = 0;
+    let totals = run(
+        &Config {
+            stop: &stop,
+            ..endless
+        },
+        |snapshot| {
+            seen = snapshot.counts.total();
+            stop.store(true, Relaxed);
+        },
+    );
+    let totals = totals.unwrap();
+    check(&totals);
+    assert!(seen <= totals.generated);
+}
+
+#[test]
+fn an_impossible_capacity_is_an_error() {
+    let error = run(
+        &Config {
+            capacity: 0,
+            ..config()
+        },
+        |_| (),
+    )
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the channels cannot be made: a ring needs at least one slot"
+    );
+}

@@ -1,0 +1,97 @@
+//! Batches in place: the ring's guards, which move the gate as well.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use garrick_core::ring;
+
+use super::Link;
+
+/// The values of a channel that are there, open for reading in place; from
+/// [`Receiver::peek`](crate::Receiver::peek).
+///
+/// It has all that [`ring::Peek`] shows. What is not advanced over stays in the channel.
+pub struct Peek<'a, T> {
+    /// The guard of the ring's half.
+    pub(super) ring: ring::Peek<'a, T>,
+    /// The end's side of the gates.
+    pub(super) link: &'a mut Link,
+}
+
+impl<T> Peek<'_, T> {
+    /// Drops the `count` oldest values where they are, frees their slots, and wakes the sender if it waited
+    /// for that: once a batch, rather than once a value.
+    ///
+    /// # Panics
+    ///
+    /// If fewer than `count` values are open.
+    #[inline]
+    #[track_caller]
+    pub fn advance(&mut self, count: usize) {
+        self.ring.advance(count);
+        if count > 0 {
+            self.link.move_by(count);
+        }
+    }
+}
+
+impl<'a, T> Deref for Peek<'a, T> {
+    type Target = ring::Peek<'a, T>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.ring
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ring.fmt(f)
+    }
+}
+
+/// Free slots of a channel, open for writing in order; from [`Sender::poke`](crate::Sender::poke).
+///
+/// It is written through what [`ring::Poke`] has: `push`, `extend`, `fill_with`, `write_slice`. Dropped
+/// without [`commit`](Self::commit) it takes back what was written.
+#[must_use = "what is written is sent by `commit` only"]
+pub struct Poke<'a, T> {
+    /// The guard of the ring's half.
+    pub(super) ring: ring::Poke<'a, T>,
+    /// The end's side of the gates.
+    pub(super) link: &'a mut Link,
+}
+
+impl<T> Poke<'_, T> {
+    /// Sends what was written, wakes the receiver if it waited for that, and says how many values that were.
+    #[inline]
+    pub fn commit(self) -> usize {
+        let written = self.ring.commit();
+        if written > 0 {
+            self.link.move_by(written);
+        }
+        written
+    }
+}
+
+impl<'a, T> Deref for Poke<'a, T> {
+    type Target = ring::Poke<'a, T>;
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.ring
+    }
+}
+
+impl<T> DerefMut for Poke<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.ring
+    }
+}
+
+impl<T> fmt::Debug for Poke<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ring.fmt(f)
+    }
+}

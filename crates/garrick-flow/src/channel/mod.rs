@@ -1,0 +1,188 @@
+//! Channels: a ring, and a gate at each end that says how far the other is.
+//!
+//! ```text
+//!   Sender   -- ring::Producer ==== slots ====> ring::Consumer --   Receiver
+//!      |                                                               |
+//!      +-- moves the gate `sent`  ------- watched by the receiver -----+
+//!      +-- watches the gate `taken` ------- moved by the receiver -----+
+//! ```
+//!
+//! The gates count what the rings publish, once a batch. They carry no type, so that a stage that rests can
+//! look at any of its channels; they are the channel's counters as well. Whether a channel is closed is the
+//! gates' word too: an end closes its gate after its last batch, so who sees the one sees the other.
+
+mod guard;
+mod map;
+mod receiver;
+mod sender;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use garrick_core::gate::{self, Mover, Watch};
+use garrick_core::ring::{self, CapacityError};
+
+use crate::post::{self, Post, StageId};
+
+pub use guard::{Peek, Poke};
+pub use map::{map_batch, map_batch_owned};
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+/// What a batch takes of the second-level cache at most, unless the user has it otherwise. A stage touches
+/// two batches, its input and its output, and some cores have no more than 256 KiB.
+pub(crate) const BATCH_BYTES_MAX: usize = 64 * 1024;
+
+/// A channel as those see it who do not know its type.
+pub(crate) struct Line {
+    /// Its number in the graph.
+    pub(crate) id: u32,
+    /// How many slots it has.
+    pub(crate) capacity: u64,
+    /// How many values a batch has, unless the user of an end has it otherwise.
+    pub(crate) batch: usize,
+    /// How many values were sent.
+    pub(crate) sent: Watch,
+    /// How many of them were taken.
+    pub(crate) taken: Watch,
+    /// The stages that were seen using its ends, the sending one first.
+    users: Mutex<[Option<StageId>; 2]>,
+    /// Knows whom to wake.
+    post: Arc<Post>,
+}
+
+impl Line {
+    /// How many values can be taken, by the gates. The rings are a little ahead of them: a value can be
+    /// taken before its sender has counted it, and its slot filled again before its receiver has.
+    pub(crate) fn readable(&self) -> u64 {
+        self.sent
+            .count()
+            .saturating_sub(self.taken.count())
+            .min(self.capacity)
+    }
+
+    /// The stages that were seen using its ends, the sending one first.
+    pub(crate) fn users(&self) -> [Option<StageId>; 2] {
+        *self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line")
+            .field("id", &self.id)
+            .field("capacity", &self.capacity)
+            .field("sent", &self.sent)
+            .field("taken", &self.taken)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A new channel.
+pub(crate) struct Ends<T> {
+    pub(crate) sender: Sender<T>,
+    pub(crate) receiver: Receiver<T>,
+    pub(crate) line: Arc<Line>,
+}
+
+/// Makes channel number `id` of a graph. `batch` is what the user wants a batch to be, if anything.
+pub(crate) fn new<T>(
+    id: u32,
+    capacity_min: usize,
+    batch: Option<usize>,
+    post: &Arc<Post>,
+) -> Result<Ends<T>, CapacityError> {
+    let (producer, consumer) = ring::try_channel(capacity_min)?;
+    let capacity = producer.capacity();
+    let ((sent_mover, sent), (taken_mover, taken)) = (gate::new(), gate::new());
+    let line = Arc::new(Line {
+        id,
+        capacity: capacity as u64,
+        batch: batch
+            .unwrap_or_else(|| batch_for::<T>(capacity))
+            .clamp(1, capacity),
+        sent,
+        taken,
+        users: Mutex::default(),
+        post: Arc::clone(post),
+    });
+    let sender = Sender::new(producer, Link::new(&line, sent_mover, 0));
+    let receiver = Receiver::new(consumer, Link::new(&line, taken_mover, 1));
+    Ok(Ends {
+        sender,
+        receiver,
+        line,
+    })
+}
+
+/// Half of the channel, so that both ends have something to do, but no more than stays in the cache.
+fn batch_for<T>(capacity: usize) -> usize {
+    (capacity / 2).min(BATCH_BYTES_MAX / size_of::<T>().max(1))
+}
+
+/// An end's side of the gates.
+struct Link {
+    /// The channel that the end belongs to.
+    line: Arc<Line>,
+    /// The gate that this end moves.
+    mover: Mover,
+    /// The position of the ring's half up to which the gate has been moved.
+    seen: usize,
+    /// Which of the line's users this end's is: 0 for the sender's, 1 for the receiver's.
+    side: usize,
+    /// Whether that user is known.
+    known: bool,
+}
+
+impl Link {
+    fn new(line: &Arc<Line>, mover: Mover, side: usize) -> Self {
+        Self {
+            line: Arc::clone(line),
+            mover,
+            seen: 0,
+            side,
+            known: false,
+        }
+    }
+
+    /// The ring's half is at `position` now: moves the gate as far, and wakes who waited for that.
+    #[inline]
+    fn move_to(&mut self, position: usize) {
+        let by = position.wrapping_sub(self.seen);
+        if by > 0 {
+            self.move_by(by);
+        }
+    }
+
+    /// The ring's half has moved by `by`.
+    #[inline]
+    fn move_by(&mut self, by: usize) {
+        self.seen = self.seen.wrapping_add(by);
+        if let Some(waiter) = self.mover.advance(by as u64) {
+            self.line.post.wake(waiter);
+        }
+        if !self.known {
+            self.learn_user();
+        }
+    }
+
+    /// Closes the gate; the ring's half was at `position` last.
+    fn close(&mut self, position: usize) {
+        self.move_to(position);
+        if let Some(waiter) = self.mover.close() {
+            self.line.post.wake(waiter);
+        }
+        self.learn_user();
+    }
+
+    #[cold]
+    fn learn_user(&mut self) {
+        if let Some(stage) = post::current() {
+            self.known = true;
+            self.line
+                .users
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)[self.side] = Some(stage);
+        }
+    }
+}

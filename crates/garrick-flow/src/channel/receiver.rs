@@ -1,0 +1,145 @@
+//! The reading end of a channel.
+
+use std::fmt;
+
+use garrick_core::ring;
+
+use super::{Line, Link, Peek};
+
+/// The reading end of a channel; from [`Graph::channel`](crate::Graph::channel).
+///
+/// Dropping it closes the channel: the sender sees [`is_closed`](crate::Sender::is_closed). Each method that
+/// takes costs one fence, whatever the number of values: take batches.
+pub struct Receiver<T> {
+    /// The ring's half.
+    pub(super) ring: ring::Consumer<T>,
+    /// Our side of the gates.
+    link: Link,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(ring: ring::Consumer<T>, link: Link) -> Self {
+        Self { ring, link }
+    }
+
+    /// Takes the oldest value, if there is one.
+    #[inline]
+    pub fn try_pop(&mut self) -> Option<T> {
+        let value = self.ring.try_pop();
+        self.moved();
+        value
+    }
+
+    /// Copies the oldest values into `values` and takes them, and says how many: the first that many of
+    /// `values` are overwritten.
+    #[inline]
+    pub fn pop_slice(&mut self, values: &mut [T]) -> usize
+    where
+        T: Copy,
+    {
+        let count = self.ring.pop_slice(values);
+        self.moved();
+        count
+    }
+
+    /// Takes up to `max` values, oldest first, hands each to `each`, and says how many.
+    #[inline]
+    pub fn pop_each(&mut self, max: usize, each: impl FnMut(T)) -> usize {
+        let count = self.ring.pop_each(max, each);
+        self.moved();
+        count
+    }
+
+    /// Shows up to `max` values to `each`, oldest first, drops them, and says how many.
+    ///
+    /// `each` gets one slice, or two where the values wrap.
+    #[inline]
+    pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
+        let count = self.ring.consume_batch(max, each);
+        self.moved();
+        count
+    }
+
+    /// Opens all values that are there for reading in place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut graph = garrick_flow::Graph::new();
+    /// let (mut sender, mut receiver) = graph.channel(4)?;
+    /// sender.push_slice(&[1, 2, 3]);
+    ///
+    /// let mut peek = receiver.peek();
+    /// assert_eq!(peek.iter().sum::<i32>(), 6);
+    /// peek.advance(2);
+    /// assert_eq!(receiver.try_pop(), Some(3));
+    /// # Ok::<(), garrick_flow::CapacityError>(())
+    /// ```
+    #[inline]
+    pub fn peek(&mut self) -> Peek<'_, T> {
+        Peek {
+            ring: self.ring.peek(),
+            link: &mut self.link,
+        }
+    }
+
+    /// How many values can be taken now; soon there may be more, never less.
+    #[inline]
+    pub fn readable(&mut self) -> usize {
+        self.ring.readable()
+    }
+
+    /// The number of slots.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// How many values a batch has, by the graph's choice or yours: what stays in the cache, but no more
+    /// than half of the channel.
+    #[inline]
+    pub fn batch(&self) -> usize {
+        self.link.line.batch
+    }
+
+    /// How many values were taken since the channel was made.
+    #[inline]
+    pub fn taken(&self) -> u64 {
+        self.link.mover.count()
+    }
+
+    /// Whether the sender is gone: what is there now is all that will come.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.link.line.sent.is_closed()
+    }
+
+    /// Whether the sender is gone and everything it sent was taken: nothing will come.
+    #[inline]
+    pub fn is_finished(&mut self) -> bool {
+        // In this order: values seen before the close might not be the last ones.
+        self.is_closed() && self.ring.readable() == 0
+    }
+
+    /// Takes note of what the ring's half took.
+    #[inline]
+    pub(super) fn moved(&mut self) {
+        self.link.move_to(self.ring.position());
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.link.line
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.link.close(self.ring.position());
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Receiver").field(self.line()).finish()
+    }
+}

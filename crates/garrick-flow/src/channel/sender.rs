@@ -1,0 +1,144 @@
+//! The writing end of a channel.
+
+use std::fmt;
+
+use garrick_core::ring::{self, Full};
+
+use super::{Line, Link, Poke};
+
+/// The writing end of a channel; from [`Graph::channel`](crate::Graph::channel).
+///
+/// Dropping it closes the channel: the receiver gets what was sent, and then sees
+/// [`is_finished`](crate::Receiver::is_finished). Each method that sends costs one fence, whatever the number
+/// of values: send batches.
+pub struct Sender<T> {
+    /// The ring's half.
+    pub(super) ring: ring::Producer<T>,
+    /// Our side of the gates.
+    link: Link,
+}
+
+impl<T> Sender<T> {
+    pub(super) fn new(ring: ring::Producer<T>, link: Link) -> Self {
+        Self { ring, link }
+    }
+
+    /// Sends `value`.
+    ///
+    /// A closed channel takes values too, until it is full; ask [`is_closed`](Self::is_closed) where that
+    /// matters.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`] gives the value back if no slot is free.
+    #[inline]
+    pub fn try_push(&mut self, value: T) -> Result<(), Full<T>> {
+        let pushed = self.ring.try_push(value);
+        self.moved();
+        pushed
+    }
+
+    /// Copies as much of `values` as there is room for, and says how much: the first that many.
+    #[inline]
+    pub fn push_slice(&mut self, values: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        let count = self.ring.push_slice(values);
+        self.moved();
+        count
+    }
+
+    /// Sends what `values` yields, until it ends or the channel is full, and says how many it took.
+    ///
+    /// A value is asked for only when there is a slot for it: pass `&mut iterator` to keep the rest.
+    #[inline]
+    pub fn push_iter(&mut self, values: impl IntoIterator<Item = T>) -> usize {
+        let count = self.ring.push_iter(values);
+        self.moved();
+        count
+    }
+
+    /// Sends `make(0)`, `make(1)`, ... as far as there is room and at most `max` values, and says how many.
+    #[inline]
+    pub fn produce_batch(&mut self, max: usize, make: impl FnMut(usize) -> T) -> usize {
+        let count = self.ring.produce_batch(max, make);
+        self.moved();
+        count
+    }
+
+    /// Opens up to `max` free slots for writing in place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut graph = garrick_flow::Graph::new();
+    /// let (mut sender, mut receiver) = graph.channel(4)?;
+    ///
+    /// let mut poke = sender.poke(3);
+    /// poke.extend(["a", "b", "c", "no room"]);
+    /// assert_eq!(poke.commit(), 3);
+    /// assert_eq!(receiver.readable(), 3);
+    /// # Ok::<(), garrick_flow::CapacityError>(())
+    /// ```
+    #[inline]
+    pub fn poke(&mut self, max: usize) -> Poke<'_, T> {
+        Poke {
+            ring: self.ring.poke(max),
+            link: &mut self.link,
+        }
+    }
+
+    /// How many values can be sent now; soon there may be more, never less.
+    #[inline]
+    pub fn free(&mut self) -> usize {
+        self.ring.free()
+    }
+
+    /// The number of slots.
+    #[inline]
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// How many values a batch has, by the graph's choice or yours: what stays in the cache, but no more
+    /// than half of the channel.
+    #[inline]
+    pub fn batch(&self) -> usize {
+        self.link.line.batch
+    }
+
+    /// How many values were sent since the channel was made.
+    #[inline]
+    pub fn sent(&self) -> u64 {
+        self.link.mover.count()
+    }
+
+    /// Whether the receiver is gone: what is sent will not be read.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.link.line.taken.is_closed()
+    }
+
+    /// Takes note of what the ring's half published.
+    #[inline]
+    pub(super) fn moved(&mut self) {
+        self.link.move_to(self.ring.position());
+    }
+
+    pub(crate) fn line(&self) -> &Line {
+        &self.link.line
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.link.close(self.ring.position());
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sender").field(self.line()).finish()
+    }
+}

@@ -1,0 +1,114 @@
+//! Who is where in a graph: the addresses of its stages, and the word that it is to stop.
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use garrick_core::gate::{self, Mover, Watch};
+use garrick_sched::Address;
+
+/// The number of a stage in its graph.
+pub(crate) type StageId = u32;
+
+/// Why a stage is looked after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// It told itself to go on. There is at most one of these on its way to a stage.
+    Again,
+    /// A channel got as far as it had asked for, was closed, or the graph is to stop.
+    Note,
+    /// The time it had asked for has come.
+    Timer,
+}
+
+thread_local! {
+    /// The stage whose step, or end, this thread is in.
+    static CURRENT: Cell<Option<StageId>> = const { Cell::new(None) };
+}
+
+/// The stage whose step, or end, the calling thread is in.
+pub(crate) fn current() -> Option<StageId> {
+    CURRENT.get()
+}
+
+/// Makes `stage` the current one for the time of `run`, also if that panics.
+#[inline]
+pub(crate) fn with_current<R>(stage: StageId, run: impl FnOnce() -> R) -> R {
+    struct Back(Option<StageId>);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let _back = Back(CURRENT.replace(Some(stage)));
+    run()
+}
+
+/// What all ends and stages of a graph share.
+pub(crate) struct Post {
+    /// Where each stage can be told to look. Written once, when the graph starts.
+    addresses: OnceLock<Vec<Address<Wake>>>,
+    /// The stages that end when the graph is to stop. Written once, when the graph starts.
+    sources: OnceLock<Vec<StageId>>,
+    /// Closed when the graph is to stop. The lock is for several who want that at once.
+    stop: Mutex<Mover>,
+    /// Sees `stop`.
+    stopping: Watch,
+}
+
+impl Post {
+    pub(crate) fn new() -> Self {
+        let (stop, stopping) = gate::new();
+        Self {
+            addresses: OnceLock::new(),
+            sources: OnceLock::new(),
+            stop: Mutex::new(stop),
+            stopping,
+        }
+    }
+
+    /// Fills in what is known at the start, and makes each stage take its first step.
+    pub(crate) fn open(&self, addresses: Vec<Address<Wake>>, sources: Vec<StageId>) {
+        // The sources first: a stage may stop the graph in its first step.
+        let fresh = self.sources.set(sources).is_ok();
+        assert!(fresh, "a graph starts once");
+        for address in self.addresses.get_or_init(|| addresses) {
+            // A stage that has ended already needs no waking, here and below.
+            let _ = address.send(Wake::Again);
+        }
+    }
+
+    /// Has `stage` look again. Before the start there is nobody to wake: all stages begin with a look.
+    pub(crate) fn wake(&self, stage: StageId) {
+        if let Some(addresses) = self.addresses.get() {
+            let _ = addresses[stage as usize].send(Wake::Note);
+        }
+    }
+
+    /// Ends the sources, in order.
+    pub(crate) fn stop(&self) {
+        // Nobody waits at this gate: the sources are woken one by one.
+        let _ = self
+            .stop
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .close();
+        for source in self.sources.get().into_iter().flatten() {
+            self.wake(*source);
+        }
+    }
+
+    /// Whether the sources are to end.
+    #[inline]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_closed()
+    }
+}
+
+impl fmt::Debug for Post {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Post")
+            .field("stopping", &self.is_stopping())
+            .finish_non_exhaustive()
+    }
+}

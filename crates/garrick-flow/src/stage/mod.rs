@@ -1,0 +1,67 @@
+//! Stages, and what runs them.
+
+mod cx;
+mod task;
+
+pub(crate) use cx::Clock;
+pub use cx::Cx;
+pub(crate) use task::{Env, Outcome, StageTask};
+
+use crate::wait::Wait;
+
+/// A part of a pipeline: a state that owns channel ends, and a step.
+///
+/// A step looks at its channels, does what can be done now, and returns what it waits for. It must not block: the
+/// others of its team would wait with it. A step may come before its wait is over, so it must look for itself.
+/// A closure that returns a [`Wait`] is a stage.
+///
+/// # Examples
+///
+/// A stage that adds neighbours up:
+///
+/// ```
+/// use garrick_flow::{Cx, Graph, Receiver, Sender, Stage, Wait, stages};
+///
+/// struct Pairs {
+///     input: Receiver<u64>,
+///     output: Sender<u64>,
+/// }
+///
+/// impl Stage for Pairs {
+///     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+///         let mut peek = self.input.peek();
+///         let pairs = (peek.len() / 2).min(self.output.free());
+///         for pair in 0..pairs {
+///             let sum = peek.get(2 * pair).unwrap() + peek.get(2 * pair + 1).unwrap();
+///             self.output.try_push(sum).unwrap();
+///         }
+///         peek.advance(2 * pairs);
+///         if self.input.is_closed() && self.input.readable() < 2 {
+///             return Wait::done();
+///         }
+///         Wait::readable(&self.input, 2).and(Wait::free(&self.output, 1))
+///     }
+/// }
+///
+/// let mut graph = Graph::new();
+/// let (numbers, input) = graph.channel(16)?;
+/// let (output, sums) = graph.channel(16)?;
+/// graph.source("numbers", stages::produce(numbers, 0..100u64));
+/// graph.stage("pairs", Pairs { input, output });
+/// graph.stage("check", stages::consume(sums, |sums| assert!(sums.iter().all(|sum| sum % 4 == 1))));
+///
+/// let report = graph.start()?.join();
+/// assert!(report.failures().is_empty());
+/// assert_eq!(report.channels()[1].taken, 50);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Stage: Send + 'static {
+    /// Does what can be done now, and returns what to wait for.
+    fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
+}
+
+impl<F: FnMut(&mut Cx<'_>) -> Wait + Send + 'static> Stage for F {
+    fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
+        self(cx)
+    }
+}

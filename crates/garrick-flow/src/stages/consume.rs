@@ -1,0 +1,75 @@
+//! A sink.
+
+use std::fmt;
+
+use crate::{Cx, Receiver, Stage, Wait};
+
+/// A stage that hands what comes to a closure, batch by batch; from [`consume`].
+pub struct Consume<T, F> {
+    input: Receiver<T>,
+    each: F,
+    /// How many values are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a stage that shows what comes to `each`, batch by batch in place, and drops it afterwards.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel(64)?;
+/// let mut next = 0;
+/// graph.source("numbers", stages::produce(numbers, 0..1000));
+/// graph.stage("check", stages::consume(numbers_in, move |batch: &[i32]| {
+///     for number in batch {
+///         assert_eq!(*number, next);
+///         next += 1;
+///     }
+/// }));
+/// assert!(graph.start()?.join().failures().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn consume<T, F>(input: Receiver<T>, each: F) -> Consume<T, F>
+where
+    F: FnMut(&[T]),
+{
+    Consume {
+        input,
+        each,
+        wanted: 1,
+    }
+}
+
+impl<T, F> Consume<T, F> {
+    /// Rests until there are `count` values, once it has nothing to do.
+    #[must_use]
+    pub fn wait_for(mut self, count: usize) -> Self {
+        self.wanted = count;
+        self
+    }
+}
+
+impl<T, F> Stage for Consume<T, F>
+where
+    T: Send + 'static,
+    F: FnMut(&[T]) + Send + 'static,
+{
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let count = self.input.consume_batch(self.input.batch(), &mut self.each);
+        if self.input.is_finished() {
+            return Wait::done();
+        }
+        super::next(count, Wait::readable(&self.input, self.wanted))
+    }
+}
+
+impl<T, F> fmt::Debug for Consume<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consume")
+            .field("input", &self.input)
+            .finish_non_exhaustive()
+    }
+}

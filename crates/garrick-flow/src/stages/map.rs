@@ -1,0 +1,79 @@
+//! A stage between two channels.
+
+use std::fmt;
+
+use crate::{Cx, Receiver, Sender, Stage, Wait, map_batch};
+
+/// A stage that maps each value of one channel into another; from [`map`].
+pub struct Map<In, Out, F> {
+    input: Receiver<In>,
+    output: Sender<Out>,
+    each: F,
+    /// How many values, and free slots, are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a stage that maps each value of `input` into `output`, in place on both sides.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel(64)?;
+/// let (texts, texts_in) = graph.channel(64)?;
+/// graph.source("numbers", stages::produce(numbers, 0..10u32));
+/// graph.stage("print", stages::map(numbers_in, texts, |n| n.to_string()));
+/// graph.stage("check", stages::consume(texts_in, |texts: &[String]| {
+///     assert!(texts.iter().all(|text| text.len() == 1));
+/// }));
+/// assert!(graph.start()?.join().failures().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn map<In, Out, F>(input: Receiver<In>, output: Sender<Out>, each: F) -> Map<In, Out, F>
+where
+    F: FnMut(&In) -> Out,
+{
+    Map {
+        input,
+        output,
+        each,
+        wanted: 1,
+    }
+}
+
+impl<In, Out, F> Map<In, Out, F> {
+    /// Rests until there are `count` values and as many free slots, once it has nothing to do.
+    #[must_use]
+    pub fn wait_for(mut self, count: usize) -> Self {
+        self.wanted = count;
+        self
+    }
+}
+
+impl<In, Out, F> Stage for Map<In, Out, F>
+where
+    In: Send + 'static,
+    Out: Send + 'static,
+    F: FnMut(&In) -> Out + Send + 'static,
+{
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let batch = self.input.batch().min(self.output.batch());
+        let count = map_batch(&mut self.input, &mut self.output, batch, &mut self.each);
+        if self.input.is_finished() || self.output.is_closed() {
+            return Wait::done();
+        }
+        let readable = Wait::readable(&self.input, self.wanted);
+        super::next(count, readable.and(Wait::free(&self.output, self.wanted)))
+    }
+}
+
+impl<In, Out, F> fmt::Debug for Map<In, Out, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Map")
+            .field("input", &self.input)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,208 @@
+//! What a wait waits for, seen by driving one stage by hand; and timers in a graph that runs.
+use std::error::Error;
+use std::time::Duration;
+
+use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Probe, Seen, Wait, stages};
+
+type Result = std::result::Result<(), Box<dyn Error>>;
+
+/// A stage that does nothing but wait.
+fn waiting(wait: Wait) -> impl FnMut(&mut Cx<'_>) -> Wait + Send + 'static {
+    move |_| wait
+}
+
+#[test]
+fn thresholds_hold() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, mut rx) = graph.channel::<u8>(8)?;
+    let (readable, free) = (Wait::readable(&rx, 3), Wait::free(&tx, 7));
+    let (mut reads, mut writes) = (
+        Probe::new(&graph, waiting(readable)),
+        Probe::new(&graph, waiting(free)),
+    );
+    assert_eq!((reads.step(), writes.step()), (Seen::Waits, Seen::Ready));
+    tx.push_slice(&[1, 2]);
+    assert_eq!((reads.look(), writes.look()), (Seen::Waits, Seen::Waits));
+    tx.push_slice(&[3]);
+    assert_eq!((reads.look(), writes.look()), (Seen::Ready, Seen::Waits));
+    rx.peek().advance(2);
+    assert_eq!((reads.look(), writes.look()), (Seen::Waits, Seen::Ready));
+    Ok(())
+}
+
+#[test]
+fn no_threshold_is_beyond_the_capacity() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, rx) = graph.channel::<u8>(2)?;
+    let (readable, free) = (Wait::readable(&rx, 1_000), Wait::free(&tx, usize::MAX));
+    let mut probe = Probe::new(&graph, waiting(readable.or(free)));
+    assert_eq!(probe.step(), Seen::Ready);
+    tx.push_slice(&[1]);
+    assert_eq!(probe.look(), Seen::Waits);
+    tx.push_slice(&[2]);
+    assert_eq!(probe.look(), Seen::Ready);
+    Ok(())
+}
+
+#[test]
+fn a_closed_channel_is_ready_and_an_empty_one_ends_the_wait() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, mut rx) = graph.channel::<u8>(8)?;
+    let (full, _other) = graph.channel::<u8>(8)?;
+    let never = Wait::until(u64::MAX);
+    let mut one = Probe::new(&graph, waiting(Wait::readable(&rx, 8)));
+    let mut both = Probe::new(&graph, waiting(Wait::readable(&rx, 8).and(never)));
+    let mut gone = Probe::new(&graph, waiting(Wait::free(&full, 8).and(never)));
+    tx.push_slice(&[1]);
+    assert_eq!(
+        (one.step(), both.step(), gone.step()),
+        (Seen::Waits, Seen::Waits, Seen::Waits)
+    );
+    drop(tx);
+    assert_eq!(
+        (one.look(), both.look()),
+        (Seen::Ready, Seen::Waits),
+        "one value is left"
+    );
+    rx.try_pop();
+    assert_eq!(
+        (one.look(), both.look()),
+        (Seen::Ready, Seen::Ready),
+        "nothing can come"
+    );
+    drop(_other);
+    assert_eq!(gone.look(), Seen::Ready);
+    Ok(())
+}
+
+#[test]
+fn and_spreads_over_or() -> Result {
+    let mut graph = Graph::new();
+    let (mut a, a_in) = graph.channel::<u8>(8)?;
+    let (mut b, b_in) = graph.channel::<u8>(8)?;
+    let (mut c, c_in) = graph.channel::<u8>(8)?;
+    let wait = Wait::readable(&a_in, 1)
+        .or(Wait::readable(&b_in, 1))
+        .and(Wait::readable(&c_in, 1));
+    let mut probe = Probe::new(&graph, waiting(wait));
+    assert_eq!(probe.step(), Seen::Waits);
+    a.push_slice(&[1]);
+    b.push_slice(&[1]);
+    assert_eq!(probe.look(), Seen::Waits);
+    c.push_slice(&[1]);
+    assert_eq!(probe.look(), Seen::Ready);
+    Ok(())
+}
+
+#[test]
+fn again_and_done_combine() {
+    let graph = Graph::new();
+    let never = Wait::until(u64::MAX);
+    let seen = |wait| Probe::new(&graph, waiting(wait)).step();
+    assert_eq!(seen(Wait::again()), Seen::Ready);
+    assert_eq!(seen(Wait::again().or(never)), Seen::Ready);
+    assert_eq!(seen(Wait::again().and(never)), Seen::Waits);
+    assert_eq!(seen(never.or(Wait::done())), Seen::Done);
+    assert_eq!(seen(Wait::done().and(never)), Seen::Done);
+}
+
+#[test]
+#[should_panic(expected = "a wait combines 6 conditions at most")]
+fn too_many_conditions_are_a_bug() {
+    let one = Wait::until(1);
+    let _ = (0..CONDITIONS_MAX).fold(one, |all, _| all.or(one));
+}
+
+#[test]
+fn timers_pass() {
+    let graph = Graph::new();
+    let mut probe = Probe::new(&graph, waiting(Wait::timer(Duration::from_nanos(10))));
+    assert_eq!(probe.step(), Seen::Waits);
+    probe.pass(9);
+    assert_eq!(probe.look(), Seen::Waits);
+    probe.pass(1);
+    assert_eq!(probe.look(), Seen::Ready);
+    assert_eq!(probe.step(), Seen::Waits, "the next one counts from here");
+}
+
+#[test]
+fn timers_wake_stages() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, rx) = graph.channel::<u64>(4)?;
+    let mut left = 5;
+    graph.stage("beats", move |cx: &mut Cx<'_>| {
+        let _ = tx.try_push(cx.now());
+        left -= 1;
+        if left == 0 {
+            Wait::done()
+        } else {
+            Wait::timer(Duration::from_millis(1))
+        }
+    });
+    let mut last = None;
+    graph.stage(
+        "check",
+        stages::consume(rx, move |times: &[u64]| {
+            for time in times {
+                assert!(
+                    last.is_none_or(|last| time - last >= 1_000_000),
+                    "too early"
+                );
+                last = Some(*time);
+            }
+        }),
+    );
+    let report = graph.start()?.join();
+    assert!(report.failures().is_empty(), "{report:?}");
+    assert_eq!(report.channels()[0].taken, 5);
+    Ok(())
+}
+
+#[test]
+fn batches_are_half_a_channel_and_fit_the_cache() -> Result {
+    let mut graph = Graph::new();
+    assert_eq!(graph.channel::<u64>(16)?.0.batch(), 8);
+    assert_eq!(graph.channel::<u64>(1)?.0.batch(), 1);
+    assert_eq!(graph.channel::<[u64; 2]>(1 << 16)?.0.batch(), 4096);
+    assert_eq!(graph.channel_with_batch::<u8>(16, 5)?.1.batch(), 5);
+    assert_eq!(graph.channel_with_batch::<u8>(16, 99)?.1.batch(), 16);
+    assert_eq!(graph.channel::<u8>(0).err(), Some(CapacityError::Zero));
+    Ok(())
+}
+
+#[test]
+fn a_probe_drives_a_stage() -> Result {
+    let mut graph = Graph::new();
+    let (tx, mut rx) = graph.channel(4)?;
+    let mut probe = Probe::new(&graph, stages::produce(tx, 0..10).wait_for(4));
+    assert_eq!(probe.run(100), Seen::Waits);
+    assert_eq!(rx.pop_each(3, |_| ()), 3);
+    assert_eq!(probe.look(), Seen::Waits, "it waits for four");
+    rx.try_pop();
+    assert_eq!(probe.run(100), Seen::Waits);
+    assert_eq!(rx.pop_each(4, |_| ()), 4);
+    assert_eq!(probe.run(100), Seen::Done);
+    assert_eq!(rx.pop_each(4, |_| ()), 2);
+    assert!(rx.is_finished());
+    Ok(())
+}
+
+#[test]
+fn guards_move_what_they_did() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, mut rx) = graph.channel::<u8>(4)?;
+    let mut poke = tx.poke(4);
+    poke.write_slice(&[1, 2, 3]);
+    drop(poke);
+    assert_eq!((tx.sent(), rx.readable()), (0, 0));
+    let mut poke = tx.poke(4);
+    poke.write_slice(&[1, 2, 3]);
+    assert_eq!((poke.commit(), tx.sent()), (3, 3));
+    let mut peek = rx.peek();
+    peek.advance(1);
+    peek.advance(0);
+    std::mem::forget(peek);
+    assert_eq!((rx.taken(), tx.free()), (1, 2));
+    assert_eq!(rx.peek().as_slices().0, [2, 3]);
+    Ok(())
+}
