@@ -262,7 +262,7 @@ mod tests {
         let order = Rc::new(RefCell::new(String::new()));
         let seen = order.clone();
         run(&scenario(three), &EFFORT, &mut |step| {
-            seen.borrow_mut().push_str(step.contender)
+            seen.borrow_mut().push_str(step.contender);
         })
         .unwrap();
         assert_eq!(*order.borrow(), "abc".repeat(1 + EFFORT.rounds()));
@@ -278,7 +278,7 @@ mod tests {
         };
         let mut steps = Vec::new();
         let rows = run(&scenario(fixed), &EFFORT, &mut |step| {
-            steps.push(step.contender.to_owned())
+            steps.push(step.contender.to_owned());
         })
         .unwrap();
         assert_eq!(rows.len(), 2);

@@ -129,7 +129,7 @@ fn measure(scenarios: &[&Scenario], effort: &Effort) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (index, scenario) in scenarios.iter().enumerate() {
         rows.extend(harness::run(scenario, effort, &mut |step| {
-            show(&bar, index, step)
+            show(&bar, index, step);
         })?);
     }
     bar.finish_and_clear();

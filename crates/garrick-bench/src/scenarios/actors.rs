@@ -93,7 +93,7 @@ impl Actor for Relay {
                 // See `Counter`.
                 let _ = self.done.send(());
             }
-            (Pass::Token(left), Some(next)) => return sent(cx.send(next, Pass::Token(left - 1))),
+            (Pass::Token(left), Some(next)) => return sent(&cx.send(next, Pass::Token(left - 1))),
             (Pass::Token(_), None) => return Next::Stop,
         }
         Next::Continue
@@ -118,7 +118,7 @@ pub(super) fn ring_of(
 /// What a handler goes on with after a send: it stops when its partner is gone, and the scenario's own
 /// check then finds messages missing.
 #[inline]
-pub(super) fn sent<E>(result: std::result::Result<(), E>) -> Next {
+pub(super) fn sent<E>(result: &std::result::Result<(), E>) -> Next {
     if result.is_ok() {
         Next::Continue
     } else {

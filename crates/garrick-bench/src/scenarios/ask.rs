@@ -66,7 +66,7 @@ impl Actor for Asker {
                 );
                 Next::Continue
             }
-            Ok(_) => sent(self.done.send(())),
+            Ok(_) => sent(&self.done.send(())),
             Err(_) => Next::Stop,
         }
     }

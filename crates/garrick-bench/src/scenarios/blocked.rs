@@ -62,7 +62,7 @@ impl Actor for Ready {
         }
         // AcqRel: pairs with itself in the other actors; the last one has all of them behind it.
         if self.left.fetch_sub(1, AcqRel) == 1 {
-            return sent(self.done.send(()));
+            return sent(&self.done.send(()));
         }
         Next::Continue
     }
@@ -90,9 +90,9 @@ impl Actor for Starter {
                 done: self.done.clone(),
             };
             self.ready = (0..ACTORS).map(|index| cx.spawn(ready(index))).collect();
-            return sent(self.done.send(()));
+            return sent(&self.done.send(()));
         }
-        sent(self.ready.iter().try_for_each(|ready| cx.send(ready, ())))
+        sent(&self.ready.iter().try_for_each(|ready| cx.send(ready, ())))
     }
 }
 

@@ -106,9 +106,9 @@ impl Actor for Crowd {
             self.last = Some(idler);
         }
         if turns_left == 1 {
-            return sent(self.done.send(()));
+            return sent(&self.done.send(()));
         }
-        sent(cx.send(&cx.address(), turns_left - 1))
+        sent(&cx.send(&cx.address(), turns_left - 1))
     }
 }
 

@@ -49,13 +49,13 @@ impl Actor for Spawner {
         if turns_left == 1 {
             return Next::Continue;
         }
-        sent(cx.send(&cx.address(), turns_left - 1))
+        sent(&cx.send(&cx.address(), turns_left - 1))
     }
 }
 
 fn spawn(ops: u64) -> Result<Measured> {
     let turns = ops.div_ceil(LITTER);
     measure_here(turns * LITTER, |local| {
-        send_in(&local.spawn(Spawner), turns)
+        send_in(&local.spawn(Spawner), turns);
     })
 }

@@ -44,7 +44,7 @@ impl Actor for Teller {
         if turns_left == 1 {
             return Next::Continue;
         }
-        sent(cx.send(&cx.address(), turns_left - 1))
+        sent(&cx.send(&cx.address(), turns_left - 1))
     }
 }
 

@@ -79,10 +79,10 @@ impl Actor for Counter {
         black_box(message);
         self.left -= 1;
         if self.left == 0 {
-            return sent(self.done.send(()));
+            return sent(&self.done.send(()));
         }
         if self.left.is_multiple_of(BURST) {
-            return sent(cx.send(&self.teller, ToTeller::Credit));
+            return sent(&cx.send(&self.teller, ToTeller::Credit));
         }
         Next::Continue
     }

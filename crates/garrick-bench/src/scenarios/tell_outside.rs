@@ -44,7 +44,7 @@ impl Actor for Counter {
         black_box(message);
         self.count += 1;
         if self.count.is_multiple_of(BATCH) {
-            return sent(self.batches.send(()));
+            return sent(&self.batches.send(()));
         }
         Next::Continue
     }

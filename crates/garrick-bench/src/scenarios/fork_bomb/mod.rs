@@ -82,20 +82,20 @@ impl Actor for Tree {
     #[inline]
     fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
         match (message, mem::replace(self, Self::Done)) {
-            (Message::Grow(customer, 0), _) => sent(cx.send(&customer, Message::Any)),
+            (Message::Grow(customer, 0), _) => sent(&cx.send(&customer, Message::Any)),
             (Message::Grow(customer, depth), _) => {
                 let left = cx.spawn(Self::Seed);
                 let grown = cx.send(&left, Message::Grow(cx.address(), depth - 1));
                 let right = cx.spawn(Self::Seed);
                 let grown = grown.and(cx.send(&right, Message::Grow(cx.address(), depth - 1)));
                 *self = Self::Two(customer);
-                sent(grown)
+                sent(&grown)
             }
             (Message::Any, Self::Two(customer)) => {
                 *self = Self::One(customer);
                 Next::Continue
             }
-            (Message::Any, Self::One(customer)) => sent(cx.send(&customer, Message::Any)),
+            (Message::Any, Self::One(customer)) => sent(&cx.send(&customer, Message::Any)),
             (Message::Any, Self::Seed | Self::Done) => Next::Stop,
         }
     }
