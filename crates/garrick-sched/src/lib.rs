@@ -7,6 +7,7 @@
 //! The layers above, `garrick-actor` and `garrick-flow`, are what users meet.
 #![allow(unsafe_code)] // The cell protocol needs it; every block is answered.
 
+#[cfg_attr(garrick_loom, allow(dead_code))] // The models drive part of it.
 mod cell;
 
 #[cfg(not(garrick_loom))]
@@ -19,9 +20,12 @@ mod remote;
 #[cfg(not(garrick_loom))]
 mod run_queue;
 #[cfg(not(garrick_loom))]
+mod world;
+
+#[cfg(not(garrick_loom))]
 mod stage;
 #[cfg(not(garrick_loom))]
-mod world;
+mod timer;
 
 #[cfg(not(garrick_loom))]
 mod address;

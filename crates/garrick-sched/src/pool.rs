@@ -12,7 +12,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
+use crate::cell::{CellPtr, Envelope, Header, Home, Kind, SCHEDULED};
 
 /// Cells up to this many bytes, header included, have a class for every 8 bytes.
 const FINE_BYTES: usize = 256;
@@ -155,6 +155,9 @@ impl Pool {
 
     #[inline]
     fn take(&self, class: usize) -> NonNull<u8> {
+        if cfg!(garrick_no_pool) {
+            return unpooled::take(class);
+        }
         let list = self.lists[class].get();
         let Some(block) = NonNull::new(list.head) else {
             return self.refill(class);
@@ -169,6 +172,10 @@ impl Pool {
     /// The block is of that class, was taken from a pool, and is nobody's any more.
     #[inline]
     unsafe fn give(&self, class: usize, block: NonNull<u8>) {
+        if cfg!(garrick_no_pool) {
+            // SAFETY: by contract.
+            return unsafe { unpooled::give(class, block) };
+        }
         let list = self.lists[class].get();
         let block = block.cast::<Free>();
         // SAFETY: the block is ours, large enough and aligned for a link.
@@ -233,6 +240,8 @@ impl Pool {
     /// The task is dropped, nobody can reach the cell, and it is of that class.
     #[inline]
     pub(crate) unsafe fn give_cell(&self, class: usize, cell: CellPtr) {
+        debug_assert!(!cell.has(SCHEDULED), "what is scheduled is alive");
+        cell.poison();
         cell.set_state(Home::NOBODY.idle());
         // SAFETY: by contract.
         unsafe { self.give(class, cell.0.cast()) };
@@ -318,8 +327,65 @@ impl Depot {
     }
 }
 
+/// Blocks straight from the allocator, under `--cfg garrick_no_pool`: sanitizers see every use after free.
+mod unpooled {
+    use std::alloc::{self, Layout};
+    use std::collections::BTreeMap;
+    use std::ptr::NonNull;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// Address and class of every block in use.
+    static BLOCKS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+
+    pub(super) fn blocks() -> MutexGuard<'static, BTreeMap<usize, usize>> {
+        BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn layout(class: usize) -> Layout {
+        Layout::from_size_align(super::class_bytes(class), 16).expect("classes are small")
+    }
+
+    pub(super) fn take(class: usize) -> NonNull<u8> {
+        // SAFETY: no class is empty.
+        let block = NonNull::new(unsafe { alloc::alloc_zeroed(layout(class)) });
+        let block = block.unwrap_or_else(|| alloc::handle_alloc_error(layout(class)));
+        blocks().insert(block.as_ptr().expose_provenance(), class);
+        block
+    }
+
+    /// # Safety
+    /// The block came from `take` with that class, and is nobody's any more.
+    pub(super) unsafe fn give(class: usize, block: NonNull<u8>) {
+        let known = blocks().remove(&block.as_ptr().addr());
+        assert_eq!(known, Some(class), "a block is freed once, with its class");
+        // SAFETY: by contract.
+        unsafe { alloc::dealloc(block.as_ptr(), layout(class)) };
+    }
+}
+
 /// Calls `found` for every cell of `home`, in any order. The caller is that home.
 pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
+    if cfg!(garrick_no_pool) {
+        let mine = |(&address, _): (&usize, &usize)| {
+            // SAFETY: in use while the lock is held; the state word is an atomic.
+            let cell = CellPtr(unsafe {
+                NonNull::new_unchecked(ptr::with_exposed_provenance_mut::<Header>(address))
+            });
+            (cell.home() == home).then_some(cell)
+        };
+        let cells: Vec<_> = {
+            let blocks = unpooled::blocks();
+            blocks.iter().filter(|(_, class)| **class < CELL_CLASSES).filter_map(mine).collect()
+        };
+        for cell in cells {
+            // One that stops may free another of the list.
+            let alive = unpooled::blocks().contains_key(&cell.0.as_ptr().addr());
+            if alive && cell.home() == home {
+                found(cell);
+            }
+        }
+        return;
+    }
     let slabs = depot().slabs.clone();
     for slab in slabs {
         for index in 0..SLAB_BYTES / slab.block_bytes {
@@ -347,6 +413,11 @@ pub struct Audit {
 
 /// Counts the blocks in use. Spare blocks of running threads other than the caller count as in use.
 pub fn audit() -> Audit {
+    if cfg!(garrick_no_pool) {
+        let blocks = unpooled::blocks();
+        let cells = blocks.values().filter(|class| **class < CELL_CLASSES).count() as u64;
+        return Audit { cells, envelopes: blocks.len() as u64 - cells };
+    }
     crate::current::flush_spare_blocks();
     let depot = depot();
     Audit {

@@ -2,8 +2,9 @@
 
 use std::ptr::NonNull;
 
-use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
+use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag};
 use crate::parcel;
+use crate::run_queue::Entry;
 use crate::task::{Flow, Task, class_of, task_of};
 use crate::turn::Turn;
 use crate::worker::Worker;
@@ -21,32 +22,27 @@ enum Next {
 /// For [`Table::run`](crate::cell::Table).
 ///
 /// # Safety
-/// - the cell's task is of type `T`, and `worker` points to the [`Worker`] that is its home and took it
-///   from a run queue;
-/// - `slot` is null or holds a message for it.
-pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, slot: *const Slot) {
+/// - the cell's task is of type `T`, and `worker` points to the [`Worker`] that is its home;
+/// - `entry` points to the [`Entry`] that the worker took from a run queue for it.
+pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, entry: *const ()) {
     // SAFETY: by contract.
-    let worker = unsafe { worker.cast::<Worker>().as_ref() };
-    let first = if slot.is_null() {
-        None
-    } else {
-        // SAFETY: by contract; a run queue's entries hold messages of types that fit only.
-        Some(unsafe { slot.cast::<T::Message>().read() })
-    };
-    if T::STARTS && cell.has(flag::NEWBORN) {
-        cell.clear(flag::NEWBORN);
-        if start::<T>(cell, worker) == Next::Over {
-            worker.count_dead_letters(u64::from(first.is_some()));
+    let (worker, entry) = unsafe { (worker.cast::<Worker>().as_ref(), &*entry.cast::<Entry>()) };
+    if !entry.has_message() {
+        if T::STARTS && cell.has(flag::NEWBORN) && start::<T>(cell, worker) == Next::Over {
             return;
         }
+        return run_mailbox::<T>(cell, worker);
     }
-    if let Some(message) = first
-        && turn::<T>(cell, worker, message) == Next::Over
-    {
+    // SAFETY: the entry holds a message for the cell, and is read before anything can overwrite it.
+    let message = unsafe { entry.slot().cast::<T::Message>().read() };
+    if T::STARTS && cell.has(flag::NEWBORN) && start::<T>(cell, worker) == Next::Over {
+        return worker.count_dead_letters(1);
+    }
+    if turn::<T>(cell, worker, message) == Next::Over {
         return;
     }
-    if cell.state() & !flag::NEWBORN == worker.home.idle() | SCHEDULED {
-        finish::<T>(cell, worker);
+    if cell.state() == worker.home.idle() | SCHEDULED {
+        cell.set_state(worker.home.idle());
     } else {
         run_mailbox::<T>(cell, worker);
     }
@@ -85,6 +81,7 @@ fn finish_unusual(cell: CellPtr, worker: &Worker, flow: Flow) -> Next {
 /// The start of a task that wants one, in a turn of its own.
 #[cold]
 fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
+    cell.clear(flag::NEWBORN);
     worker.begin_turn();
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
@@ -153,23 +150,14 @@ fn run_envelope<T: Task>(
 }
 
 /// The mailbox is empty: the cell rests, or is freed if nobody can reach it.
-#[inline(always)]
+#[inline]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
-    if cell.local_refs() != 0 {
-        cell.set_state(worker.home.idle());
-    } else {
-        finish_unreferenced::<T>(cell, worker);
-    }
-}
-
-#[inline(never)]
-fn finish_unreferenced<T: Task>(cell: CellPtr, worker: &Worker) {
-    if !worker.is_unreferenced(cell) {
+    if cell.local_refs() != 0 || !worker.is_unreferenced(cell) {
         return cell.set_state(worker.home.idle());
     }
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
-        cell.set(flag::GARBAGE);
+        cell.set_state(worker.home.idle() | flag::GARBAGE);
         task_of::<T>(cell).drop_in_place();
         worker.pool.give_cell(class_of::<T>(), cell);
     }
@@ -180,13 +168,7 @@ fn finish_unreferenced<T: Task>(cell: CellPtr, worker: &Worker) {
 ///
 /// # Safety
 /// As for [`run`], but for the type of the task.
-pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, slot: *const Slot) {
+pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, entry: *const ()) {
     // SAFETY: by contract.
-    let worker = unsafe { worker.cast::<Worker>().as_ref() };
-    if !slot.is_null() {
-        worker.count_dead_letters(1);
-        // SAFETY: the slot holds a message of the cell's type.
-        unsafe { (cell.table().drop_slot)(slot) };
-    }
-    worker.stop(cell);
+    unsafe { worker.cast::<Worker>().as_ref().drop_dead(cell, &*entry.cast::<Entry>()) };
 }

@@ -41,10 +41,16 @@ impl Entry {
         CellPtr(unsafe { ptr::NonNull::new_unchecked(cell) })
     }
 
-    /// Where the message is, or null.
+    /// Whether there is a message in the slot.
     #[inline]
-    pub(crate) fn message(&self) -> *const Slot {
-        if self.tagged.addr() & 1 == 1 { &raw const self.slot } else { ptr::null() }
+    pub(crate) fn has_message(&self) -> bool {
+        self.tagged.addr() & 1 == 1
+    }
+
+    /// Where the message is, if there is one.
+    #[inline]
+    pub(crate) fn slot(&self) -> *const Slot {
+        &raw const self.slot
     }
 }
 
@@ -57,6 +63,8 @@ pub(crate) struct RunQueue {
     head: Cell<usize>,
     /// Number of the next entry to push.
     tail: Cell<usize>,
+    /// `head + capacity` when it was last looked at: below it there is room for sure.
+    room_end: Cell<usize>,
     /// `tail` when the last turn ended.
     mark: Cell<usize>,
 }
@@ -81,6 +89,7 @@ impl RunQueue {
             mask: Cell::new(CAPACITY_FIRST - 1),
             head: Cell::new(0),
             tail: Cell::new(0),
+            room_end: Cell::new(CAPACITY_FIRST),
             mark: Cell::new(0),
         }
     }
@@ -103,10 +112,10 @@ impl RunQueue {
 
     #[inline]
     fn next_free(&self) -> *mut Entry {
-        if self.len() > self.mask.get() {
-            self.grow();
-        }
         let tail = self.tail.get();
+        if tail == self.room_end.get() {
+            self.make_room();
+        }
         self.tail.set(tail.wrapping_add(1));
         self.at(tail)
     }
@@ -115,6 +124,7 @@ impl RunQueue {
     #[inline]
     pub(crate) fn push_message<M>(&self, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>(), "checked by the caller");
+        cell.check_alive();
         let entry = self.next_free();
         // SAFETY:
         // - the entry is free, so nobody reads it while we write;
@@ -128,6 +138,7 @@ impl RunQueue {
     /// Appends `cell` without a message.
     #[inline]
     pub(crate) fn push_cell(&self, cell: CellPtr) {
+        cell.check_alive();
         let entry = self.next_free();
         // SAFETY: the entry is free.
         unsafe { (*entry).tagged = cell.0.as_ptr() };
@@ -184,6 +195,13 @@ impl RunQueue {
 
     #[cold]
     #[inline(never)]
+    fn make_room(&self) {
+        if self.len() > self.mask.get() {
+            self.grow();
+        }
+        self.room_end.set(self.head.get().wrapping_add(self.mask.get() + 1));
+    }
+
     fn grow(&self) {
         let (old_mask, old) = (self.mask.get(), self.entries.get());
         let capacity = (old_mask + 1) * 2;

@@ -11,6 +11,7 @@ use std::cell::{Cell, RefCell};
 use crate::address::SendError;
 use crate::cell::{CellPtr, Chain, Envelope};
 use crate::parcel;
+use crate::world::Nanos;
 use crate::pool::Pool;
 
 /// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
@@ -33,6 +34,15 @@ struct Outgoing {
     chain: Chain,
 }
 
+/// A chain for a cell that is to be delivered later.
+pub(crate) struct Timed {
+    /// Nanoseconds of the sponsor's world.
+    pub(crate) deadline: Nanos,
+    /// Kept alive by a reference of this entry's own.
+    pub(crate) cell: CellPtr,
+    pub(crate) chain: Chain,
+}
+
 /// The staged part of the turn under way.
 #[derive(Default)]
 pub(crate) struct Stage {
@@ -41,6 +51,7 @@ pub(crate) struct Stage {
     /// that a message can go into its last envelope without a new entry. 0 for none.
     covered: Cell<u64>,
     outgoing: RefCell<Vec<Outgoing>>,
+    timed: RefCell<Vec<Timed>>,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
@@ -139,6 +150,20 @@ impl Stage {
             chain.newest = envelope;
         }
         Ok(())
+    }
+
+    /// Keeps a message that is to be delivered at `deadline`.
+    pub(crate) fn send_at<M>(&self, pool: &Pool, deadline: Nanos, cell: CellPtr, message: M) {
+        let envelope = first_envelope(pool, message);
+        cell.clone_foreign();
+        self.set_dirty();
+        let chain = Chain { oldest: envelope, newest: envelope };
+        self.timed.borrow_mut().push(Timed { deadline, cell, chain });
+    }
+
+    /// Takes the timed messages of the turn.
+    pub(crate) fn take_timed(&self) -> Vec<Timed> {
+        self.timed.take()
     }
 
     /// Makes what was appended final and hands every chain to `deliver`, with its reference, in the order of

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use crate::address::{Address, SendError};
 use crate::cell::{CellPtr, SCHEDULED, flag, tail_of};
@@ -35,6 +36,26 @@ impl<M: 'static> Turn<'_, M> {
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
         self.worker.send(to, message)
+    }
+
+    /// Sends `message` to `to` once `delay` has passed, to the timers' resolution of some 10 us. Until then
+    /// the message keeps its receiver alive.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped.
+    pub fn send_after<N: 'static>(
+        &self,
+        delay: Duration,
+        to: &Address<N>,
+        message: N,
+    ) -> Result<(), SendError<N>> {
+        if to.is_stopped() {
+            return Err(SendError(message));
+        }
+        let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
+        let deadline = self.now().saturating_add(delay);
+        self.worker.stage.send_at(&self.worker.pool, deadline, to.cell(), message);
+        Ok(())
     }
 
     /// Makes a new task on this worker. If the turn is undone nothing can have reached it, and it is

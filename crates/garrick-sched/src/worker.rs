@@ -17,6 +17,7 @@ use crate::remote::Remote;
 use crate::run_queue::{Entry, RunQueue};
 use crate::sponsor::{Failure, Handle, Shared, Signal};
 use crate::stage::Stage;
+use crate::timer::Timers;
 use crate::world::Nanos;
 
 /// Every so many picks the oldest cell that has run before is next.
@@ -42,12 +43,14 @@ pub(crate) struct Worker {
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     picks: Cell<u32>,
+    pub(crate) timers: Timers,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
 }
 
 impl Worker {
     pub(crate) fn new(home: Home, shared: Arc<Shared>) -> Self {
+        let now = shared.world.now();
         Self {
             home,
             old: RunQueue::new(),
@@ -59,6 +62,7 @@ impl Worker {
             running: Cell::new(None),
             garbage: RefCell::default(),
             picks: Cell::new(0),
+            timers: Timers::new(now),
             awaited: Cell::new(0),
         }
     }
@@ -103,6 +107,9 @@ impl Worker {
                 }
                 self.give();
             }
+            if !self.timers.is_empty() && self.timers.count_down() {
+                self.fire_timers();
+            }
             let Some(entry) = self.pick() else { return };
             self.activate(entry);
         }
@@ -113,7 +120,7 @@ impl Worker {
         let cell = entry.cell();
         self.running.set(Some(cell));
         // SAFETY: the entry came from our run queue, so the cell is ours and the message, if any, its.
-        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), entry.message()) };
+        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), ptr::from_ref(entry).cast()) };
     }
 
     /// The next cell to run. With few cells ready, oldest first: all of them are warm. With many, the one
@@ -136,8 +143,10 @@ impl Worker {
         if picks.is_multiple_of(OLDEST_EVERY) {
             return self.pick_fairly(picks);
         }
-        if self.old.is_past_mark() {
-            return self.old.pop_newest();
+        if self.old.is_past_mark()
+            && let Some(woken) = self.old.pop_newest()
+        {
+            return Some(woken);
         }
         self.born.pop_newest().or_else(|| self.old.pop_oldest())
     }
@@ -171,16 +180,40 @@ impl Worker {
         // What is dropped here may send while it is dropped, hence the loop.
         while self.stage.is_dirty() {
             self.stage.clear_dirty();
-            self.stage.commit(|cell, chain| {
-                // SAFETY: the stage holds a reference for the chain.
-                if !unsafe { deliver(cell, chain) } {
-                    self.discard(cell, chain);
-                }
-                // SAFETY: the reference that the stage held.
-                unsafe { release_foreign(cell) };
-            });
+            self.stage.commit(|cell, chain| self.deliver_staged(cell, chain));
+            for timed in self.stage.take_timed() {
+                self.timers.insert(timed);
+            }
             self.sweep();
         }
+    }
+
+    /// Delivers what is due.
+    #[cold]
+    pub(crate) fn fire_timers(&self) {
+        let now = self.now();
+        while let Some(timed) = self.timers.pop_due(now) {
+            self.deliver_staged(timed.cell, timed.chain);
+        }
+    }
+
+    /// Delivers a chain, with the reference that kept its receiver alive.
+    fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
+        // SAFETY: the chain comes with a reference of its own.
+        unsafe {
+            if !deliver(cell, chain) {
+                self.discard(cell, chain);
+            }
+            release_foreign(cell);
+        }
+    }
+
+    /// Drops a chain that will not be delivered, with its reference; says how many messages were in it.
+    pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
+        let dropped = self.drop_chain(cell, chain);
+        // SAFETY: the reference that came with the chain.
+        unsafe { release_foreign(cell) };
+        dropped
     }
 
     /// The turn's effects vanish. Everything is taken out of the world before any of it is dropped, because
@@ -195,11 +228,12 @@ impl Worker {
             |cell, envelope| envelopes.push((cell, envelope)),
             |cell, chain| chains.push((cell, chain)),
         );
+        chains.extend(self.stage.take_timed().into_iter().map(|timed| (timed.cell, timed.chain)));
         for queue in [&self.old, &self.born] {
             entries.extend(std::iter::from_fn(|| queue.pop_past_mark()));
         }
         for entry in &entries {
-            entry.cell().clear(SCHEDULED);
+            entry.cell().clear(SCHEDULED | flag::GARBAGE);
         }
         self.begin_turn();
         for (cell, envelope) in envelopes {
@@ -210,9 +244,7 @@ impl Worker {
             }
         }
         for (cell, chain) in chains {
-            self.drop_chain(cell, chain);
-            // SAFETY: the reference that the stage held.
-            unsafe { release_foreign(cell) };
+            self.drop_staged(cell, chain);
         }
         for entry in &entries {
             self.drop_entry(entry);
@@ -224,10 +256,9 @@ impl Worker {
     /// Drops the message of an entry that is in no queue any more.
     fn drop_entry(&self, entry: &Entry) {
         let cell = entry.cell();
-        let message = entry.message();
-        if !message.is_null() {
+        if entry.has_message() {
             // SAFETY: the entry's message, of the cell's type, is nobody else's.
-            unsafe { (cell.table().drop_slot)(message) };
+            unsafe { (cell.table().drop_slot)(entry.slot()) };
         }
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
@@ -292,6 +323,8 @@ impl Worker {
             self.receive(cell.expect("the carrier of a token names its cell"));
             carrier = next;
         }
+        // What cannot be reached any more is dropped now, not with the next turn, which may be far.
+        self.commit();
     }
 
     /// Takes a cell's inbox, with its token in hand.
@@ -307,28 +340,33 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be.
+    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be. References
+    /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
+    /// be freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         let mut list = unsafe { reverse(list) };
+        let (mut wanted, mut releases) = (false, 0);
         while !list.is_null() {
             // SAFETY: as above.
             unsafe {
                 let (next, kind) = ((*list).next(), (*list).kind());
-                // Scheduled at once: a message may be followed by the release of the last reference.
                 match kind {
-                    Kind::Messages | Kind::Stop => {
-                        cell.append(list);
-                        self.schedule(cell);
-                    }
-                    Kind::Release => self.drop_reference(cell),
-                    Kind::Wake => self.schedule(cell),
+                    Kind::Messages | Kind::Stop => cell.append(list),
+                    Kind::Release => releases += 1,
+                    Kind::Wake => wanted = true,
                 }
                 if matches!(kind, Kind::Release | Kind::Wake) {
                     self.pool.give_envelope(list);
                 }
                 list = next;
             }
+        }
+        if wanted || !cell.mailbox_tail().is_null() {
+            self.schedule(cell);
+        }
+        for _ in 0..releases {
+            self.drop_reference(cell);
         }
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
@@ -349,12 +387,15 @@ impl Worker {
         }
     }
 
-    /// Our count of a cell of ours reached zero.
+    /// Our count of a cell of ours is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
-        if cell.settle() == Settled::Unreferenced
-            && !cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE)
-            && cell.inbox_is_idle()
-        {
+        if cell.settle() == Settled::Referenced || cell.has(flag::STOPPED | flag::GARBAGE) {
+            return;
+        }
+        if cell.has(SCHEDULED) {
+            // Its activation looks closer when it ends.
+            cell.set(flag::GARBAGE);
+        } else if cell.inbox_is_idle() {
             self.bury(cell);
         }
     }
@@ -486,7 +527,7 @@ impl Worker {
         self.undo();
         let Some(cell) = running else { return };
         self.report(cell, panic);
-        if cell.has(flag::GARBAGE) {
+        if cell.has(flag::GARBAGE) && !cell.has(SCHEDULED) {
             // Its own destructor panicked, in `run::finish`.
             // SAFETY: unreachable, and what could be dropped of its task is.
             unsafe { self.pool.give_cell(pool::cell_class(cell.table().block_bytes), cell) };

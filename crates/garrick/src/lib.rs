@@ -26,10 +26,13 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped, Failure,
-    Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, System, World,
-    behavior,
+    Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped,
+    Failure, Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError,
+    StartError, System, World, behavior,
 };
+
+/// Pipelines of stages over zero-copy channels.
+pub use garrick_flow as flow;
 
 /// The Rust code in the project's README, compiled and run with the documentation's examples.
 #[cfg(doctest)]

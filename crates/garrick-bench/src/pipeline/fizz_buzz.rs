@@ -16,39 +16,52 @@ pub(crate) enum Message {
 /// How many numbers it takes until all begins anew.
 const CYCLE: u64 = 15;
 
-/// Calls numbers by their names, and is fast where they follow one another: it keeps the remainder of
-/// the next one, so that only a number out of turn costs a division.
-#[derive(Debug, Default)]
-pub(crate) struct Caller {
-    /// The number that is in turn.
-    next: u64,
-    /// Its remainder by `CYCLE`.
-    phase: u64,
-}
+/// What the numbers of a cycle are called, two bits for each, the first lowest: the place of its kind among
+/// those of [`Message`].
+const KINDS: u64 = {
+    let (mut kinds, mut number) = (0, 0);
+    while number < CYCLE {
+        let kind = match (number % 3, number % 5) {
+            (0, 0) => 2,
+            (0, _) => 0,
+            (_, 0) => 1,
+            _ => 3,
+        };
+        kinds |= kind << (2 * number);
+        number += 1;
+    }
+    kinds
+};
 
-impl Caller {
-    /// What `number` is called.
+impl Message {
+    /// What `number` is called. There is no branch in it: the remainder is a multiplication, the kind two
+    /// bits of a word, and these are what a message begins with.
     #[inline(always)]
-    pub(crate) fn call(&mut self, number: u64) -> Message {
-        // After the largest number comes 0, but not its remainder.
-        if number != self.next || number == 0 {
-            self.phase = number % CYCLE;
+    pub(crate) fn of(number: u64) -> Self {
+        match KINDS >> (2 * (number % CYCLE)) & 3 {
+            0 => Self::Fizz,
+            1 => Self::Buzz,
+            2 => Self::FizzBuzz,
+            _ => Self::Value(number),
         }
-        let message = match self.phase {
-            0 => Message::FizzBuzz,
-            3 | 6 | 9 | 12 => Message::Fizz,
-            5 | 10 => Message::Buzz,
-            _ => Message::Value(number),
-        };
-        self.next = number.wrapping_add(1);
-        self.phase = if self.phase == CYCLE - 1 {
-            0
-        } else {
-            self.phase + 1
-        };
-        message
+    }
+
+    /// A 1 in the field of its kind.
+    #[inline(always)]
+    fn field(&self) -> u64 {
+        match self {
+            Self::Fizz => 1,
+            Self::Buzz => 1 << FIELD_BITS,
+            Self::FizzBuzz => 1 << (2 * FIELD_BITS),
+            Self::Value(_) => 1 << (3 * FIELD_BITS),
+        }
     }
 }
+
+/// The bits of a field in a sum of all kinds.
+const FIELD_BITS: u32 = 16;
+/// Messages that no field overflows with.
+const RUN_MAX: usize = u16::MAX as usize;
 
 /// How many messages there were of each kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -67,17 +80,15 @@ impl Counts {
     /// Counts `messages` in.
     #[inline]
     pub(crate) fn add(&mut self, messages: &[Message]) {
-        // Sums of comparisons, which need no branches; what is left over are the plain values.
-        let (mut fizz, mut buzz, mut fizz_buzz) = (0, 0, 0);
-        for message in messages {
-            fizz += u64::from(matches!(message, Message::Fizz));
-            buzz += u64::from(matches!(message, Message::Buzz));
-            fizz_buzz += u64::from(matches!(message, Message::FizzBuzz));
+        for run in messages.chunks(RUN_MAX) {
+            // One sum of four fields, which need no branches and do not overflow.
+            let sum: u64 = run.iter().map(Message::field).sum();
+            let field = |index: u32| sum >> (FIELD_BITS * index) & u64::from(u16::MAX);
+            self.fizz += field(0);
+            self.buzz += field(1);
+            self.fizz_buzz += field(2);
+            self.value += field(3);
         }
-        self.fizz += fizz;
-        self.buzz += buzz;
-        self.fizz_buzz += fizz_buzz;
-        self.value += messages.len() as u64 - (fizz + buzz + fizz_buzz);
     }
 
     /// How many messages there were.

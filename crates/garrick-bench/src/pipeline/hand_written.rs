@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use garrick_core::ring::{self, Consumer, Producer};
 
-use super::fizz_buzz::Caller;
 use super::stages::Buffers;
 use super::{Config, Counts, Message, Totals};
 
@@ -29,7 +28,8 @@ pub(crate) fn hand_written(config: &Config<'_>) -> Totals {
         one_loop(config, began, front, messages)
     } else {
         thread::scope(|scope| {
-            let logger = scope.spawn(move || log(messages));
+            let batch = front.batches[1];
+            let logger = scope.spawn(move || log(messages, batch));
             while !is_over(config, began) {
                 if (0..ROUNDS).filter(|_| front.round() > 0).count() == 0 {
                     thread::yield_now();
@@ -51,7 +51,6 @@ struct Front {
     values_out: Producer<u64>,
     values: Consumer<u64>,
     messages_out: Producer<Message>,
-    caller: Caller,
     buffers: Option<Buffers>,
     /// Numbers generated.
     generated: u64,
@@ -76,7 +75,6 @@ impl Front {
             values_out,
             values,
             messages_out,
-            caller: Caller::default(),
             buffers,
             generated: 0,
             batches,
@@ -100,8 +98,7 @@ impl Front {
     #[inline]
     fn call(&mut self) -> usize {
         let Some(buffers) = &mut self.buffers else {
-            let caller = &mut self.caller;
-            let call = |number: &u64| caller.call(*number);
+            let call = |number: &u64| Message::of(*number);
             return ring::map_batch(
                 &mut self.values,
                 &mut self.messages_out,
@@ -111,8 +108,7 @@ impl Front {
         };
         let max = self.batches[1].min(self.messages_out.free());
         let count = self.values.pop_slice(buffers.values(max));
-        self.messages_out
-            .push_slice(buffers.call(count, &mut self.caller))
+        self.messages_out.push_slice(buffers.call(count))
     }
 
     /// Calls what was generated, and says how much that was in all.
@@ -144,13 +140,16 @@ fn one_loop(
     (front.generated, counts)
 }
 
-/// Counts until the ring is finished.
-fn log(mut messages: Consumer<Message>) -> Counts {
+/// Counts until the ring is finished. It waits for a whole batch, or the two threads would hand a cache line
+/// to and fro for a few messages at a time.
+fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut counts = Counts::default();
     while !messages.is_finished() {
-        if messages.consume_batch(usize::MAX, |batch| counts.add(batch)) == 0 {
+        if messages.readable() < batch && !messages.is_closed() {
             std::hint::spin_loop();
+            continue;
         }
+        messages.consume_batch(usize::MAX, |batch| counts.add(batch));
     }
     counts
 }

@@ -62,7 +62,8 @@ pub(crate) fn run(
     })
 }
 
-/// Builds the graph: a thread for each stage, or one for all.
+/// Builds the graph, on one thread or on two: the logger has about as much to do as the others together, so a
+/// third thread would only cost wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();
     let (output, values) = graph.channel(config.capacity)?;
@@ -81,7 +82,6 @@ fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
         values,
         beats,
         output,
-        caller: Default::default(),
         buffers,
     };
     let log = Log::new();
@@ -91,16 +91,14 @@ fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
         counts: Counts::default(),
         log,
     };
+    let team = graph
+        .team("pipeline")
+        .source("generator", generator)
+        .source("heartbeat", heartbeat);
+    let team = team.stage("worker", worker);
     if config.one_core {
-        let team = graph
-            .team("pipeline")
-            .source("generator", generator)
-            .source("heartbeat", heartbeat);
-        team.stage("worker", worker).stage("logger", logger);
+        team.stage("logger", logger);
     } else {
-        graph.source("generator", generator);
-        graph.source("heartbeat", heartbeat);
-        graph.stage("worker", worker);
         graph.stage("logger", logger);
     }
     Ok((graph, reader))

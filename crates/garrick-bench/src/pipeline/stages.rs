@@ -3,7 +3,6 @@
 use garrick_core::count::Group;
 use garrick_flow::{Cx, Receiver, Sender, Stage, Wait, map_batch};
 
-use super::fizz_buzz::Caller;
 use super::{Counts, Message, Mode};
 
 /// A stage that has nothing to do rests until so large a part of its channel is ready: fewer wake-ups, and
@@ -70,7 +69,6 @@ pub(super) struct Worker {
     pub(super) values: Receiver<u64>,
     pub(super) beats: Receiver<u64>,
     pub(super) output: Sender<Message>,
-    pub(super) caller: Caller,
     /// For a worker with buffers of its own.
     pub(super) buffers: Option<Buffers>,
 }
@@ -100,12 +98,12 @@ impl Buffers {
 
     /// Calls the first `count` numbers of the buffer by their names.
     #[inline]
-    pub(super) fn call(&mut self, count: usize, caller: &mut Caller) -> &[Message] {
+    pub(super) fn call(&mut self, count: usize) -> &[Message] {
         self.messages.clear();
         self.messages.extend(
             self.values[..count]
                 .iter()
-                .map(|number| caller.call(*number)),
+                .map(|number| Message::of(*number)),
         );
         &self.messages
     }
@@ -117,16 +115,14 @@ impl Worker {
     fn work(&mut self) -> usize {
         let batch = self.values.batch().min(self.output.batch());
         let Some(buffers) = &mut self.buffers else {
-            let caller = &mut self.caller;
             return map_batch(&mut self.values, &mut self.output, batch, |number| {
-                caller.call(*number)
+                Message::of(*number)
             });
         };
         // What is taken must find room, so the room comes first.
         let max = batch.min(self.output.free());
         let count = self.values.pop_slice(buffers.values(max));
-        self.output
-            .push_slice(buffers.call(count, &mut self.caller))
+        self.output.push_slice(buffers.call(count))
     }
 
     fn rest(&self) -> Wait {

@@ -29,7 +29,8 @@ pub(crate) mod flag {
     pub(crate) const NEWBORN: u64 = 2;
     /// The task is gone; the cell waits for its token to be closed.
     pub(crate) const STOPPED: u64 = 4;
-    /// The cell stands on its home's list of cells to free.
+    /// The cell stands on its home's list of cells to free; or it is scheduled, and had no reference left
+    /// when that was last looked at.
     pub(crate) const GARBAGE: u64 = 8;
 }
 
@@ -87,9 +88,9 @@ pub(crate) type Slot = [u64; 3];
 
 /// What a cell's kind of task can do, one static table per type.
 pub(crate) struct Table {
-    /// Runs one activation: the message in the slot, if the pointer is not null, then the mailbox.
-    /// Called by the home worker, which is passed untyped because it lives in a layer above.
-    pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
+    /// Runs one activation: the message in the run queue's entry, if there is one, then the mailbox. The
+    /// home worker and the entry are passed untyped because they live in layers above.
+    pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const ()),
     /// Drops the task in place.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope, and says how many there were.

@@ -23,6 +23,9 @@ const ORPHAN: u32 = 1 << 31;
 /// More references than this are a leak in the program, and the process is stopped as `Arc` does.
 const REFS_MAX: u32 = 1 << 30;
 
+/// What the shared count of a freed block is in debug builds, so that a use after free is caught early.
+const POISON: u32 = 0x3fff_dead;
+
 /// What became of a foreign drop.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +49,20 @@ pub(crate) enum Settled {
 }
 
 impl Header {
+    /// Marks a block that is about to be freed, in debug builds.
+    pub(crate) fn poison(&self) {
+        if cfg!(debug_assertions) {
+            self.check_alive();
+            self.shared_refs.store(POISON, Relaxed);
+        }
+    }
+
+    /// Panics on a freed block, in debug builds.
+    #[inline]
+    pub(crate) fn check_alive(&self) {
+        debug_assert_ne!(self.shared_refs.load(Relaxed), POISON, "the cell is freed");
+    }
+
     /// Owner only: the owner's count.
     #[inline]
     pub(crate) fn local_refs(&self) -> u32 {
@@ -56,6 +73,7 @@ impl Header {
     /// Owner only: counts one more reference.
     #[inline]
     pub(crate) fn clone_local(&self) {
+        self.check_alive();
         // SAFETY: owner field.
         self.local_refs.with_mut(|refs| unsafe {
             *refs += 1;
@@ -70,6 +88,7 @@ impl Header {
     #[inline]
     #[must_use]
     pub(crate) fn drop_local(&self) -> bool {
+        self.check_alive();
         // SAFETY: owner field.
         self.local_refs.with_mut(|refs| unsafe {
             debug_assert!(*refs > 0, "settle keeps one reference here while there are any");
@@ -81,6 +100,7 @@ impl Header {
     /// Counts one more reference from any thread that holds one.
     #[inline]
     pub(crate) fn clone_foreign(&self) {
+        self.check_alive();
         // Relaxed: the new reference is published by whatever hands it on.
         if self.shared_refs.fetch_add(1, Relaxed) & !ORPHAN > REFS_MAX {
             std::process::abort();
@@ -90,6 +110,7 @@ impl Header {
     /// Counts one reference less from a foreign thread (README, step 6).
     #[inline]
     pub(crate) fn drop_foreign(&self) -> Dropped {
+        self.check_alive();
         let mut seen = self.shared_refs.load(Relaxed);
         loop {
             if seen & !ORPHAN == 0 {
@@ -108,6 +129,7 @@ impl Header {
 
     /// Owner only: its own count is zero; borrows one of the shared references, if there are any.
     pub(crate) fn settle(&self) -> Settled {
+        self.check_alive();
         debug_assert_eq!(self.local_refs(), 0, "there is nothing to settle before");
         // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
         let mut seen = self.shared_refs.load(Acquire);
@@ -129,6 +151,7 @@ impl Header {
     /// Owner only: moves the owner's count to the shared one, before the cell is given away
     /// (README, step 3). The cell is kept alive by being scheduled.
     pub(crate) fn share_refs(&self) {
+        self.check_alive();
         // SAFETY: owner field.
         let local = self.local_refs.with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
         if local > 0 {

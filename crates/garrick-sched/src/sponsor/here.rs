@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use super::idle::{Awake, Spin};
+use garrick_core::park::Spin;
+
+use super::idle::Awake;
 use super::{Handle, Shared};
 use crate::address::Address;
 use crate::current;
@@ -90,7 +92,7 @@ impl Here {
     pub fn run_until(&self, done: impl Fn() -> bool) {
         assert!(current::worker().is_none(), "a task must not wait for tasks");
         let _awake = Awake::new();
-        let mut spin = Spin::new();
+        let mut spin = Spin::new(1);
         loop {
             self.worker.run_ready(|_| false);
             if done() {

@@ -5,9 +5,17 @@
 //! With a sequentially consistent fence between the two steps on both sides (Dekker), one of them sees
 //! the other. Foreign sends need no fence: they change the very word that says `PARKED`.
 
-use std::sync::atomic::{AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+    fence,
+};
+use std::time::Duration;
+
+use garrick_core::park::Spin;
 
 use crate::cell::{CellPtr, Home};
+use crate::current::Entered;
 use crate::run_queue::Entry;
 use crate::worker::Worker;
 
@@ -16,9 +24,6 @@ use crate::worker::Worker;
 const BACKLOG_KEPT: usize = 1;
 /// Cells given away at once.
 const GIVEN_MAX: usize = 1024;
-/// Looks around before sleep, at first and at most.
-const SPINS_FIRST: u32 = 256;
-const SPINS_MAX: u32 = 4096;
 
 /// Workers of this process that are awake. Spinning is only for when there are cores to spare.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
@@ -39,40 +44,11 @@ impl Drop for Awake {
     }
 }
 
-/// How long to look around before sleep: what paid last time is done again, longer.
-pub(super) struct Spin {
-    spins: u32,
-    cores: usize,
-}
-
-impl Spin {
-    pub(super) fn new() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { spins: SPINS_FIRST, cores }
-    }
-
-    /// Spins until `found`, and learns whether it paid.
-    fn until(&mut self, found: impl Fn() -> bool) -> bool {
-        if AWAKE.load(Relaxed) > self.cores {
-            return found();
-        }
-        for _ in 0..self.spins {
-            if found() {
-                self.spins = (self.spins * 2).min(SPINS_MAX);
-                return true;
-            }
-            std::hint::spin_loop();
-        }
-        self.spins = (self.spins / 2).max(16);
-        false
-    }
-}
-
 impl Worker {
     /// Runs cells until the sponsor ends.
     pub(super) fn serve(&self) {
-        let mut spin = Spin::new();
-        let _awake = Awake::new();
+        let mut spin = Spin::new(1);
+        let (_awake, _entered) = (Awake::new(), Entered::new(self));
         loop {
             self.run_ready(super::Signal::is_stopping);
             if self.shared.signal().is_stopping() {
@@ -92,11 +68,12 @@ impl Worker {
         cell.set_home(self.home);
         if cell.local_refs() == 0 {
             // One reference is counted here while there are any.
-            let _ = cell.settle();
+            self.settle(cell);
         }
         self.old.push_entry(entry);
         let list = cell.take_and_idle();
         self.sort_in(cell, list);
+        self.commit();
     }
 
     /// Sleeps until there is something to do. The caller counts as awake.
@@ -106,7 +83,9 @@ impl Worker {
             self.remote().ready.has_some() || shared.queued() > 0 || shared.signal().is_stopping()
         };
         shared.announce_idle();
-        if !spin.until(wanted) {
+        // There is a core to spin on only if there are more of them than workers awake.
+        spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
+        if spin.wait(|| wanted().then_some(())).is_none() {
             AWAKE.fetch_sub(1, Relaxed);
             self.park(wanted);
             AWAKE.fetch_add(1, Relaxed);
@@ -127,7 +106,15 @@ impl Worker {
             return;
         }
         while ready.is_parked() {
-            std::thread::park();
+            match self.timers.time_left(self.now()) {
+                None => std::thread::park(),
+                Some(Duration::ZERO) => {
+                    ready.unpark();
+                    self.fire_timers();
+                    return;
+                }
+                Some(left) => std::thread::park_timeout(left),
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-use crate::cell::flag;
+use crate::cell::{CellPtr, flag};
 use crate::current::Entered;
 use crate::pool;
 use crate::remote::Remote;
@@ -47,6 +47,7 @@ impl Worker {
                     self.stop(cell);
                 }
             });
+            self.commit();
             if !stopped && self.backlog() == 0 {
                 return;
             }
@@ -54,24 +55,27 @@ impl Worker {
     }
 
     fn drop_scheduled(&self) {
+        while let Some(timed) = self.timers.pop_any() {
+            let dropped = self.drop_staged(timed.cell, timed.chain);
+            self.count_dead_letters(dropped);
+        }
         while let Some(entry) = self.shared.claim() {
             self.take_over(entry);
         }
         loop {
             let oldest = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
             let Some(&entry) = oldest else { return };
-            self.drop_dead(&entry);
+            self.drop_dead(entry.cell(), &entry);
         }
     }
 
     /// Stops the cell of an entry that will not be run. It stays scheduled until then, because what
     /// waits in its mailbox keeps nothing alive.
-    fn drop_dead(&self, entry: &Entry) {
-        let cell = entry.cell();
-        if !entry.message().is_null() {
+    pub(crate) fn drop_dead(&self, cell: CellPtr, entry: &Entry) {
+        if entry.has_message() {
             self.count_dead_letters(1);
             // SAFETY: the entry left the queue, so its message is ours and of the cell's type.
-            unsafe { (cell.table().drop_slot)(entry.message()) };
+            unsafe { (cell.table().drop_slot)(entry.slot()) };
         }
         self.stop(cell);
     }

@@ -1,0 +1,88 @@
+//! A tree of 131,071 actors, each of which makes two and waits for both. Newborns run newest first, so that
+//! few are alive at a time.
+
+use garrick::prelude::*;
+
+const DEPTH: u32 = 16;
+
+struct Node {
+    parent: Parent,
+    /// Actors below, itself included, that have reported.
+    count: u64,
+    /// Children that have not.
+    waiting: u32,
+}
+
+enum Parent {
+    Node(Address<Msg>),
+    Asker(Reply<u64>),
+}
+
+enum Msg {
+    Grow(u32),
+    Grown(u64),
+}
+
+impl Node {
+    fn new(parent: Parent) -> Self {
+        Self { parent, count: 1, waiting: 0 }
+    }
+
+    fn grow(&mut self, depth: u32, cx: &Context<'_, Msg>) {
+        self.waiting = 2;
+        for _ in 0..2 {
+            let child = cx.spawn(Node::new(Parent::Node(cx.address())));
+            // A newborn cannot have stopped.
+            let _ = cx.send(&child, Msg::Grow(depth - 1));
+        }
+    }
+
+    fn report(&mut self, cx: &Context<'_, Msg>) -> Next {
+        let above = std::mem::replace(&mut self.parent, Parent::Node(cx.address()));
+        match above {
+            // A parent waits for both of its children.
+            Parent::Node(parent) => drop(cx.send(&parent, Msg::Grown(self.count))),
+            Parent::Asker(reply) => reply.send(self.count),
+        }
+        Next::Stop
+    }
+}
+
+impl Actor for Node {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Grow(0) => {}
+            Msg::Grow(depth) => self.grow(depth, cx),
+            Msg::Grown(count) => {
+                self.count += count;
+                self.waiting -= 1;
+            }
+        }
+        if self.waiting == 0 { self.report(cx) } else { Next::Continue }
+    }
+}
+
+/// Makes the root of a tree for everyone who asks.
+struct Gardener;
+
+impl Actor for Gardener {
+    type Msg = (u32, Reply<u64>);
+
+    fn receive(&mut self, (depth, reply): (u32, Reply<u64>), cx: &mut Context<'_, Self::Msg>) -> Next {
+        let root = cx.spawn(Node::new(Parent::Asker(reply)));
+        let _ = cx.send(&root, Msg::Grow(depth));
+        Next::Continue
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let gardener = system.spawn(Gardener)?;
+    let count = gardener.ask(|reply| (DEPTH, reply)).wait()?;
+    println!("{count} actors");
+    assert_eq!(count, (1 << (DEPTH + 1)) - 1);
+    system.shutdown();
+    Ok(())
+}

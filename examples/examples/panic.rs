@@ -1,0 +1,34 @@
+//! One actor fails; whoever asked it is told, and every other actor goes on.
+
+use garrick::prelude::*;
+
+struct Divider;
+
+impl Actor for Divider {
+    type Msg = (i32, i32, Reply<i32>);
+
+    fn receive(&mut self, (a, b, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+        reply.send(a / b);
+        Next::Continue
+    }
+
+    fn name() -> &'static str {
+        "divider"
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let (first, second) = (system.spawn(Divider)?, system.spawn(Divider)?);
+    println!("8 / 2 = {}", first.ask(|reply| (8, 2, reply)).wait()?);
+
+    let error = first.ask(|reply| (1, 0, reply)).wait().expect_err("nobody divides by zero");
+    println!("1 / 0: {error}");
+    assert_eq!(error, NoReply::Dropped);
+    assert!(first.ask(|reply| (8, 2, reply)).wait().is_err(), "the actor has stopped");
+
+    println!("9 / 3 = {}, says the other one", second.ask(|reply| (9, 3, reply)).wait()?);
+    println!("actors that failed: {}", system.failures());
+    system.shutdown();
+    Ok(())
+}
