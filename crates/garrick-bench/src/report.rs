@@ -23,13 +23,14 @@ pub(crate) struct Report {
 }
 
 /// The table's head, and whether figures stand under it.
-const COLUMNS: [(&str, bool); 8] = [
+const COLUMNS: [(&str, bool); 9] = [
     ("scenario", false),
     ("contender", false),
     ("CPU an op", true),
     ("min .. max", true),
     ("x rmw", true),
     ("wall an op", true),
+    ("wall max", true),
     ("ops/s", true),
     ("bytes", true),
 ];
@@ -80,7 +81,7 @@ impl Report {
     }
 }
 
-fn cells(row: &Row) -> [String; 8] {
+fn cells(row: &Row) -> [String; 9] {
     let Summary { median, min, max } = row.cpu;
     [
         row.scenario.to_owned(),
@@ -89,6 +90,7 @@ fn cells(row: &Row) -> [String; 8] {
         format!("{} .. {}", units::time(min), units::time(max)),
         format!("{:.2}", row.ratio_to_rmw),
         units::time(row.wall.median),
+        units::time(row.wall.max),
         units::rate(row.ops_per_s),
         row.bytes_per_actor
             .map_or(String::new(), |bytes| format!("{bytes:.1}")),

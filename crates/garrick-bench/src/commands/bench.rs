@@ -17,7 +17,7 @@ use crate::scenarios;
 const SECONDS_PER_ROW: f64 = 3.0;
 
 /// Seconds for each row of a quick run: all scenarios then take well under a minute.
-const SECONDS_PER_ROW_QUICK: f64 = 0.5;
+const SECONDS_PER_ROW_QUICK: f64 = 0.7;
 
 /// More would be a mistake, not a measurement.
 const SECONDS_PER_ROW_MAX: f64 = 3600.0;
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// About how long to measure each row: 3 seconds, or 0.5 if quick.
+    /// About how long to measure each row: 3 seconds, or 0.7 if quick.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds_per: Option<f64>,
 }

@@ -30,7 +30,7 @@ const BLOCK: Duration = Duration::from_millis(200);
 const PLACES: [(&str, usize); 3] = [("first", 0), ("middle", ACTORS / 2), ("last", ACTORS - 1)];
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
-    let rounds = effort.pick(5, 2);
+    let rounds = effort.pick(11, 3);
     let at = |(name, place): (&str, usize)| {
         Contender::fixed("garrick", move || blocked(place))
             .with("actors", ACTORS)

@@ -42,7 +42,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     vec![
         Contender::fixed("garrick", move || in_child(actors))
             .with("actors", actors)
-            .rounds(3),
+            .rounds(effort.pick(1, 3)),
     ]
 }
 
