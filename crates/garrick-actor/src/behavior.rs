@@ -57,7 +57,9 @@ pub fn behavior<M, F>(function: F) -> Behavior<M>
 where
     F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
 {
-    Behavior { function: Box::new(function) }
+    Behavior {
+        function: Box::new(function),
+    }
 }
 
 /// A [`Context`] whose actor can become another.
@@ -87,7 +89,10 @@ impl<M: 'static> Actor for Behavior<M> {
     type Msg = M;
 
     fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
-        let mut cx = BehaviorContext { context: Context::new(cx.turn()), staged: None };
+        let mut cx = BehaviorContext {
+            context: Context::new(cx.turn()),
+            staged: None,
+        };
         let next = (self.function)(&msg, &mut cx);
         if next == Next::Continue
             && let Some(staged) = cx.staged

@@ -34,7 +34,13 @@ pub struct Builder {
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self { name: "system".to_owned(), workers: None, cores: Vec::new(), world: None, reporter: None }
+        Self {
+            name: "system".to_owned(),
+            workers: None,
+            cores: Vec::new(),
+            world: None,
+            reporter: None,
+        }
     }
 
     /// Its name, and the beginning of its threads' names; `system` unless told.
@@ -75,9 +81,15 @@ impl Builder {
 
     /// The same for the scheduler.
     pub(crate) fn sponsor(self) -> garrick_sched::Builder {
-        let reporter = self.reporter.unwrap_or_else(|| report_to_stderr(self.name.clone()));
+        let reporter = self
+            .reporter
+            .unwrap_or_else(|| report_to_stderr(self.name.clone()));
         let workers = self.workers.unwrap_or_else(cores);
-        let sponsor = Sponsor::builder().name(self.name).workers(workers).pin_to(self.cores).on_failure(reporter);
+        let sponsor = Sponsor::builder()
+            .name(self.name)
+            .workers(workers)
+            .pin_to(self.cores)
+            .on_failure(reporter);
         match self.world {
             Some(world) => sponsor.world(world),
             None => sponsor,
@@ -92,7 +104,9 @@ fn cores() -> usize {
 fn report_to_stderr(system: String) -> Reporter {
     Box::new(move |failure| {
         let Failure { task, message } = failure;
-        eprintln!("garrick: in system `{system}`, the actor {task} failed and was stopped: {message}");
+        eprintln!(
+            "garrick: in system `{system}`, the actor {task} failed and was stopped: {message}"
+        );
     })
 }
 

@@ -42,7 +42,11 @@ impl<M: 'static> Contramap<M> for Address<M> {
         N: 'static,
         F: Fn(N) -> M + 'static,
     {
-        Contramapped { to: self.clone(), function, from: PhantomData }
+        Contramapped {
+            to: self.clone(),
+            function,
+            from: PhantomData,
+        }
     }
 }
 
@@ -72,6 +76,8 @@ where
 
 impl<N, M, F> fmt::Debug for Contramapped<N, M, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contramapped").field("to", &self.to).finish_non_exhaustive()
+        f.debug_struct("Contramapped")
+            .field("to", &self.to)
+            .finish_non_exhaustive()
     }
 }

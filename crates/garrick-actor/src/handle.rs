@@ -40,7 +40,9 @@ impl Handle {
         A: Actor + Send,
         A::Msg: Send,
     {
-        self.handle.spawn(Cell(actor)).map_err(|SpawnError(Cell(actor))| SpawnError(actor))
+        self.handle
+            .spawn(Cell(actor))
+            .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
     }
 
     /// Makes an actor of a closure, as [`Handle::spawn`] does.

@@ -47,7 +47,8 @@ pub use builder::Builder;
 pub use context::Context;
 pub use contramap::{Contramap, Contramapped};
 pub use garrick_sched::{
-    Address, Ask, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, World,
+    Address, Ask, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
+    World,
 };
 pub use handle::Handle;
 pub use local::Local;

@@ -3,9 +3,9 @@
 
 use std::mem::size_of;
 use std::pin::pin;
-use std::sync::mpsc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
 use std::task::{self, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
@@ -68,7 +68,9 @@ fn threads_ask_and_wait() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
     assert_eq!(counter.ask(Count::Get).wait(), Ok(2000));
     system.shutdown();
 }
@@ -132,7 +134,10 @@ fn time_runs_out() {
     let local = Local::new().unwrap();
     let counter = local.spawn(Counter(5));
     let ask = counter.ask(Count::Get);
-    assert_eq!(ask.wait_timeout(Duration::from_millis(1)), Err(NoReply::TimedOut));
+    assert_eq!(
+        ask.wait_timeout(Duration::from_millis(1)),
+        Err(NoReply::TimedOut)
+    );
     // The answer that comes too late is dropped.
     local.run();
     let ask = counter.ask(Count::Get);
@@ -182,7 +187,11 @@ fn an_ask_is_a_future() {
     assert_eq!(poll(&first), Poll::Pending);
     assert_eq!(poll(&second), Poll::Pending);
     local.run();
-    assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1), "the last waker counts");
+    assert_eq!(
+        (first.0.load(Relaxed), second.0.load(Relaxed)),
+        (0, 1),
+        "the last waker counts"
+    );
     assert_eq!(poll(&first), Poll::Ready(Ok(5)));
     assert_eq!(Arc::strong_count(&second), 1, "no waker is left behind");
 }
@@ -241,7 +250,13 @@ fn actors_ask_each_other() {
         let system = System::builder().workers(workers).start().unwrap();
         let counter = system.spawn(Counter(0)).unwrap();
         let (answers, given) = mpsc::channel();
-        let asker = system.spawn(Asker { counter, left: 1000, answers }).unwrap();
+        let asker = system
+            .spawn(Asker {
+                counter,
+                left: 1000,
+                answers,
+            })
+            .unwrap();
         asker.send(Asking::Next).unwrap();
         drop(asker);
         let given: Vec<_> = given.iter().collect();
@@ -257,7 +272,11 @@ fn an_actor_that_asks_a_stopped_one_gets_an_error() {
     counter.stop();
     local.run();
     let (answers, given) = mpsc::channel();
-    let asker = local.spawn(Asker { counter, left: 2, answers });
+    let asker = local.spawn(Asker {
+        counter,
+        left: 2,
+        answers,
+    });
     asker.send(Asking::Next).unwrap();
     local.run();
     assert_eq!(given.iter().collect::<Vec<_>>(), [Err(NoReply::Dropped); 2]);

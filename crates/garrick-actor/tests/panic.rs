@@ -90,8 +90,13 @@ fn a_panic_stops_one_actor_and_undoes_its_turn() {
         let (builder, failures) = quiet();
         let system = builder.workers(workers).start().unwrap();
         let (spawned, dropped) = mpsc::channel();
-        let fragile = |spawned: &mpsc::Sender<()>| Fragile { others: Vec::new(), spawned: spawned.clone() };
-        let healthy: Vec<_> = (0..4).map(|_| system.spawn(fragile(&spawned)).unwrap()).collect();
+        let fragile = |spawned: &mpsc::Sender<()>| Fragile {
+            others: Vec::new(),
+            spawned: spawned.clone(),
+        };
+        let healthy: Vec<_> = (0..4)
+            .map(|_| system.spawn(fragile(&spawned)).unwrap())
+            .collect();
         let failing = system.spawn(fragile(&spawned)).unwrap();
         drop(spawned);
         for other in &healthy {
@@ -99,7 +104,11 @@ fn a_panic_stops_one_actor_and_undoes_its_turn() {
         }
         let doomed = failing.ask(Msg::Fail);
         let behind = failing.ask(Msg::Get);
-        assert_eq!(doomed.wait(), Err(NoReply::Dropped), "an answer is part of the turn");
+        assert_eq!(
+            doomed.wait(),
+            Err(NoReply::Dropped),
+            "an answer is part of the turn"
+        );
         assert_eq!(behind.wait(), Err(NoReply::Dropped));
         assert_eq!(failures.recv().unwrap(), "fragile: as told");
         for other in &healthy {
@@ -127,7 +136,11 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
     let doubtful = system
         .spawn_behavior(move |n: &u32, cx| {
             let _ = cx.send(&sink, *n);
-            if n.is_multiple_of(2) { Next::Continue } else { Next::Undo }
+            if n.is_multiple_of(2) {
+                Next::Continue
+            } else {
+                Next::Undo
+            }
         })
         .unwrap();
     (0..10).for_each(|n| doubtful.send(n).unwrap());
@@ -138,7 +151,9 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
 #[test]
 fn a_failure_is_counted_by_the_default_report_too() {
     let system = System::builder().name("loud").workers(1).start().unwrap();
-    let failing = system.spawn_behavior(|(): &(), _| panic!("heard on standard error")).unwrap();
+    let failing = system
+        .spawn_behavior(|(): &(), _| panic!("heard on standard error"))
+        .unwrap();
     failing.send(()).unwrap();
     let handle = system.handle();
     system.shutdown();

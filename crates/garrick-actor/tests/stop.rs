@@ -57,8 +57,15 @@ fn a_stopped_actor_gives_messages_back() {
     local.run();
     assert_eq!(died.try_recv(), Ok("a"));
     assert!(address.is_stopped());
-    assert!(matches!(address.send(Msg::Nothing), Err(SendError(Msg::Nothing))));
-    assert_eq!(local.handle().dead_letters(), 0, "what came back is no dead letter");
+    assert!(matches!(
+        address.send(Msg::Nothing),
+        Err(SendError(Msg::Nothing))
+    ));
+    assert_eq!(
+        local.handle().dead_letters(),
+        0,
+        "what came back is no dead letter"
+    );
 }
 
 #[test]

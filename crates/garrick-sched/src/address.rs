@@ -50,7 +50,10 @@ impl<M: 'static> Address<M> {
     /// The cell's messages are of type `M`, and the reference is the caller's to give.
     #[inline]
     pub(crate) unsafe fn from_counted(cell: CellPtr) -> Self {
-        Self { cell, message: PhantomData }
+        Self {
+            cell,
+            message: PhantomData,
+        }
     }
 
     #[inline]
@@ -83,7 +86,15 @@ impl<M: 'static> Address<M> {
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
             // SAFETY: we hold a reference, and the envelope is ours.
-            if unsafe { deliver(self.cell, Chain { oldest: envelope, newest: envelope }) } {
+            if unsafe {
+                deliver(
+                    self.cell,
+                    Chain {
+                        oldest: envelope,
+                        newest: envelope,
+                    },
+                )
+            } {
                 return Ok(());
             }
             // SAFETY: the envelope is ours again, with the message in it.
@@ -138,7 +149,15 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     let note = pool.take_envelope(kind, 0, 0);
     // SAFETY: by contract, and the note is ours.
-    let delivered = unsafe { deliver(cell, Chain { oldest: note, newest: note }) };
+    let delivered = unsafe {
+        deliver(
+            cell,
+            Chain {
+                oldest: note,
+                newest: note,
+            },
+        )
+    };
     if !delivered {
         // SAFETY: it came back, empty.
         unsafe { pool.give_envelope(note) };
@@ -182,7 +201,10 @@ impl<M> Clone for Address<M> {
         } else {
             self.cell.clone_foreign();
         }
-        Self { cell: self.cell, message: PhantomData }
+        Self {
+            cell: self.cell,
+            message: PhantomData,
+        }
     }
 }
 
@@ -202,7 +224,9 @@ impl<M> Drop for Address<M> {
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {
-    current::worker().expect("a home has a worker").settle(cell);
+    if !cell.note_unreferenced() {
+        current::worker().expect("a home has a worker").settle(cell);
+    }
 }
 
 impl<M> PartialEq for Address<M> {

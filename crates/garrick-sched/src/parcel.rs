@@ -7,7 +7,8 @@ use crate::pool::{self, Pool};
 
 /// Whether a message of type `M` travels as a pointer to a box, because an envelope has no room for it.
 const fn is_boxed<M>() -> bool {
-    size_of::<M>() > pool::envelope_room(pool::ENVELOPE_STEP_MAX) || align_of::<M>() > align_of::<Envelope>()
+    size_of::<M>() > pool::envelope_room(pool::ENVELOPE_STEP_MAX)
+        || align_of::<M>() > align_of::<Envelope>()
 }
 
 /// Bytes from one message to the next.
@@ -24,7 +25,11 @@ const fn stride<M>() -> usize {
 /// Messages of type `M` in an envelope of `step`.
 const fn capacity<M>(step: u8) -> u16 {
     let count = pool::envelope_room(step) / stride::<M>();
-    if count > u16::MAX as usize { u16::MAX } else { count as u16 }
+    if count > u16::MAX as usize {
+        u16::MAX
+    } else {
+        count as u16
+    }
 }
 
 /// An empty envelope for messages of type `M`; the larger, the more of them went before.
@@ -38,9 +43,13 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
 }
 
 #[inline]
-fn place<M>(envelope: *mut Envelope, index: u16) -> *mut u8 {
-    // SAFETY: the index is below the capacity, so the place is inside the block.
-    unsafe { envelope.cast::<u8>().add(Envelope::HEADER_BYTES + index as usize * stride::<M>()) }
+fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
+    // SAFETY: the slot is below the capacity, so the place is inside the block.
+    unsafe {
+        envelope
+            .cast::<u8>()
+            .add(Envelope::HEADER_BYTES + slot as usize * stride::<M>())
+    }
 }
 
 /// Appends a message, or gives it back if there is no room.
@@ -51,30 +60,32 @@ fn place<M>(envelope: *mut Envelope, index: u16) -> *mut u8 {
 pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M> {
     // SAFETY:
     // - the envelope is ours by contract;
-    // - the slot is below the capacity, free, and aligned because the header and the stride are.
+    // - the slot is inside the block, free, and aligned because the header and the stride are.
     unsafe {
-        let write = (*envelope).write();
-        if write == (*envelope).capacity() {
+        let free = (*envelope).free();
+        if free == 0 {
             return Err(message);
         }
-        let place = place::<M>(envelope, write);
+        let place = place::<M>(envelope, free - 1);
         if const { is_boxed::<M>() } {
-            place.cast::<*mut M>().write_unaligned(Box::into_raw(Box::new(message)));
+            place
+                .cast::<*mut M>()
+                .write_unaligned(Box::into_raw(Box::new(message)));
         } else {
             place.cast::<M>().write(message);
         }
-        (*envelope).set_write(write + 1);
+        (*envelope).set_free(free - 1);
     }
     Ok(())
 }
 
-/// Moves message number `index` out.
+/// Moves the message in a slot out.
 ///
 /// # Safety
 /// As for [`put`]; the message is there, and is not read again.
 #[inline]
-pub(crate) unsafe fn read<M>(envelope: *mut Envelope, index: u16) -> M {
-    let place = place::<M>(envelope, index);
+pub(crate) unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
+    let place = place::<M>(envelope, slot);
     // SAFETY: by contract; see `put` for the form.
     unsafe {
         if const { is_boxed::<M>() } {
@@ -91,14 +102,14 @@ pub(crate) unsafe fn read<M>(envelope: *mut Envelope, index: u16) -> M {
 /// As for [`put`].
 #[inline]
 pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
-    // SAFETY: by contract; a message between read and write is there, and read moves past it.
+    // SAFETY: by contract; a slot between free and read holds a message, and read moves below it.
     unsafe {
-        let index = (*envelope).read();
-        if index == (*envelope).write() {
+        let read = (*envelope).read();
+        if u32::from(read) == (*envelope).free() {
             return None;
         }
-        (*envelope).set_read(index + 1);
-        Some(read(envelope, index))
+        (*envelope).set_read(read - 1);
+        Some(self::read(envelope, u32::from(read - 1)))
     }
 }
 
@@ -107,14 +118,14 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
 /// # Safety
 /// As for [`put`].
 pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
-    // SAFETY: by contract; a message between read and write is there, and write moves below it.
+    // SAFETY: by contract; a slot between free and read holds a message, and free moves above it.
     unsafe {
-        let write = (*envelope).write();
-        if (*envelope).read() == write {
+        let free = (*envelope).free();
+        if u32::from((*envelope).read()) == free {
             return None;
         }
-        (*envelope).set_write(write - 1);
-        Some(read(envelope, write - 1))
+        (*envelope).set_free(free + 1);
+        Some(read(envelope, free))
     }
 }
 
@@ -122,17 +133,21 @@ pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
 ///
 /// # Safety
 /// As for [`put`]; there are so many unread.
-pub(crate) unsafe fn split_newest<M>(pool: &Pool, envelope: *mut Envelope, count: u16) -> *mut Envelope {
+pub(crate) unsafe fn split_newest<M>(
+    pool: &Pool,
+    envelope: *mut Envelope,
+    count: u32,
+) -> *mut Envelope {
     // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not copied,
-    // because `write` moves below them.
+    // because `free` moves above them.
     unsafe {
         let step = (*envelope).class();
         let split = pool.take_envelope(Kind::Messages, step, capacity::<M>(step));
-        let write = (*envelope).write() - count;
-        (*envelope).set_write(write);
-        place::<M>(split, 0)
-            .copy_from_nonoverlapping(place::<M>(envelope, write), usize::from(count) * stride::<M>());
-        (*split).set_write(count);
+        let (from, to) = ((*envelope).free(), (*split).free() - count);
+        (*envelope).set_free(from + count);
+        place::<M>(split, to)
+            .copy_from_nonoverlapping(place::<M>(envelope, from), count as usize * stride::<M>());
+        (*split).set_free(to);
         split
     }
 }

@@ -87,7 +87,10 @@ struct List {
 unsafe impl Send for List {}
 
 impl List {
-    const EMPTY: Self = Self { head: ptr::null_mut(), count: 0 };
+    const EMPTY: Self = Self {
+        head: ptr::null_mut(),
+        count: 0,
+    };
 }
 
 /// What nobody has carved yet of a slab.
@@ -101,7 +104,10 @@ struct Rest {
 unsafe impl Send for Rest {}
 
 impl Rest {
-    const EMPTY: Self = Self { at: ptr::null_mut(), end: ptr::null_mut() };
+    const EMPTY: Self = Self {
+        at: ptr::null_mut(),
+        end: ptr::null_mut(),
+    };
 }
 
 /// One slab of cells, for walking.
@@ -164,7 +170,10 @@ impl Pool {
         };
         // SAFETY: a block in our list is ours and holds its link.
         let next = unsafe { block.as_ref().next };
-        self.lists[class].set(List { head: next, count: list.count.wrapping_sub(1) });
+        self.lists[class].set(List {
+            head: next,
+            count: list.count.wrapping_sub(1),
+        });
         block.cast()
     }
 
@@ -180,7 +189,10 @@ impl Pool {
         let block = block.cast::<Free>();
         // SAFETY: the block is ours, large enough and aligned for a link.
         unsafe { block.write(Free { next: list.head }) };
-        self.lists[class].set(List { head: block.as_ptr(), count: list.count + 1 });
+        self.lists[class].set(List {
+            head: block.as_ptr(),
+            count: list.count + 1,
+        });
         if list.count >= 2 * BATCH {
             self.spill(class);
         }
@@ -198,8 +210,14 @@ impl Pool {
         }
         // SAFETY: as above.
         let rest = unsafe { ptr::replace(&raw mut (*last).next, ptr::null_mut()) };
-        self.lists[class].set(List { head: rest, count: list.count - BATCH });
-        depot().batches[class].push(List { head: list.head, count: BATCH });
+        self.lists[class].set(List {
+            head: rest,
+            count: list.count - BATCH,
+        });
+        depot().batches[class].push(List {
+            head: list.head,
+            count: BATCH,
+        });
     }
 
     #[cold]
@@ -213,7 +231,9 @@ impl Pool {
                 self.lists[class].set(batch);
                 return self.take(class);
             }
-            let rest = depot.rests[class].pop().unwrap_or_else(|| depot.new_slab(class));
+            let rest = depot.rests[class]
+                .pop()
+                .unwrap_or_else(|| depot.new_slab(class));
             drop(depot);
             self.rests[class].set(rest);
         }
@@ -304,19 +324,28 @@ impl Depot {
             alloc::handle_alloc_error(layout);
         }
         if class < CELL_CLASSES {
-            self.slabs.push(Slab { base, block_bytes: bytes });
+            self.slabs.push(Slab {
+                base,
+                block_bytes: bytes,
+            });
             CELLS_OUT.fetch_add(blocks as u64, Relaxed);
         } else {
             ENVELOPES_OUT.fetch_add(blocks as u64, Relaxed);
         }
         // SAFETY: inside the slab.
-        Rest { at: base, end: unsafe { base.add(blocks * bytes) } }
+        Rest {
+            at: base,
+            end: unsafe { base.add(blocks * bytes) },
+        }
     }
 
     fn free_blocks(&self, classes: std::ops::Range<usize>) -> u64 {
         classes
             .map(|class| {
-                let listed: u64 = self.batches[class].iter().map(|list| u64::from(list.count)).sum();
+                let listed: u64 = self.batches[class]
+                    .iter()
+                    .map(|list| u64::from(list.count))
+                    .sum();
                 let carved: usize = self.rests[class]
                     .iter()
                     .map(|rest| (rest.end.addr() - rest.at.addr()) / class_bytes(class))
@@ -375,7 +404,11 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
         };
         let cells: Vec<_> = {
             let blocks = unpooled::blocks();
-            blocks.iter().filter(|(_, class)| **class < CELL_CLASSES).filter_map(mine).collect()
+            blocks
+                .iter()
+                .filter(|(_, class)| **class < CELL_CLASSES)
+                .filter_map(mine)
+                .collect()
         };
         for cell in cells {
             // One that stops may free another of the list.
@@ -415,8 +448,14 @@ pub struct Audit {
 pub fn audit() -> Audit {
     if cfg!(garrick_no_pool) {
         let blocks = unpooled::blocks();
-        let cells = blocks.values().filter(|class| **class < CELL_CLASSES).count() as u64;
-        return Audit { cells, envelopes: blocks.len() as u64 - cells };
+        let cells = blocks
+            .values()
+            .filter(|class| **class < CELL_CLASSES)
+            .count() as u64;
+        return Audit {
+            cells,
+            envelopes: blocks.len() as u64 - cells,
+        };
     }
     crate::current::flush_spare_blocks();
     let depot = depot();

@@ -43,6 +43,8 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, entry: *co
     }
     if cell.state() == worker.home.idle() | SCHEDULED {
         cell.set_state(worker.home.idle());
+    } else if cell.mailbox_tail().is_null() {
+        finish::<T>(cell, worker);
     } else {
         run_mailbox::<T>(cell, worker);
     }
@@ -126,21 +128,21 @@ fn run_envelope<T: Task>(
     // SAFETY: the envelope is the oldest of the local mailbox, hence ours; it holds messages of this
     // cell's type; each is taken out once, before its turn.
     unsafe {
-        let mut index = (*envelope).read();
+        let mut slot = u32::from((*envelope).read());
         loop {
             // A turn may send to its own cell, so the end moves.
-            let end = (*envelope).write();
-            if index == end {
+            let end = (*envelope).free();
+            if slot == end {
                 return Next::Go;
             }
-            while index != end {
+            while slot != end {
                 if *left == 0 {
                     return Next::Go;
                 }
                 *left -= 1;
-                (*envelope).set_read(index + 1);
-                let message = parcel::read::<T::Message>(envelope, index);
-                index += 1;
+                slot -= 1;
+                (*envelope).set_read(slot as u16);
+                let message = parcel::read::<T::Message>(envelope, slot);
                 if turn::<T>(cell, worker, message) == Next::Over {
                     return Next::Over;
                 }
@@ -150,7 +152,7 @@ fn run_envelope<T: Task>(
 }
 
 /// The mailbox is empty: the cell rests, or is freed if nobody can reach it.
-#[inline]
+#[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreferenced(cell) {
         return cell.set_state(worker.home.idle());
@@ -170,5 +172,10 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
 /// As for [`run`], but for the type of the task.
 pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, entry: *const ()) {
     // SAFETY: by contract.
-    unsafe { worker.cast::<Worker>().as_ref().drop_dead(cell, &*entry.cast::<Entry>()) };
+    unsafe {
+        worker
+            .cast::<Worker>()
+            .as_ref()
+            .drop_dead(cell, &*entry.cast::<Entry>())
+    };
 }

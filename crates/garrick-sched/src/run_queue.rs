@@ -190,7 +190,11 @@ impl RunQueue {
 
     /// Takes the newest entry if it was pushed since the mark, for undoing a turn.
     pub(crate) fn pop_past_mark(&self) -> Option<Entry> {
-        if self.is_past_mark() { self.pop_newest().copied() } else { None }
+        if self.is_past_mark() {
+            self.pop_newest().copied()
+        } else {
+            None
+        }
     }
 
     #[cold]
@@ -199,7 +203,8 @@ impl RunQueue {
         if self.len() > self.mask.get() {
             self.grow();
         }
-        self.room_end.set(self.head.get().wrapping_add(self.mask.get() + 1));
+        self.room_end
+            .set(self.head.get().wrapping_add(self.mask.get() + 1));
     }
 
     fn grow(&self) {
@@ -210,7 +215,8 @@ impl RunQueue {
         while number != self.tail.get() {
             // SAFETY: both indices are below their capacities, and the old entry is initialized.
             unsafe {
-                new.add(number & (capacity - 1)).write(old.add(number & old_mask).read());
+                new.add(number & (capacity - 1))
+                    .write(old.add(number & old_mask).read());
             }
             number = number.wrapping_add(1);
         }
@@ -223,7 +229,10 @@ impl RunQueue {
 
 impl Drop for RunQueue {
     fn drop(&mut self) {
-        debug_assert!(self.len() == 0 || std::thread::panicking(), "a worker empties its queues before it ends");
+        debug_assert!(
+            self.len() == 0 || std::thread::panicking(),
+            "a worker empties its queues before it ends"
+        );
         // SAFETY: allocated by `allocate` with this capacity.
         unsafe { alloc::dealloc(self.entries.get().cast(), layout(self.mask.get() + 1)) };
     }

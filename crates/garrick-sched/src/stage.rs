@@ -11,8 +11,8 @@ use std::cell::{Cell, RefCell};
 use crate::address::SendError;
 use crate::cell::{CellPtr, Chain, Envelope};
 use crate::parcel;
-use crate::world::Nanos;
 use crate::pool::Pool;
+use crate::world::Nanos;
 
 /// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
 /// receivers in turns makes more chains, in the right order all the same.
@@ -23,8 +23,8 @@ struct Appended {
     cell: CellPtr,
     /// The last envelope then, or null.
     tail: *mut Envelope,
-    /// Messages written to it then.
-    write: u16,
+    /// Its free slots then.
+    free: u32,
 }
 
 /// A chain for a cell of another worker.
@@ -89,9 +89,15 @@ impl Stage {
         let tail = cell.mailbox_tail();
         if self.covered.get() != cell.state() {
             // SAFETY: in the local mailbox, hence ours.
-            let write = if tail.is_null() { 0 } else { unsafe { (*tail).write() } };
+            let free = if tail.is_null() {
+                0
+            } else {
+                unsafe { (*tail).free() }
+            };
             self.set_dirty();
-            self.appended.borrow_mut().push(Appended { cell, tail, write });
+            self.appended
+                .borrow_mut()
+                .push(Appended { cell, tail, free });
             self.covered.set(cell.state());
         }
         if tail.is_null() {
@@ -106,7 +112,11 @@ impl Stage {
     #[inline(never)]
     fn append_envelope<M>(&self, pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: M) {
         // SAFETY: in the local mailbox, hence ours.
-        let before = if tail.is_null() { None } else { Some(unsafe { (*tail).class() }) };
+        let before = if tail.is_null() {
+            None
+        } else {
+            Some(unsafe { (*tail).class() })
+        };
         let envelope = parcel::envelope::<M>(pool, before);
         // SAFETY: made for `M`, empty, ours until read.
         unsafe {
@@ -122,9 +132,18 @@ impl Stage {
     /// # Errors
     /// Gives the message back if the cell is closed.
     #[inline(never)]
-    pub(crate) fn send_out<M>(&self, pool: &Pool, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+    pub(crate) fn send_out<M>(
+        &self,
+        pool: &Pool,
+        cell: CellPtr,
+        message: M,
+    ) -> Result<(), SendError<M>> {
         let mut outgoing = self.outgoing.borrow_mut();
-        let same = outgoing.iter_mut().rev().take(CHAINS_SEARCHED).find(|out| out.cell == cell);
+        let same = outgoing
+            .iter_mut()
+            .rev()
+            .take(CHAINS_SEARCHED)
+            .find(|out| out.cell == cell);
         let Some(Outgoing { chain, .. }) = same else {
             if cell.inbox_is_closed() {
                 return Err(SendError(message));
@@ -133,7 +152,13 @@ impl Stage {
             // The reference that keeps the receiver alive until the turn is over.
             cell.clone_foreign();
             self.set_dirty();
-            outgoing.push(Outgoing { cell, chain: Chain { oldest: envelope, newest: envelope } });
+            outgoing.push(Outgoing {
+                cell,
+                chain: Chain {
+                    oldest: envelope,
+                    newest: envelope,
+                },
+            });
             return Ok(());
         };
         // SAFETY: the chain is ours and holds messages `M`.
@@ -157,8 +182,15 @@ impl Stage {
         let envelope = first_envelope(pool, message);
         cell.clone_foreign();
         self.set_dirty();
-        let chain = Chain { oldest: envelope, newest: envelope };
-        self.timed.borrow_mut().push(Timed { deadline, cell, chain });
+        let chain = Chain {
+            oldest: envelope,
+            newest: envelope,
+        };
+        self.timed.borrow_mut().push(Timed {
+            deadline,
+            cell,
+            chain,
+        });
     }
 
     /// Takes the timed messages of the turn.
@@ -182,7 +214,7 @@ impl Stage {
     /// their references. None of the three may run foreign code: they collect.
     pub(crate) fn undo(
         &self,
-        mut split: impl FnMut(CellPtr, *mut Envelope, u16) -> *mut Envelope,
+        mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
         mut undone: impl FnMut(CellPtr, *mut Envelope),
         mut discard: impl FnMut(CellPtr, Chain),
     ) {
@@ -191,7 +223,7 @@ impl Stage {
             cut_back(entry, &mut undone);
             if !entry.tail.is_null() {
                 // SAFETY: in the local mailbox, hence ours.
-                let count = unsafe { (*entry.tail).write() } - entry.write;
+                let count = entry.free - unsafe { (*entry.tail).free() };
                 undone(entry.cell, split(entry.cell, entry.tail, count));
             }
         }

@@ -154,7 +154,7 @@ unsafe fn drop_slot<M>(slot: *const Slot) {
 
 /// # Safety
 /// `pool` points to a [`Pool`]; else as for [`parcel::split_newest`].
-unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u16) -> *mut Envelope {
+unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u32) -> *mut Envelope {
     // SAFETY: by contract.
     unsafe { parcel::split_newest::<M>(pool.cast().as_ref(), envelope, count) }
 }

@@ -26,7 +26,10 @@ pub(crate) struct Timers {
 
 impl Timers {
     pub(crate) fn new(now: Nanos) -> Self {
-        Self { wheel: RefCell::new(Wheel::new(now)), countdown: Cell::new(0) }
+        Self {
+            wheel: RefCell::new(Wheel::new(now)),
+            countdown: Cell::new(0),
+        }
     }
 
     /// Whether there are any.
@@ -36,7 +39,9 @@ impl Timers {
     }
 
     pub(crate) fn insert(&self, timed: Timed) {
-        self.wheel.borrow_mut().insert(timed.deadline.min(DEADLINE_MAX), timed);
+        self.wheel
+            .borrow_mut()
+            .insert(timed.deadline.min(DEADLINE_MAX), timed);
         if self.is_empty() {
             self.countdown.set(LOOK_EVERY);
         }
@@ -45,7 +50,8 @@ impl Timers {
     /// Counts one activation; true if it is time to look at the clock.
     pub(crate) fn count_down(&self) -> bool {
         let left = self.countdown.get();
-        self.countdown.set(if left == 1 { LOOK_EVERY } else { left - 1 });
+        self.countdown
+            .set(if left == 1 { LOOK_EVERY } else { left - 1 });
         left == 1
     }
 

@@ -26,7 +26,11 @@ pub struct Turn<'a, M> {
 impl<M: 'static> Turn<'_, M> {
     #[inline]
     pub(crate) fn new(worker: &Worker, cell: CellPtr) -> Turn<'_, M> {
-        Turn { worker, cell, message: PhantomData }
+        Turn {
+            worker,
+            cell,
+            message: PhantomData,
+        }
     }
 
     /// Sends `message` to `to`.
@@ -54,7 +58,9 @@ impl<M: 'static> Turn<'_, M> {
         }
         let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
         let deadline = self.now().saturating_add(delay);
-        self.worker.stage.send_at(&self.worker.pool, deadline, to.cell(), message);
+        self.worker
+            .stage
+            .send_at(&self.worker.pool, deadline, to.cell(), message);
         Ok(())
     }
 
@@ -90,7 +96,9 @@ impl<M: 'static> Turn<'_, M> {
 
 impl<M> fmt::Debug for Turn<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Turn").field("cell", &self.cell).finish_non_exhaustive()
+        f.debug_struct("Turn")
+            .field("cell", &self.cell)
+            .finish_non_exhaustive()
     }
 }
 
@@ -146,7 +154,11 @@ impl Worker {
     /// The first message to a newborn cell, or one too large for a run queue's entry.
     #[inline]
     fn send_first<M: 'static>(&self, cell: CellPtr, message: M) {
-        let queue = if cell.has(flag::NEWBORN) { &self.born } else { &self.old };
+        let queue = if cell.has(flag::NEWBORN) {
+            &self.born
+        } else {
+            &self.old
+        };
         cell.set(SCHEDULED);
         if fits_slot::<M>() {
             queue.push_message(cell, message);

@@ -39,7 +39,9 @@ pub struct RealWorld {
 impl RealWorld {
     /// A real world that begins now.
     pub fn shared() -> Arc<dyn World> {
-        Arc::new(Self { began: Instant::now() })
+        Arc::new(Self {
+            began: Instant::now(),
+        })
     }
 }
 

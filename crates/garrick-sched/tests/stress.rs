@@ -56,7 +56,11 @@ struct Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        let end = if self.handled { &self.tally.handled } else { &self.tally.dropped };
+        let end = if self.handled {
+            &self.tally.handled
+        } else {
+            &self.tally.dropped
+        };
         end.fetch_add(1, SeqCst);
         self.tally.messages_alive.fetch_sub(1, SeqCst);
     }
@@ -98,17 +102,34 @@ impl<P: Default + Send + 'static> Sender<P> {
     fn new(tally: &Arc<Tally>, seed: u64) -> Self {
         let id = tally.next_id.fetch_add(1, SeqCst);
         let random = Random((seed ^ (id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1);
-        Self { id, random, numbers: HashMap::new(), tally: tally.clone() }
+        Self {
+            id,
+            random,
+            numbers: HashMap::new(),
+            tally: tally.clone(),
+        }
     }
 
-    fn message(&mut self, to: &Address<Message<P>>, passed_on: Option<Address<Message<P>>>) -> Message<P> {
+    fn message(
+        &mut self,
+        to: &Address<Message<P>>,
+        passed_on: Option<Address<Message<P>>>,
+    ) -> Message<P> {
         let number = self.numbers.entry(to.clone()).or_default();
         *number += 1;
         self.tally.made.fetch_add(1, SeqCst);
         self.tally.messages_alive.fetch_add(1, SeqCst);
-        let counted = Counted { tally: self.tally.clone(), handled: false };
+        let counted = Counted {
+            tally: self.tally.clone(),
+            handled: false,
+        };
         Message {
-            body: Box::new(Body { from: self.id, number: *number, passed_on, counted }),
+            body: Box::new(Body {
+                from: self.id,
+                number: *number,
+                passed_on,
+                counted,
+            }),
             _padding: P::default(),
         }
     }
@@ -136,10 +157,20 @@ struct Node<P: Default + Send + 'static> {
 impl<P: Default + Send + 'static> Node<P> {
     fn new(tally: &Arc<Tally>, seed: u64) -> Self {
         tally.tasks_alive.fetch_add(1, SeqCst);
-        Self { sender: Sender::new(tally, seed), seed, seen: HashMap::new(), staged: 0 }
+        Self {
+            sender: Sender::new(tally, seed),
+            seed,
+            seen: HashMap::new(),
+            staged: 0,
+        }
     }
 
-    fn send(&mut self, to: &Address<Message<P>>, passed_on: Option<Address<Message<P>>>, turn: &Turn<'_, Message<P>>) {
+    fn send(
+        &mut self,
+        to: &Address<Message<P>>,
+        passed_on: Option<Address<Message<P>>>,
+        turn: &Turn<'_, Message<P>>,
+    ) {
         let message = self.sender.message(to, passed_on);
         match turn.send(to, message) {
             Ok(()) => self.staged += 1,
@@ -173,7 +204,10 @@ impl<P: Default + Send + 'static> Node<P> {
                     self.sender.numbers.remove(&forgotten);
                     // Its numbers would begin anew if it came back; a new name keeps the order testable.
                     self.sender.id = self.sender.tally.next_id.fetch_add(1, SeqCst);
-                    self.sender.numbers.values_mut().for_each(|number| *number = 0);
+                    self.sender
+                        .numbers
+                        .values_mut()
+                        .for_each(|number| *number = 0);
                 }
             }
             27 => {
@@ -231,7 +265,12 @@ impl<P: Default + Send + 'static> Drop for Node<P> {
 }
 
 /// A plain thread that sends to what it is given.
-fn outsider<P: Default + Send + 'static>(tally: &Arc<Tally>, seed: u64, to: &[Address<Message<P>>], count: u64) {
+fn outsider<P: Default + Send + 'static>(
+    tally: &Arc<Tally>,
+    seed: u64,
+    to: &[Address<Message<P>>],
+    count: u64,
+) {
     let mut sender = Sender::new(tally, seed);
     for _ in 0..count {
         let to = &to[sender.random.below(to.len() as u64) as usize];
@@ -243,16 +282,29 @@ fn outsider<P: Default + Send + 'static>(tally: &Arc<Tally>, seed: u64, to: &[Ad
 }
 
 /// One random program.
-fn run<P: Default + Send + 'static>(seed: u64, workers: usize, sponsors: usize, fuel: i64, in_order: bool) {
+fn run<P: Default + Send + 'static>(
+    seed: u64,
+    workers: usize,
+    sponsors: usize,
+    fuel: i64,
+    in_order: bool,
+) {
     let _alone = alone();
     silence_panics();
     let before = audit();
     let tally = Arc::new(Tally::default());
     tally.fuel.store(fuel, SeqCst);
-    let all: Vec<Sponsor> = (0..sponsors).map(|_| Sponsor::pool(workers).unwrap()).collect();
+    let all: Vec<Sponsor> = (0..sponsors)
+        .map(|_| Sponsor::pool(workers).unwrap())
+        .collect();
     let handles: Vec<_> = all.iter().map(Sponsor::handle).collect();
-    let roots: Vec<_> =
-        (0..8).map(|i| handles[i % sponsors].spawn(Node::<P>::new(&tally, seed)).unwrap()).collect();
+    let roots: Vec<_> = (0..8)
+        .map(|i| {
+            handles[i % sponsors]
+                .spawn(Node::<P>::new(&tally, seed))
+                .unwrap()
+        })
+        .collect();
     std::thread::scope(|scope| {
         let outsiders: Vec<_> = (1..=2)
             .map(|thread| {
@@ -261,7 +313,11 @@ fn run<P: Default + Send + 'static>(seed: u64, workers: usize, sponsors: usize, 
             })
             .collect();
         // Their threads must be over, with their spare blocks given back, before the audit.
-        let join = || outsiders.into_iter().for_each(|outsider| outsider.join().unwrap());
+        let join = || {
+            outsiders
+                .into_iter()
+                .for_each(|outsider| outsider.join().unwrap())
+        };
         if !in_order {
             // Ends while the outsiders still send.
             all.into_iter().for_each(Sponsor::shutdown_now);
@@ -281,12 +337,24 @@ fn run<P: Default + Send + 'static>(seed: u64, workers: usize, sponsors: usize, 
     let of = |count: &AtomicU64| count.load(SeqCst);
     let context = format!(
         "seed {seed}, {sponsors} x {workers} workers, in order: {in_order}, {} tasks left, {before:?} then {:?} ({} made, {} handled, {} dropped)",
-        tally.tasks_alive.load(SeqCst), audit(), of(&tally.made), of(&tally.handled), of(&tally.dropped)
+        tally.tasks_alive.load(SeqCst),
+        audit(),
+        of(&tally.made),
+        of(&tally.handled),
+        of(&tally.dropped)
     );
     assert_eq!(of(&tally.disorder), 0, "out of order: {context}");
-    assert_eq!(tally.messages_alive.load(SeqCst), 0, "messages leaked: {context}");
+    assert_eq!(
+        tally.messages_alive.load(SeqCst),
+        0,
+        "messages leaked: {context}"
+    );
     assert_eq!(tally.tasks_alive.load(SeqCst), 0, "tasks leaked: {context}");
-    assert_eq!(of(&tally.made), of(&tally.handled) + of(&tally.dropped), "made: {context}");
+    assert_eq!(
+        of(&tally.made),
+        of(&tally.handled) + of(&tally.dropped),
+        "made: {context}"
+    );
     assert_eq!(
         of(&tally.dropped),
         of(&tally.undone) + of(&tally.given_back) + dead,

@@ -13,10 +13,7 @@ use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
 use garrick_core::prim::UnsafeCell;
-use garrick_core::prim::atomic::{
-    AtomicPtr, AtomicU32, AtomicU64,
-    Ordering::Relaxed,
-};
+use garrick_core::prim::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::envelope::Envelope;
 
@@ -96,7 +93,7 @@ pub(crate) struct Table {
     /// Drops the unread messages of one envelope, and says how many there were.
     pub(crate) drop_unread: unsafe fn(&Envelope) -> u64,
     /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
-    pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u16) -> *mut Envelope,
+    pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Drops the message in a slot.
     pub(crate) drop_slot: unsafe fn(*const Slot),
     /// The table of the same block with its task gone.
@@ -201,7 +198,11 @@ impl Header {
     #[inline]
     pub(crate) fn set_mailbox_tail(&self, tail: *mut Envelope) {
         let bits = tail.expose_provenance() as u64;
-        debug_assert_eq!(bits & !POINTER_MASK, 0, "an envelope's address has 48 bits and is aligned");
+        debug_assert_eq!(
+            bits & !POINTER_MASK,
+            0,
+            "an envelope's address has 48 bits and is aligned"
+        );
         self.set_state(self.state() & !POINTER_MASK | bits);
     }
 

@@ -77,14 +77,21 @@ impl Header {
                 let _closed = self.inbox.load(Acquire);
                 return Push::Closed;
             }
-            let below = if is_list(seen) { seen } else { std::ptr::null_mut() };
+            let below = if is_list(seen) {
+                seen
+            } else {
+                std::ptr::null_mut()
+            };
             // SAFETY: the chain is still ours.
             unsafe { (*chain.oldest).set_next(below) };
             // Release: pairs with the Acquire in `take_and_idle`, `take_and_hold` and `close`; publishes
             // the envelopes.
             // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads the
             // home that the owner had stored before.
-            match self.inbox.compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed) {
+            match self
+                .inbox
+                .compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed)
+            {
                 Ok(_) if seen.is_null() => return Push::Token,
                 Ok(_) => return Push::Queued,
                 Err(now) => seen = now,
@@ -107,16 +114,30 @@ impl Header {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
         // the home to the next one who takes the token.
         let list = self.inbox.swap(std::ptr::null_mut(), AcqRel);
-        debug_assert!(!list.is_null() && list != CLOSED, "the caller held the token");
-        if is_list(list) { list } else { std::ptr::null_mut() }
+        debug_assert!(
+            !list.is_null() && list != CLOSED,
+            "the caller held the token"
+        );
+        if is_list(list) {
+            list
+        } else {
+            std::ptr::null_mut()
+        }
     }
 
     /// Token holder, as owner: takes all and keeps the token. The list is newest first.
     pub(crate) fn take_and_hold(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         let list = self.inbox.swap(NOTIFIED, Acquire);
-        debug_assert!(!list.is_null() && list != CLOSED, "the caller held the token");
-        if is_list(list) { list } else { std::ptr::null_mut() }
+        debug_assert!(
+            !list.is_null() && list != CLOSED,
+            "the caller held the token"
+        );
+        if is_list(list) {
+            list
+        } else {
+            std::ptr::null_mut()
+        }
     }
 
     /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.
@@ -124,8 +145,15 @@ impl Header {
         // Acquire: pairs with the Release in `push`.
         // Release: pairs with the Acquire fence in `push`; publishes the orphan mark of `refs`.
         let list = self.inbox.swap(CLOSED, AcqRel);
-        debug_assert!(!list.is_null() && list != CLOSED, "the caller held the token");
-        if is_list(list) { list } else { std::ptr::null_mut() }
+        debug_assert!(
+            !list.is_null() && list != CLOSED,
+            "the caller held the token"
+        );
+        if is_list(list) {
+            list
+        } else {
+            std::ptr::null_mut()
+        }
     }
 }
 

@@ -21,7 +21,7 @@ unsafe fn no_task(_: CellPtr) {}
 unsafe fn no_unread(_: &Envelope) -> u64 {
     0
 }
-unsafe fn no_split(_: NonNull<()>, envelope: *mut Envelope, _: u16) -> *mut Envelope {
+unsafe fn no_split(_: NonNull<()>, envelope: *mut Envelope, _: u32) -> *mut Envelope {
     envelope
 }
 unsafe fn no_slot(_: *const Slot) {}
@@ -69,12 +69,14 @@ impl Model {
     /// The cell is used by someone who has a right to.
     fn used(&self) {
         // SAFETY: loom checks that no write races with this read.
-        self.alive.with(|alive| assert!(unsafe { *alive }, "used after it was freed"));
+        self.alive
+            .with(|alive| assert!(unsafe { *alive }, "used after it was freed"));
     }
 
     fn freed(&self) {
         // SAFETY: loom checks that no other use races with this write.
-        self.alive.with_mut(|alive| unsafe { assert!(std::mem::replace(&mut *alive, false)) });
+        self.alive
+            .with_mut(|alive| unsafe { assert!(std::mem::replace(&mut *alive, false)) });
         self.frees.fetch_add(1, Relaxed);
     }
 
@@ -93,13 +95,16 @@ impl Model {
 /// An envelope that is leaked to loom's model and freed at its end by the list of its worker.
 fn envelope(kind: Kind, number: u16) -> *mut Envelope {
     let envelope = Box::into_raw(Box::new(Envelope::new(kind, 0, u16::MAX)));
-    // SAFETY: just made. The number travels in the field that counts messages.
-    unsafe { (*envelope).set_write(number) };
+    // SAFETY: just made. The number travels in a field that counts messages.
+    unsafe { (*envelope).set_read(number) };
     envelope
 }
 
 fn one(envelope: *mut Envelope) -> Chain {
-    Chain { oldest: envelope, newest: envelope }
+    Chain {
+        oldest: envelope,
+        newest: envelope,
+    }
 }
 
 /// The parts of a worker that the protocol needs.
@@ -166,7 +171,10 @@ fn release(homes: &Homes, cell: &Model) {
 
 impl Owner {
     fn new(home: Home) -> Self {
-        Self { home, handled: Vec::new() }
+        Self {
+            home,
+            handled: Vec::new(),
+        }
     }
 
     /// As `Worker::take_ready` and `Worker::receive`, and then runs what was scheduled. True if there was
@@ -177,9 +185,18 @@ impl Owner {
             return false;
         }
         // SAFETY: alive until its inbox is taken.
-        unsafe { assert!((*carrier).ready_next().is_null(), "one cell is on the stack once") };
+        unsafe {
+            assert!(
+                (*carrier).ready_next().is_null(),
+                "one cell is on the stack once"
+            )
+        };
         cell.own();
-        assert_eq!(cell.header.home(), self.home, "a token goes to its cell's home");
+        assert_eq!(
+            cell.header.home(),
+            self.home,
+            "a token goes to its cell's home"
+        );
         if cell.header.has(flag::STOPPED) {
             let list = cell.header.take_and_hold();
             self.drop_inbox(homes, cell, list);
@@ -202,7 +219,7 @@ impl Owner {
             list = taken.next();
             match taken.kind() {
                 Kind::Release => releases += 1,
-                _ => self.handled.push(taken.write()),
+                _ => self.handled.push(taken.read()),
             }
         }
         for _ in 0..releases {
@@ -292,7 +309,7 @@ impl Owner {
             let taken = unsafe { Box::from_raw(list) };
             list = taken.next();
             if taken.kind() != Kind::Release {
-                self.handled.push(taken.write());
+                self.handled.push(taken.read());
             } else if cell.header.home() == self.home {
                 cell.own();
                 if cell.header.drop_local() {
@@ -331,7 +348,11 @@ fn loom_local_send_against_foreign_sends() {
             let (homes, cell) = (homes.clone(), cell.clone());
             thread::spawn(move || {
                 for number in [1, 2] {
-                    assert!(deliver(&homes, &cell, one(envelope(Kind::Messages, number))));
+                    assert!(deliver(
+                        &homes,
+                        &cell,
+                        one(envelope(Kind::Messages, number))
+                    ));
                 }
                 release(&homes, &cell);
             })
@@ -343,7 +364,14 @@ fn loom_local_send_against_foreign_sends() {
         serve(&mut owner, &homes, &cell, |owner| owner.handled.len() == 4);
         sender.join().unwrap();
         while owner.turn(&homes, &cell) {}
-        let of = |low: u16| owner.handled.iter().copied().filter(move |n| n / 10 == low).collect::<Vec<_>>();
+        let of = |low: u16| {
+            owner
+                .handled
+                .iter()
+                .copied()
+                .filter(move |n| n / 10 == low)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(of(0), [1, 2]);
         assert_eq!(of(1), [11, 12]);
         owner.drop_local(&cell);
@@ -364,14 +392,20 @@ fn loom_token_and_ready_stack() {
                 cell.header.clone_foreign();
                 let (homes, cell) = (homes.clone(), cell.clone());
                 thread::spawn(move || {
-                    assert!(deliver(&homes, &cell, one(envelope(Kind::Messages, number))));
+                    assert!(deliver(
+                        &homes,
+                        &cell,
+                        one(envelope(Kind::Messages, number))
+                    ));
                     release(&homes, &cell);
                 })
             })
             .collect();
         thread::yield_now();
         serve(&mut owner, &homes, &cell, |owner| owner.handled.len() == 2);
-        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
         while owner.turn(&homes, &cell) {}
         assert!(cell.header.inbox_is_idle(), "the token is back");
         owner.drop_local(&cell);
@@ -389,7 +423,11 @@ struct Shared {
 #[test]
 fn loom_publish_and_claim_against_send() {
     check(|| {
-        let (homes, cell, shared) = (Arc::new(Homes::default()), Model::new(A), Arc::new(Shared::default()));
+        let (homes, cell, shared) = (
+            Arc::new(Homes::default()),
+            Model::new(A),
+            Arc::new(Shared::default()),
+        );
         cell.header.clone_foreign();
         let sender = {
             let (homes, cell) = (homes.clone(), cell.clone());
@@ -424,7 +462,11 @@ fn loom_publish_and_claim_against_send() {
         while first.turn(&homes, &cell) || second.turn(&homes, &cell) {}
         let mut handled = first.handled.clone();
         handled.extend(&second.handled);
-        assert_eq!(handled, [1, 2], "all, once and in order, wherever the cell was");
+        assert_eq!(
+            handled,
+            [1, 2],
+            "all, once and in order, wherever the cell was"
+        );
         let home = cell.header.home();
         let last = if home == A { &mut first } else { &mut second };
         last.drop_local(&cell);
@@ -437,7 +479,11 @@ fn loom_publish_and_claim_against_send() {
 fn loom_a_sender_that_migrates_keeps_its_order() {
     // The sender sends 1 from elsewhere, comes to the receiver's home through a lock, and sends 2.
     check(|| {
-        let (homes, cell, shared) = (Arc::new(Homes::default()), Model::new(A), Arc::new(Shared::default()));
+        let (homes, cell, shared) = (
+            Arc::new(Homes::default()),
+            Model::new(A),
+            Arc::new(Shared::default()),
+        );
         cell.header.clone_foreign();
         let sender = {
             let (homes, cell, shared) = (homes.clone(), cell.clone(), shared.clone());
@@ -498,7 +544,11 @@ fn loom_last_reference_dropped_here_and_there() {
 #[test]
 fn loom_references_of_a_cell_that_is_given_away() {
     check(|| {
-        let (homes, cell, shared) = (Arc::new(Homes::default()), Model::new(A), Arc::new(Shared::default()));
+        let (homes, cell, shared) = (
+            Arc::new(Homes::default()),
+            Model::new(A),
+            Arc::new(Shared::default()),
+        );
         let holder = {
             let (homes, cell) = (homes.clone(), cell.clone());
             thread::spawn(move || release(&homes, &cell))
@@ -558,8 +608,15 @@ fn loom_shutdown_against_send() {
             }
         }
         let sent = sender.join().unwrap();
-        assert!(!owner.turn(&homes, &cell), "nothing can come after it is closed");
-        assert_eq!(owner.handled.len(), usize::from(sent), "given back or counted, never both");
+        assert!(
+            !owner.turn(&homes, &cell),
+            "nothing can come after it is closed"
+        );
+        assert_eq!(
+            owner.handled.len(),
+            usize::from(sent),
+            "given back or counted, never both"
+        );
         assert!(cell.ended(), "freed by whoever was last");
     });
 }
@@ -632,4 +689,3 @@ fn loom_published_work_is_seen_or_the_sleeper_is_woken() {
         giver.join().unwrap();
     });
 }
-

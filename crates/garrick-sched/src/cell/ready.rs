@@ -51,11 +51,18 @@ impl Ready {
     pub(crate) unsafe fn push(&self, envelope: *mut Envelope) -> Notice {
         let mut seen = self.head.load(Relaxed);
         loop {
-            let below = if seen == PARKED { std::ptr::null_mut() } else { seen };
+            let below = if seen == PARKED {
+                std::ptr::null_mut()
+            } else {
+                seen
+            };
             // SAFETY: the token's holder has this field to itself until the exchange succeeds.
             unsafe { (*envelope).set_ready_next(below) };
             // Release: pairs with the Acquire in `take`; publishes the link and the token.
-            match self.head.compare_exchange_weak(seen, envelope, Release, Relaxed) {
+            match self
+                .head
+                .compare_exchange_weak(seen, envelope, Release, Relaxed)
+            {
                 Ok(_) if seen == PARKED => return Notice::Unpark,
                 Ok(_) => return Notice::Awake,
                 Err(now) => seen = now,

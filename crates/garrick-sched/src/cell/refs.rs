@@ -16,7 +16,7 @@
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-use super::header::Header;
+use super::header::{Header, SCHEDULED, flag};
 
 /// The mark of a cell without owner, in the shared count.
 const ORPHAN: u32 = 1 << 31;
@@ -91,7 +91,10 @@ impl Header {
         self.check_alive();
         // SAFETY: owner field.
         self.local_refs.with_mut(|refs| unsafe {
-            debug_assert!(*refs > 0, "settle keeps one reference here while there are any");
+            debug_assert!(
+                *refs > 0,
+                "settle keeps one reference here while there are any"
+            );
             *refs -= 1;
             *refs == 0
         })
@@ -119,7 +122,10 @@ impl Header {
             }
             // Release: pairs with the Acquire in `settle` and below; our use of the cell is over.
             // Acquire: pairs with the Release of the other droppers, for the one that frees an orphan.
-            match self.shared_refs.compare_exchange_weak(seen, seen - 1, AcqRel, Relaxed) {
+            match self
+                .shared_refs
+                .compare_exchange_weak(seen, seen - 1, AcqRel, Relaxed)
+            {
                 Ok(_) if seen == ORPHAN | 1 => return Dropped::LastOfOrphan,
                 Ok(_) => return Dropped::Counted,
                 Err(now) => seen = now,
@@ -137,7 +143,10 @@ impl Header {
             if seen == 0 {
                 return Settled::Unreferenced;
             }
-            match self.shared_refs.compare_exchange_weak(seen, seen - 1, Acquire, Acquire) {
+            match self
+                .shared_refs
+                .compare_exchange_weak(seen, seen - 1, Acquire, Acquire)
+            {
                 Ok(_) => {
                     // SAFETY: owner field.
                     self.local_refs.with_mut(|refs| unsafe { *refs = 1 });
@@ -148,12 +157,27 @@ impl Header {
         }
     }
 
+    /// Owner only: its own count of a scheduled cell is zero, and so is the shared one: leaves it to the
+    /// end of the activation to look closer. False if it is otherwise, and nothing was done.
+    #[must_use]
+    pub(crate) fn note_unreferenced(&self) -> bool {
+        // Relaxed: the end of the activation settles, with Acquire.
+        let noted = self.state() & (SCHEDULED | flag::STOPPED) == SCHEDULED
+            && self.shared_refs.load(Relaxed) == 0;
+        if noted {
+            self.set(flag::GARBAGE);
+        }
+        noted
+    }
+
     /// Owner only: moves the owner's count to the shared one, before the cell is given away
     /// (README, step 3). The cell is kept alive by being scheduled.
     pub(crate) fn share_refs(&self) {
         self.check_alive();
         // SAFETY: owner field.
-        let local = self.local_refs.with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
+        let local = self
+            .local_refs
+            .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
         if local > 0 {
             // Relaxed: the references were published with the addresses that hold them.
             let _ = self.shared_refs.fetch_add(local, Relaxed);
@@ -164,7 +188,9 @@ impl Header {
     /// (README, step 7).
     pub(crate) fn orphan_refs(&self) {
         // SAFETY: owner field.
-        let local = self.local_refs.with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
+        let local = self
+            .local_refs
+            .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
         // Release: pairs with the Acquire in `drop_foreign`; whoever drops the last reference frees a
         // block that we are done with but for the inbox, which our own reference covers.
         let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, AcqRel);

@@ -72,7 +72,10 @@ unsafe impl<R> Sync for Reply<R> {}
 
 impl<R: 'static> Reply<R> {
     pub(super) fn to_slot(slot: NonNull<Slot<Answer<R>>>) -> Self {
-        Self { target: slot.cast(), answer: answer_slot::<R> }
+        Self {
+            target: slot.cast(),
+            answer: answer_slot::<R>,
+        }
     }
 
     /// A reply that sends `to` what `convert` makes of the answer. The conversion is done by whoever
@@ -83,12 +86,20 @@ impl<R: 'static> Reply<R> {
         M: Send + 'static,
         F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
     {
-        const { assert!(size_of::<F>() == 0, "the conversion of an answer must not capture anything") };
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the conversion of an answer must not capture anything"
+            )
+        };
         let target = to.cell().0.cast();
         // Both move into the reply, which uses them once: the reference in `target`, the conversion in
         // the type of `answer`.
         mem::forget((to, convert));
-        Self { target, answer: answer_task::<R, M, F> }
+        Self {
+            target,
+            answer: answer_task::<R, M, F>,
+        }
     }
 
     /// Answers.

@@ -110,7 +110,9 @@ impl<R: 'static> Ask<R> {
     }
 
     fn poll_answer(&mut self, waker: &Waker) -> Poll<Answer<R>> {
-        let slot = self.slot.expect("an ask must not be polled again after it has answered");
+        let slot = self
+            .slot
+            .expect("an ask must not be polled again after it has answered");
         // SAFETY: we are the asker, and have not left.
         if unsafe { slot.as_ref().poll(waker) }.is_pending() {
             return Poll::Pending;
@@ -156,7 +158,9 @@ impl<R: 'static> Drop for Ask<R> {
 
 impl<R: 'static> fmt::Debug for Ask<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ask").field("is_answered", &self.slot.is_none()).finish()
+        f.debug_struct("Ask")
+            .field("is_answered", &self.slot.is_none())
+            .finish()
     }
 }
 

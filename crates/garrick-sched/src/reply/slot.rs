@@ -18,7 +18,10 @@
 //!   EMPTY, WAITING: both are there        WAKING: the value is there, the replier still uses the slot
 //!   READY: the slot is the asker's        GONE: the slot is the replier's
 //! ```
-#![cfg_attr(all(garrick_loom, not(test)), allow(dead_code, reason = "only the models use it then"))]
+#![cfg_attr(
+    all(garrick_loom, not(test)),
+    allow(dead_code, reason = "only the models use it then")
+)]
 
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -72,7 +75,8 @@ impl<V> Slot<V> {
     /// The caller is the replier, and the slot holds no value.
     pub(super) unsafe fn put(&self, value: V) {
         // SAFETY: the asker keeps away from the field until it is published.
-        self.value.with_mut(|place| unsafe { (*place).write(value) });
+        self.value
+            .with_mut(|place| unsafe { (*place).write(value) });
     }
 
     /// Replier: takes the value back that was put before.
@@ -81,7 +85,8 @@ impl<V> Slot<V> {
     /// The caller is the replier, has put a value, and has not published it.
     pub(super) unsafe fn take_back(&self) -> V {
         // SAFETY: by contract; the asker keeps away from the field.
-        self.value.with(|place| unsafe { (*place).assume_init_read() })
+        self.value
+            .with(|place| unsafe { (*place).assume_init_read() })
     }
 
     /// Replier, last step: lets the asker have the value, and leaves.
@@ -98,16 +103,28 @@ impl<V> Slot<V> {
                 EMPTY => self.state.compare_exchange(EMPTY, READY, Release, Acquire),
                 // Release: pairs with the Acquire in `leave`; publishes the value.
                 // Acquire: pairs with the Release in `register`; the waker is there to read.
-                WAITING => self.state.compare_exchange(WAITING, WAKING, AcqRel, Acquire),
+                WAITING => self
+                    .state
+                    .compare_exchange(WAITING, WAKING, AcqRel, Acquire),
                 _ => {
                     debug_assert_eq!(seen, GONE, "a replier publishes once");
                     // SAFETY: nobody else is left, and the value was put by contract.
                     let value = unsafe { self.take_back() };
-                    return Left { last: true, value: Some(value), waker: None };
+                    return Left {
+                        last: true,
+                        value: Some(value),
+                        waker: None,
+                    };
                 }
             };
             match exchanged {
-                Ok(EMPTY) => return Left { last: false, value: None, waker: None },
+                Ok(EMPTY) => {
+                    return Left {
+                        last: false,
+                        value: None,
+                        waker: None,
+                    };
+                }
                 // SAFETY: we have just gone from `WAITING` to `WAKING`.
                 Ok(_) => return unsafe { self.take_waker() },
                 Err(now) => seen = now,
@@ -119,11 +136,17 @@ impl<V> Slot<V> {
     /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.
     unsafe fn take_waker(&self) -> Left<V> {
         // SAFETY: the waker was registered, and from `WAKING` on the asker keeps away from the field.
-        let waker = self.waker.with(|waker| unsafe { (*waker).assume_init_read() });
+        let waker = self
+            .waker
+            .with(|waker| unsafe { (*waker).assume_init_read() });
         // Release: pairs with the Acquire in `leave_full`; we are done with the slot.
         // Acquire on failure: pairs with the Release in `leave_full`; the asker is done with it.
         let left = self.state.compare_exchange(WAKING, READY, Release, Acquire);
-        Left { last: left.is_err(), value: None, waker: Some(waker) }
+        Left {
+            last: left.is_err(),
+            value: None,
+            waker: Some(waker),
+        }
     }
 
     /// Asker: whether the value is there; if not, `waker` is called once it is.
@@ -147,10 +170,15 @@ impl<V> Slot<V> {
     unsafe fn register(&self, waker: &Waker) -> Poll<()> {
         let waker = waker.clone();
         // SAFETY: in `EMPTY` the field is the asker's.
-        self.waker.with_mut(|place| unsafe { (*place).write(waker) });
+        self.waker
+            .with_mut(|place| unsafe { (*place).write(waker) });
         // Release: pairs with the Acquire in `publish`; publishes the waker.
         // Relaxed on failure: `leave` looks again before it reads the value.
-        if self.state.compare_exchange(EMPTY, WAITING, Release, Relaxed).is_ok() {
+        if self
+            .state
+            .compare_exchange(EMPTY, WAITING, Release, Relaxed)
+            .is_ok()
+        {
             return Poll::Pending;
         }
         // SAFETY: the waker was written above, and the replier never saw it.
@@ -165,7 +193,10 @@ impl<V> Slot<V> {
     /// The caller is the asker.
     unsafe fn unregister(&self) -> bool {
         // Relaxed: the field was written by this side, and the replier has not touched it.
-        let ours = self.state.compare_exchange(WAITING, EMPTY, Relaxed, Relaxed).is_ok();
+        let ours = self
+            .state
+            .compare_exchange(WAITING, EMPTY, Relaxed, Relaxed)
+            .is_ok();
         if ours {
             // SAFETY: we wrote it, and the replier will find no waker to move out.
             unsafe { self.drop_waker() };
@@ -177,7 +208,8 @@ impl<V> Slot<V> {
     /// The field holds a waker, and is the caller's.
     unsafe fn drop_waker(&self) {
         // SAFETY: by contract.
-        self.waker.with_mut(|waker| unsafe { (*waker).assume_init_drop() });
+        self.waker
+            .with_mut(|waker| unsafe { (*waker).assume_init_drop() });
     }
 
     /// Asker: leaves, with the value if it is there.
@@ -192,7 +224,13 @@ impl<V> Slot<V> {
                 // Release: pairs with the Acquire in `publish`; we are done with the waker's field.
                 // Acquire on failure: as above.
                 EMPTY => match self.state.compare_exchange(EMPTY, GONE, Release, Acquire) {
-                    Ok(_) => return Left { last: false, value: None, waker: None },
+                    Ok(_) => {
+                        return Left {
+                            last: false,
+                            value: None,
+                            waker: None,
+                        };
+                    }
                     Err(now) => seen = now,
                 },
                 WAITING => {
@@ -212,12 +250,21 @@ impl<V> Slot<V> {
     unsafe fn leave_full(&self, seen: u32) -> Left<V> {
         debug_assert!(seen == WAKING || seen == READY, "an asker leaves once");
         // SAFETY: the value was published, and is moved out once.
-        let value = self.value.with(|place| unsafe { (*place).assume_init_read() });
+        let value = self
+            .value
+            .with(|place| unsafe { (*place).assume_init_read() });
         // Release: pairs with the Acquire in `take_waker`; we are done with the slot.
         // Acquire on failure: pairs with the Release there; the replier is done with it.
         let last = seen == READY
-            || self.state.compare_exchange(WAKING, GONE, Release, Acquire).is_err();
-        Left { last, value: Some(value), waker: None }
+            || self
+                .state
+                .compare_exchange(WAKING, GONE, Release, Acquire)
+                .is_err();
+        Left {
+            last,
+            value: Some(value),
+            waker: None,
+        }
     }
 
     /// For the models: touches everything, as whoever gets the block next does.
@@ -237,6 +284,8 @@ impl<V> fmt::Debug for Slot<V> {
             READY => "ready",
             _ => "gone",
         };
-        f.debug_struct("Slot").field("state", &state).finish_non_exhaustive()
+        f.debug_struct("Slot")
+            .field("state", &state)
+            .finish_non_exhaustive()
     }
 }

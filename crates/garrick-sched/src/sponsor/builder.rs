@@ -36,10 +36,17 @@ impl fmt::Display for StartError {
         match self {
             Self::NoWorkers => write!(f, "a sponsor needs at least 1 worker, not 0"),
             Self::TooManyWorkers { asked } => {
-                write!(f, "{asked} more workers are too many: a process can have {WORKERS_MAX}")
+                write!(
+                    f,
+                    "{asked} more workers are too many: a process can have {WORKERS_MAX}"
+                )
             }
             Self::NoSuchCore { core, cores } => {
-                write!(f, "there is no core {core}: this machine has cores 0 to {}", cores - 1)
+                write!(
+                    f,
+                    "there is no core {core}: this machine has cores 0 to {}",
+                    cores - 1
+                )
             }
             Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
         }
@@ -73,7 +80,13 @@ pub struct Builder {
 
 impl Builder {
     pub(super) fn new() -> Self {
-        Self { name: "sponsor".to_owned(), workers: 1, cores: Vec::new(), world: None, reporter: None }
+        Self {
+            name: "sponsor".to_owned(),
+            workers: 1,
+            cores: Vec::new(),
+            world: None,
+            reporter: None,
+        }
     }
 
     /// Its name, and the beginning of its threads' names; `sponsor` unless told.
@@ -153,7 +166,12 @@ impl Builder {
             homes.push(home);
         }
         let world = self.world.unwrap_or_else(RealWorld::shared);
-        Ok(Arc::new(Shared::new(self.name, world, homes, self.reporter)))
+        Ok(Arc::new(Shared::new(
+            self.name,
+            world,
+            homes,
+            self.reporter,
+        )))
     }
 }
 

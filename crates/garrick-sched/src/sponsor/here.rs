@@ -59,7 +59,10 @@ impl Here {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let home = shared.homes[0];
         Remote::of(home).set_thread(Some(std::thread::current()));
-        Self { worker: ManuallyDrop::new(Worker::new(home, shared)), here: PhantomData }
+        Self {
+            worker: ManuallyDrop::new(Worker::new(home, shared)),
+            here: PhantomData,
+        }
     }
 
     /// Makes a task on this thread, whether it is `Send` or not.
@@ -79,7 +82,10 @@ impl Here {
     /// If called by a task.
     #[track_caller]
     pub fn run(&self) {
-        assert!(current::worker().is_none(), "a task must not wait for tasks");
+        assert!(
+            current::worker().is_none(),
+            "a task must not wait for tasks"
+        );
         self.worker.run_ready(|_| false);
     }
 
@@ -90,7 +96,10 @@ impl Here {
     /// If called by a task.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
-        assert!(current::worker().is_none(), "a task must not wait for tasks");
+        assert!(
+            current::worker().is_none(),
+            "a task must not wait for tasks"
+        );
         let _awake = Awake::new();
         let mut spin = Spin::new(1);
         loop {

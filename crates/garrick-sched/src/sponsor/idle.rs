@@ -123,7 +123,10 @@ impl Worker {
     #[cold]
     pub(crate) fn give(&self) {
         let backlog = self.backlog();
-        if backlog <= BACKLOG_KEPT + 1 || self.shared.signal().idle() == 0 || self.shared.queued() > 0 {
+        if backlog <= BACKLOG_KEPT + 1
+            || self.shared.signal().idle() == 0
+            || self.shared.queued() > 0
+        {
             return;
         }
         let mut given = Vec::with_capacity((backlog - 1).min(GIVEN_MAX));
@@ -166,7 +169,10 @@ impl super::Shared {
         if !signal.is_draining() || signal.idle() as usize != self.homes.len() {
             return false;
         }
-        let parked = self.homes.iter().all(|home| crate::remote::Remote::of(*home).ready.is_parked());
+        let parked = self
+            .homes
+            .iter()
+            .all(|home| crate::remote::Remote::of(*home).ready.is_parked());
         if parked && self.queued() == 0 {
             self.stop();
         }

@@ -8,7 +8,11 @@ mod thread;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::{Relaxed, SeqCst}, fence};
+use std::sync::atomic::{
+    AtomicU32, AtomicU64, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+    fence,
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 pub use builder::{Builder, StartError};
@@ -17,11 +21,11 @@ pub use thread::Sponsor;
 
 use crate::address::{Address, deliver_note};
 use crate::cell::{Home, Kind};
+use crate::current;
 use crate::remote::Remote;
 use crate::run_queue::Entry;
 use crate::task::{self, Task};
 use crate::world::World;
-use crate::current;
 
 /// A task that ended in a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,7 +272,11 @@ impl Handle {
         task: T,
     ) -> Result<Address<T::Message>, SpawnError<T>> {
         // Held until the cell is there for its home to find when it closes.
-        let admits = self.shared.admits.read().unwrap_or_else(PoisonError::into_inner);
+        let admits = self
+            .shared
+            .admits
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         if !*admits {
             return Err(SpawnError(task));
         }
@@ -307,6 +315,9 @@ impl Handle {
 
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle").field("name", &self.shared.name).field("workers", &self.workers()).finish()
+        f.debug_struct("Handle")
+            .field("name", &self.shared.name)
+            .field("workers", &self.workers())
+            .finish()
     }
 }

@@ -62,11 +62,13 @@ impl Sponsor {
     }
 
     fn join(&self) {
-        let ours = current::worker().is_some_and(|worker| Arc::ptr_eq(&worker.shared, &self.shared));
+        let ours =
+            current::worker().is_some_and(|worker| Arc::ptr_eq(&worker.shared, &self.shared));
         if ours {
             return;
         }
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             // A worker's panics are caught; what is left is a bug of ours, and should be heard.
             if let Err(panic) = thread.join()
@@ -93,9 +95,16 @@ impl fmt::Debug for Sponsor {
 
 /// Starts a thread for each home. If one fails, the others are ended.
 pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, StartError> {
-    let sponsor = Sponsor { shared: shared.clone(), threads: Mutex::default() };
+    let sponsor = Sponsor {
+        shared: shared.clone(),
+        threads: Mutex::default(),
+    };
     for (index, &home) in shared.homes.iter().enumerate() {
-        let core = if cores.is_empty() { None } else { Some(cores[index % cores.len()]) };
+        let core = if cores.is_empty() {
+            None
+        } else {
+            Some(cores[index % cores.len()])
+        };
         let name = format!("{}-{index}", shared.name);
         let for_thread = shared.clone();
         let thread = shared.world.spawn_thread(
@@ -112,14 +121,22 @@ pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, St
         );
         match thread {
             Ok(thread) => {
-                sponsor.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+                sponsor
+                    .threads
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(thread);
             }
             Err(error) => {
                 // The homes without a thread have no cells: they are closed as they are.
                 let missing = shared.homes.len() - index;
-                shared.closed.fetch_add(missing, std::sync::atomic::Ordering::Release);
+                shared
+                    .closed
+                    .fetch_add(missing, std::sync::atomic::Ordering::Release);
                 drop(sponsor);
-                shared.homes[index..].iter().for_each(|home| Remote::release(*home));
+                shared.homes[index..]
+                    .iter()
+                    .for_each(|home| Remote::release(*home));
                 return Err(StartError::Thread(error));
             }
         }
