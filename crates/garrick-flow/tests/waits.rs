@@ -201,7 +201,6 @@ fn guards_move_what_they_did() -> Result {
     let mut peek = rx.peek();
     peek.advance(1);
     peek.advance(0);
-    std::mem::forget(peek);
     assert_eq!((rx.taken(), tx.free()), (1, 2));
     assert_eq!(rx.peek().as_slices().0, [2, 3]);
     Ok(())

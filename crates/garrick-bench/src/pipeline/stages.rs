@@ -5,9 +5,10 @@ use garrick_flow::{Cx, Receiver, Sender, Stage, Wait, map_batch};
 
 use super::{Counts, Message, Mode};
 
-/// A stage that has nothing to do rests until so large a part of its channel is ready: fewer wake-ups, and
-/// longer runs in between.
-const WAKE_PART: usize = 4;
+/// A stage whose output is full rests until so large a part of it is free: fewer wake-ups, and longer runs in
+/// between. A stage without input is woken by the first batch: it is close behind then, and its sleep so
+/// short that its thread need not leave the core.
+const FREE_PART: usize = 4;
 
 /// Sends 0, 1, 2, ...
 #[derive(Debug)]
@@ -27,7 +28,7 @@ impl Stage for Generator {
         if count > 0 {
             Wait::again()
         } else {
-            Wait::free(&self.output, self.output.capacity() / WAKE_PART)
+            Wait::free(&self.output, self.output.capacity() / FREE_PART)
         }
     }
 }
@@ -126,8 +127,8 @@ impl Worker {
     }
 
     fn rest(&self) -> Wait {
-        let part = self.values.capacity().min(self.output.capacity()) / WAKE_PART;
-        Wait::readable(&self.values, part).and(Wait::free(&self.output, part))
+        let free = Wait::free(&self.output, self.output.capacity() / FREE_PART);
+        Wait::readable(&self.values, self.values.batch()).and(free)
     }
 }
 
@@ -178,7 +179,7 @@ impl Stage for Logger {
         if count > 0 {
             Wait::again()
         } else {
-            Wait::readable(&self.input, self.input.capacity() / WAKE_PART)
+            Wait::readable(&self.input, self.input.batch())
         }
     }
 }
