@@ -1,7 +1,24 @@
-//! The `garrick` command (being written).
+//! The `garrick` command: the pipeline demonstration, and the benchmarks.
 #![forbid(unsafe_code)]
 
-#[allow(dead_code, unused_imports, reason = "the command line comes next")]
+mod clock;
+mod machine;
+mod statistics;
+mod units;
+
 mod pipeline;
 
-fn main() {}
+mod scenario;
+mod yardstick;
+
+mod harness;
+mod report;
+mod scenarios;
+
+mod commands;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    commands::run()
+}

@@ -1,0 +1,99 @@
+//! CPU time and wall time, side by side.
+//!
+//! On a shared machine wall time says what else ran. CPU time is what the work itself cost, and what
+//! figures are compared by; wall time beside it shows waiting, and what a second core gains.
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+
+/// Whose CPU time is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// The calling thread's.
+    Thread,
+    /// That of all threads of the process.
+    Process,
+}
+
+impl Clock {
+    /// CPU time used so far.
+    fn now(self) -> Duration {
+        let id = match self {
+            Self::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
+            Self::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,
+        };
+        let time = clock_gettime(id).expect("the system counts CPU time");
+        Duration::from(time)
+    }
+}
+
+/// A time span, measured both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// CPU time.
+    pub(crate) cpu: Duration,
+    /// Wall time.
+    pub(crate) wall: Duration,
+}
+
+/// Measures one [`Span`], from its making on.
+#[derive(Debug)]
+pub(crate) struct Stopwatch {
+    /// Whose CPU time counts.
+    clock: Clock,
+    /// CPU time at the start.
+    cpu: Duration,
+    /// Wall time at the start.
+    wall: Instant,
+}
+
+impl Stopwatch {
+    /// Starts now.
+    pub(crate) fn start(clock: Clock) -> Self {
+        Self {
+            clock,
+            wall: Instant::now(),
+            cpu: clock.now(),
+        }
+    }
+
+    /// The time since the start.
+    pub(crate) fn stop(&self) -> Span {
+        Span {
+            cpu: self.clock.now().saturating_sub(self.cpu),
+            wall: self.wall.elapsed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+
+    #[test]
+    fn work_takes_cpu_time_by_both_clocks() {
+        for clock in [Clock::Thread, Clock::Process] {
+            let watch = Stopwatch::start(clock);
+            while watch.stop().wall < Duration::from_millis(5) {
+                black_box((0..100).map(black_box).sum::<u64>());
+            }
+            assert!(watch.stop().cpu > Duration::ZERO, "{clock:?}");
+        }
+    }
+
+    #[test]
+    fn another_threads_work_is_the_processes_only() {
+        let mine = Stopwatch::start(Clock::Thread);
+        let all = Stopwatch::start(Clock::Process);
+        std::thread::spawn(|| {
+            let watch = Stopwatch::start(Clock::Thread);
+            while watch.stop().cpu < Duration::from_millis(20) {}
+        })
+        .join()
+        .unwrap();
+        assert!(mine.stop().cpu < Duration::from_millis(10));
+        assert!(all.stop().cpu >= Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,75 @@
+//! Where figures come from: machine, compiler and commit.
+
+use std::fs;
+use std::thread;
+
+use serde::Serialize;
+
+/// The commit that the command was built from, with `-dirty` after it if files had changed since, or
+/// `unknown` outside of git.
+pub(crate) const COMMIT: &str = env!("GARRICK_COMMIT");
+
+/// The machine that runs the command, and the compiler that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Machine {
+    /// The processor's own name.
+    pub(crate) cpu: String,
+    /// Cores that this process may use.
+    pub(crate) cores: usize,
+    /// Operating system and architecture.
+    pub(crate) system: &'static str,
+    /// `rustc --version` at build time.
+    pub(crate) compiler: &'static str,
+    /// `release`, or else figures mean nothing.
+    pub(crate) profile: &'static str,
+}
+
+impl Machine {
+    /// This machine.
+    pub(crate) fn this() -> Self {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        Self {
+            cpu: cpu_model(&cpuinfo).unwrap_or("unknown").to_owned(),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            system: if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+                "linux x86_64"
+            } else {
+                std::env::consts::OS
+            },
+            compiler: env!("GARRICK_COMPILER"),
+            profile: env!("GARRICK_PROFILE"),
+        }
+    }
+}
+
+/// The first processor's name in the text of `/proc/cpuinfo`.
+fn cpu_model(cpuinfo: &str) -> Option<&str> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_found() {
+        let text = "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmodel name\t: Other\n";
+        assert_eq!(cpu_model(text), Some("Fast CPU @ 3 GHz"));
+        assert_eq!(cpu_model("processor: 0"), None);
+    }
+
+    #[test]
+    fn this_machine_has_cores_and_a_compiler() {
+        let machine = Machine::this();
+        assert!(machine.cores > 0);
+        assert!(
+            machine.compiler.starts_with("rustc"),
+            "{}",
+            machine.compiler
+        );
+        assert!(!COMMIT.is_empty());
+    }
+}

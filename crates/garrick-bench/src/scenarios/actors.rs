@@ -1,0 +1,139 @@
+//! Actors and stages that several scenarios share.
+
+use std::hint::black_box;
+use std::sync::mpsc;
+
+use garrick::{Actor, Address, Context, Local, Next, System};
+
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Measured, Result};
+
+/// Messages that a sender sends in one turn, where a scenario does not say otherwise.
+pub(super) const BURST: u64 = 256;
+
+/// Runs what `prepare` makes on this thread until nothing is left to do, and measures `ops` operations.
+/// Making and dropping the actors is not part of the time.
+pub(super) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
+    let local = Local::new()?;
+    prepare(&local);
+    let watch = Stopwatch::start(Clock::Thread);
+    local.run();
+    let span = watch.stop();
+    assert_eq!(local.handle().dead_letters(), 0, "every message is handled");
+    Ok(Measured::new(ops, span))
+}
+
+/// A system of one worker, with a thread of its own.
+pub(super) fn worker(name: &str) -> Result<System> {
+    Ok(System::builder().name(name).workers(1).start()?)
+}
+
+/// Counts messages, and says at the end of the last expected one that it was the last.
+pub(super) struct Counter {
+    /// Messages still to come.
+    left: u64,
+    /// Whom to tell.
+    done: mpsc::Sender<()>,
+}
+
+impl Counter {
+    /// One that expects `count` messages, and where it tells that they came.
+    pub(super) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
+        let (done, waiting) = mpsc::channel();
+        (Self { left: count, done }, waiting)
+    }
+}
+
+impl Actor for Counter {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+        black_box(message);
+        self.left -= 1;
+        if self.left == 0 {
+            // Nobody waits where the actors run on the thread that measures, which looks afterwards.
+            let _ = self.done.send(());
+        }
+        Next::Continue
+    }
+}
+
+/// Passes a number on, one less each time, until it is 0.
+pub(super) struct Relay {
+    /// The next one. None until told.
+    next: Option<Address<Pass>>,
+    /// Whom to tell that 0 was reached.
+    done: mpsc::Sender<()>,
+}
+
+/// What a [`Relay`] receives.
+pub(super) enum Pass {
+    /// Who comes next.
+    Next(Address<Pass>),
+    /// How often to pass this on.
+    Token(u64),
+}
+
+impl Relay {
+    /// One that passes on to `next`, or to whom it is told.
+    pub(super) fn new(next: Option<Address<Pass>>, done: mpsc::Sender<()>) -> Self {
+        Self { next, done }
+    }
+}
+
+impl Actor for Relay {
+    type Msg = Pass;
+
+    #[inline]
+    fn receive(&mut self, message: Pass, cx: &mut Context<'_, Pass>) -> Next {
+        match (message, &self.next) {
+            (Pass::Next(next), _) => self.next = Some(next),
+            (Pass::Token(0), _) => {
+                // See `Counter`.
+                let _ = self.done.send(());
+            }
+            (Pass::Token(left), Some(next)) => return sent(&cx.send(next, Pass::Token(left - 1))),
+            (Pass::Token(_), None) => return Next::Stop,
+        }
+        Next::Continue
+    }
+}
+
+/// Makes a ring of `count` relays with `spawn`, and returns one of them.
+pub(super) fn ring_of(
+    count: usize,
+    done: &mpsc::Sender<()>,
+    mut spawn: impl FnMut(usize, Relay) -> Address<Pass>,
+) -> Address<Pass> {
+    let first = spawn(0, Relay::new(None, done.clone()));
+    let mut next = first.clone();
+    for index in 1..count {
+        next = spawn(index, Relay::new(Some(next), done.clone()));
+    }
+    send_in(&first, Pass::Next(next));
+    first
+}
+
+/// What a handler goes on with after a send: it stops when its partner is gone, and the scenario's own
+/// check then finds messages missing.
+#[inline]
+pub(super) fn sent<E>(result: &std::result::Result<(), E>) -> Next {
+    if result.is_ok() {
+        Next::Continue
+    } else {
+        Next::Stop
+    }
+}
+
+/// Sends a message that sets a scenario going.
+///
+/// # Panics
+/// If the actor is gone, which no scenario's actor is before its first message.
+#[track_caller]
+pub(super) fn send_in<M: 'static>(to: &Address<M>, message: M) {
+    assert!(
+        to.send(message).is_ok(),
+        "the actor waits for its first message"
+    );
+}

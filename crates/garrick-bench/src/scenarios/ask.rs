@@ -1,0 +1,101 @@
+//! Questions and their answers.
+
+use std::sync::mpsc;
+
+use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+
+use super::actors::{measure_here, send_in, sent, worker};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const ASK: Scenario = Scenario {
+    name: "ask",
+    operation: "one ask between two actors on the same worker: question sent and handled, answer sent and \
+                handled, and then the next one is asked; one is open at a time",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask)],
+};
+
+pub(super) const ASK_OUTSIDE: Scenario = Scenario {
+    name: "ask-outside",
+    operation: "one ask from a plain thread of an actor on a worker of its own, by Address::ask and .wait(): \
+                question sent and handled, answer sent and received; one is open at a time",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_outside)],
+};
+
+/// A question: what is one more?
+struct Question(u64, Reply<u64>);
+
+/// Answers.
+struct Answerer;
+
+impl Actor for Answerer {
+    type Msg = Question;
+
+    #[inline]
+    fn receive(
+        &mut self,
+        Question(number, reply): Question,
+        _: &mut Context<'_, Question>,
+    ) -> Next {
+        reply.send(number + 1);
+        Next::Continue
+    }
+}
+
+/// Asks again after every answer.
+struct Asker {
+    /// Whom it asks.
+    answerer: Address<Question>,
+    /// The answer at which it stops.
+    last: u64,
+    /// Whom to tell then.
+    done: mpsc::Sender<()>,
+}
+
+impl Actor for Asker {
+    type Msg = std::result::Result<u64, NoReply>;
+
+    #[inline]
+    fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+        match answer {
+            Ok(number) if number < self.last => {
+                cx.ask(
+                    &self.answerer,
+                    |reply| Question(number, reply),
+                    |answer| answer,
+                );
+                Next::Continue
+            }
+            Ok(_) => sent(&self.done.send(())),
+            Err(_) => Next::Stop,
+        }
+    }
+}
+
+fn ask(ops: u64) -> Result<Measured> {
+    let (done, waiting) = mpsc::channel();
+    let measured = measure_here(ops, |local| {
+        let answerer = local.spawn(Answerer);
+        send_in(
+            &local.spawn(Asker {
+                answerer,
+                last: ops,
+                done,
+            }),
+            Ok(0),
+        );
+    });
+    waiting.try_recv()?;
+    measured
+}
+
+fn ask_outside(ops: u64) -> Result<Measured> {
+    let system = worker("answerer")?;
+    let answerer = system.spawn(Answerer)?;
+    let watch = Stopwatch::start(Clock::Process);
+    let mut number = 0;
+    while number < ops {
+        number = answerer.ask(|reply| Question(number, reply)).wait()?;
+    }
+    Ok(Measured::new(ops, watch.stop()))
+}

@@ -1,0 +1,80 @@
+//! The work-stealing deque's owner, against a deque that nobody can steal from.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+
+use garrick_core::deque;
+
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const DEQUE: Scenario = Scenario {
+    name: "deque",
+    operation: "one push and one pop at the owner's end, with so many values lying below (depth); a stealer \
+                exists and does nothing",
+    contenders,
+};
+
+/// Values below the one that comes and goes.
+const DEPTHS: [u64; 2] = [0, 64];
+
+/// Slots of the deque, a power of two above the depths.
+const CAPACITY: usize = 256;
+
+fn contenders(_: &Effort) -> Vec<Contender> {
+    let at = |depth| {
+        [
+            Contender::fitted("garrick", move |ops| stealable(ops, depth)).with("depth", depth),
+            Contender::fitted("vecdeque", move |ops| plain(ops, depth)).with("depth", depth),
+        ]
+    };
+    DEPTHS.into_iter().flat_map(at).collect()
+}
+
+fn stealable(ops: u64, depth: u64) -> Result<Measured> {
+    let mut worker = deque::bounded(CAPACITY);
+    let _stealer = worker.stealer();
+    let push = |worker: &mut deque::Worker<u64>, value| {
+        worker
+            .push(value)
+            .expect("it has room for the depth and one more");
+    };
+    Ok(pairs(ops, depth, &mut worker, push, deque::Worker::pop))
+}
+
+fn plain(ops: u64, depth: u64) -> Result<Measured> {
+    let mut deque = VecDeque::with_capacity(CAPACITY);
+    Ok(pairs(
+        ops,
+        depth,
+        &mut deque,
+        VecDeque::push_back,
+        VecDeque::pop_back,
+    ))
+}
+
+/// Pushes and pops `ops` times above `depth` values.
+#[inline]
+fn pairs<D>(
+    ops: u64,
+    depth: u64,
+    deque: &mut D,
+    push: impl Fn(&mut D, u64),
+    pop: impl Fn(&mut D) -> Option<u64>,
+) -> Measured {
+    // Whoever uses a deque in earnest holds it in a struct: nothing may stay in registers for good.
+    let deque = black_box(deque);
+    (0..depth).for_each(|value| push(deque, value));
+    let watch = Stopwatch::start(Clock::Thread);
+    for value in 0..ops {
+        push(deque, black_box(value));
+        black_box(pop(deque));
+    }
+    let span = watch.stop();
+    assert_eq!(
+        pop(deque),
+        depth.checked_sub(1),
+        "what lay below is still there"
+    );
+    Measured::new(ops, span)
+}

@@ -1,0 +1,54 @@
+//! What a system costs in which nothing happens.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use garrick::System;
+
+use super::actors::send_in;
+use super::idle_memory::Crowd;
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const IDLE_CPU: Scenario = Scenario {
+    name: "idle-cpu",
+    operation: "one second in which a pool of 2 workers with 1 million idle actors is left alone: its CPU time \
+                is that of the whole process in a second",
+    contenders,
+};
+
+const ACTORS: u64 = 1_000_000;
+
+const WORKERS: usize = 2;
+
+/// How long it is watched, in seconds.
+const SECONDS: u64 = 5;
+
+const SECONDS_QUICK: u64 = 1;
+
+/// The last actors handle their messages, and the workers go to sleep.
+const SETTLING: Duration = Duration::from_millis(100);
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let seconds = effort.pick(SECONDS, SECONDS_QUICK);
+    vec![
+        Contender::fixed("garrick", move || idle(seconds))
+            .with("actors", ACTORS)
+            .with("workers", WORKERS)
+            .with("seconds", seconds)
+            .rounds(1),
+    ]
+}
+
+fn idle(seconds: u64) -> Result<Measured> {
+    let system = System::builder().workers(WORKERS).start()?;
+    let (done, waiting) = mpsc::channel();
+    let crowd = system.spawn(Crowd::new(done))?;
+    send_in(&crowd, Crowd::turns_for(ACTORS));
+    waiting.recv()?;
+    thread::sleep(SETTLING);
+    let watch = Stopwatch::start(Clock::Process);
+    thread::sleep(Duration::from_secs(seconds));
+    Ok(Measured::new(seconds, watch.stop()))
+}

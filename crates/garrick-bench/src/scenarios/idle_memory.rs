@@ -1,0 +1,160 @@
+//! What an idle actor takes in memory.
+//!
+//! Each actor's state is 8 bytes: the address of the actor made before it. So nothing else keeps them
+//! alive, no list of addresses has to be subtracted, and what the process has grown by is the actors' own.
+//! It is measured in a fresh process, where no earlier scenario has left memory to use again.
+
+use std::env;
+use std::fs;
+use std::process::Command;
+use std::sync::mpsc;
+
+use garrick::{Actor, Address, Context, Local, Next};
+use nix::unistd::{SysconfVar, sysconf};
+
+use super::actors::{send_in, sent};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const IDLE_MEMORY: Scenario = Scenario {
+    name: "idle-memory",
+    operation: "one actor with 8 bytes of state that is spawned, has handled one message, and is idle; \
+                bytes_per_actor is what the process has grown by in resident memory for each, all included, \
+                in a fresh process with all of them alive at once; each actor's state is the address of the \
+                one before it, so no list keeps them",
+    contenders,
+};
+
+/// Actors of a full run.
+const ACTORS: u64 = 33_000_000;
+
+/// Actors of a quick run.
+const ACTORS_QUICK: u64 = 1_000_000;
+
+/// Actors that are spawned in one cx.
+const LITTER: u64 = 64;
+
+/// The command's hidden word for what the child process does.
+pub(crate) const CHILD: &str = "measure-idle-memory";
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let actors = effort.pick(ACTORS, ACTORS_QUICK);
+    vec![
+        Contender::fixed("garrick", move || in_child(actors))
+            .with("actors", actors)
+            .rounds(effort.pick(1, 3)),
+    ]
+}
+
+/// Runs [`in_this_process`] in a fresh process.
+fn in_child(actors: u64) -> Result<Measured> {
+    let output = Command::new(env::current_exe()?)
+        .args([CHILD.to_owned(), actors.to_string()])
+        .output()?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the process for idle-memory failed: {}", why.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// An idle actor.
+struct Idler {
+    /// Kept, not read: it is what keeps the actor before this one alive.
+    _before: Option<Address<()>>,
+}
+
+impl Actor for Idler {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        Next::Continue
+    }
+}
+
+/// Spawns idle actors for as many turns as it is told.
+pub(super) struct Crowd {
+    /// The actor made last.
+    last: Option<Address<()>>,
+    /// Whom to tell after the last cx.
+    done: mpsc::Sender<()>,
+}
+
+impl Crowd {
+    /// One that has not spawned yet.
+    pub(super) fn new(done: mpsc::Sender<()>) -> Self {
+        Self { last: None, done }
+    }
+
+    /// Turns after which there are at least so many.
+    pub(super) fn turns_for(actors: u64) -> u64 {
+        actors.div_ceil(LITTER)
+    }
+}
+
+impl Actor for Crowd {
+    type Msg = u64;
+
+    fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {
+        for _ in 0..LITTER {
+            let idler = cx.spawn(Idler {
+                _before: self.last.take(),
+            });
+            if cx.send(&idler, ()).is_err() {
+                return Next::Stop;
+            }
+            self.last = Some(idler);
+        }
+        if turns_left == 1 {
+            return sent(&self.done.send(()));
+        }
+        sent(&cx.send(&cx.address(), turns_left - 1))
+    }
+}
+
+/// Makes `actors` idle ones and sees what that took.
+pub(crate) fn in_this_process(actors: u64) -> Result<Measured> {
+    let turns = Crowd::turns_for(actors);
+    let local = Local::new()?;
+    let (done, waiting) = mpsc::channel();
+    let crowd = local.spawn(Crowd::new(done));
+    let before = resident_bytes()?;
+    let watch = Stopwatch::start(Clock::Thread);
+    send_in(&crowd, turns);
+    local.run();
+    let span = watch.stop();
+    waiting.try_recv()?;
+    let grown = resident_bytes()?.saturating_sub(before);
+    let mut measured = Measured::new(turns * LITTER, span);
+    measured.bytes_per_actor = Some(grown as f64 / measured.ops as f64);
+    Ok(measured)
+}
+
+/// Memory of this process that is in memory now.
+fn resident_bytes() -> Result<u64> {
+    let statm = fs::read_to_string("/proc/self/statm")?;
+    let pages: u64 = statm
+        .split(' ')
+        .nth(1)
+        .ok_or("/proc/self/statm has too few fields")?
+        .parse()?;
+    let page_bytes = sysconf(SysconfVar::PAGE_SIZE)?.ok_or("the system has no page size")?;
+    Ok(pages * u64::try_from(page_bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_actors_state_is_8_bytes() {
+        assert_eq!(size_of::<Idler>(), 8);
+    }
+
+    #[test]
+    fn memory_grows_with_the_actors() {
+        let measured = in_this_process(200_000).unwrap();
+        assert_eq!(measured.ops, 200_000);
+        assert!(measured.bytes_per_actor.unwrap() >= 8.0, "{measured:?}");
+    }
+}

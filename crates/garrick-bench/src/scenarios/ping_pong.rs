@@ -1,0 +1,45 @@
+//! Two actors that answer each other.
+
+use std::sync::mpsc;
+
+use super::actors::{Pass, measure_here, ring_of, send_in, worker};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const PING_PONG: Scenario = Scenario {
+    name: "ping-pong",
+    operation: "one round trip between two actors on the same worker: two messages, each sent by the handling \
+                of the other",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong)],
+};
+
+pub(super) const PING_PONG_CROSS: Scenario = Scenario {
+    name: "ping-pong-cross",
+    operation: "one round trip between two actors on two workers: two messages, each sent by the handling of \
+                the other",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong_cross)],
+};
+
+fn ping_pong(ops: u64) -> Result<Measured> {
+    let (done, waiting) = mpsc::channel();
+    let measured = measure_here(ops, |local| {
+        let ping = ring_of(2, &done, |_, relay| local.spawn(relay));
+        send_in(&ping, Pass::Token(2 * ops));
+    });
+    assert!(waiting.try_recv().is_ok(), "the last pong came back");
+    measured
+}
+
+fn ping_pong_cross(ops: u64) -> Result<Measured> {
+    let systems = [worker("ping")?, worker("pong")?];
+    let (done, waiting) = mpsc::channel();
+    let ping = ring_of(2, &done, |index, relay| {
+        systems[index]
+            .spawn(relay)
+            .expect("the system was just made")
+    });
+    let watch = Stopwatch::start(Clock::Process);
+    send_in(&ping, Pass::Token(2 * ops));
+    waiting.recv()?;
+    Ok(Measured::new(ops, watch.stop()))
+}

@@ -1,0 +1,81 @@
+//! The pipeline's stages, against plain loops over the same rings.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::clock::{Clock, Stopwatch};
+use crate::pipeline::{Config, Mode, Totals, hand_written, run};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const PIPELINE: Scenario = Scenario {
+    name: "pipeline",
+    operation: "one message through the whole FizzBuzz pipeline: a number generated, called by its name, and \
+                counted; hand-written does the same work in plain loops over the same rings; with cores 1 \
+                all on one thread, with cores 2 the stages on a thread each, and hand-written on two",
+    contenders,
+};
+
+/// The modes by the names that they have on the command line.
+const MODES: [(&str, Mode); 2] = [
+    ("zero-copy", Mode::ZeroCopy),
+    ("double-buffer", Mode::DoubleBuffer),
+];
+
+/// Slots of each channel: a power of two at which bigger gains little.
+const CAPACITY: usize = 1 << 16;
+
+/// The time from beat to beat, in milliseconds.
+const RATE_MS: u64 = 2;
+
+/// Nobody stops it: it ends after its time.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let mut contenders = Vec::new();
+    for (name, mode) in MODES {
+        for cores in [1, 2] {
+            let config = config(mode, cores, effort.slice_s());
+            let by_hand = config.clone();
+            let both = [
+                Contender::fixed("garrick", move || measure(&config, stages)),
+                Contender::fixed("hand-written", move || measure(&by_hand, by_loops)),
+            ];
+            let with_params = |contender: Contender| {
+                contender
+                    .with("mode", name)
+                    .with("cores", cores)
+                    .with("capacity", CAPACITY)
+            };
+            contenders.extend(both.map(with_params));
+        }
+    }
+    contenders
+}
+
+fn config(mode: Mode, cores: usize, seconds: f64) -> Config<'static> {
+    Config {
+        rate_ms: RATE_MS,
+        beats: u64::MAX,
+        mode,
+        capacity: CAPACITY,
+        seconds: Some(seconds),
+        one_core: cores == 1,
+        stop: &NEVER,
+    }
+}
+
+fn stages(config: &Config<'_>) -> Result<Totals> {
+    Ok(run(config, |_| ())?)
+}
+
+fn by_loops(config: &Config<'_>) -> Result<Totals> {
+    Ok(hand_written(config))
+}
+
+fn measure(config: &Config<'_>, pipeline: fn(&Config<'_>) -> Result<Totals>) -> Result<Measured> {
+    let watch = Stopwatch::start(Clock::Process);
+    let totals = pipeline(config)?;
+    let span = watch.stop();
+    assert!(totals.agree(), "all stages count the same: {totals:?}");
+    // A slice can be over before the first message is through.
+    Ok(Measured::new(totals.counts.total().max(1), span))
+}

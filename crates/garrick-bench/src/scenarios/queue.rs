@@ -1,0 +1,155 @@
+//! The three queues with many senders, against the standard library's channel.
+
+use std::hint::black_box;
+use std::sync::mpsc;
+use std::thread;
+
+use garrick_core::queue::{Banker, Chunked, Locked, Queue, Receiver, Sender};
+
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const QUEUE: Scenario = Scenario {
+    name: "queue",
+    operation: "one push and one pop of 8 bytes; with threads 1 on one thread and in turns, 64 pushes and 64 \
+                pops at a time; with threads 2 one thread pushes as fast as it can and another pops, parked \
+                when there is nothing",
+    contenders,
+};
+
+/// Values that one thread pushes before it pops them.
+const BATCH: u64 = 64;
+
+/// Values that one producer pushes at most in a repetition: all of them may wait at once.
+const FLOOD_MAX: u64 = 1 << 20;
+
+/// What both kinds of queue can do.
+trait Channel: 'static {
+    /// The handle that pushes.
+    type Sender: Send + 'static;
+    /// The handle that pops.
+    type Receiver;
+
+    /// Makes an empty one.
+    fn open() -> (Self::Sender, Self::Receiver);
+    /// Appends a value; the receiver is there.
+    fn push(sender: &Self::Sender, value: u64);
+    /// Takes the oldest value, if there is one.
+    fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
+    /// Takes the oldest value, parked until there is one, or none can come.
+    fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
+}
+
+/// One of ours.
+struct Ours<Q>(Q);
+
+impl<Q: Queue + 'static> Channel for Ours<Q> {
+    type Sender = Q::Sender<u64>;
+    type Receiver = Q::Receiver<u64>;
+
+    fn open() -> (Self::Sender, Self::Receiver) {
+        Q::channel()
+    }
+
+    #[inline]
+    fn push(sender: &Self::Sender, value: u64) {
+        sender.push(value).expect("the receiver is there");
+    }
+
+    #[inline]
+    fn try_pop(receiver: &mut Self::Receiver) -> Option<u64> {
+        receiver.try_pop()
+    }
+
+    #[inline]
+    fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64> {
+        receiver.blocking_pop()
+    }
+}
+
+/// The standard library's.
+struct Std;
+
+impl Channel for Std {
+    type Sender = mpsc::Sender<u64>;
+    type Receiver = mpsc::Receiver<u64>;
+
+    fn open() -> (Self::Sender, Self::Receiver) {
+        mpsc::channel()
+    }
+
+    #[inline]
+    fn push(sender: &Self::Sender, value: u64) {
+        sender.send(value).expect("the receiver is there");
+    }
+
+    #[inline]
+    fn try_pop(receiver: &mut Self::Receiver) -> Option<u64> {
+        receiver.try_recv().ok()
+    }
+
+    #[inline]
+    fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64> {
+        receiver.recv().ok()
+    }
+}
+
+fn contenders(_: &Effort) -> Vec<Contender> {
+    [
+        pair::<Ours<Banker>>("garrick", "banker"),
+        pair::<Ours<Chunked>>("garrick", "chunked"),
+        pair::<Ours<Locked>>("garrick", "locked"),
+        pair::<Std>("std", "mpsc"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A queue on one thread, and on two.
+fn pair<C: Channel>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
+    [
+        Contender::fitted(contender, one_thread::<C>)
+            .with("queue", queue)
+            .with("threads", 1),
+        Contender::fitted(contender, two_threads::<C>)
+            .with("queue", queue)
+            .with("threads", 2)
+            .at_most(FLOOD_MAX),
+    ]
+}
+
+fn one_thread<C: Channel>(ops: u64) -> Result<Measured> {
+    let batches = ops.div_ceil(BATCH);
+    let (sender, mut receiver) = C::open();
+    let watch = Stopwatch::start(Clock::Thread);
+    for _ in 0..batches {
+        for value in 0..BATCH {
+            C::push(&sender, black_box(value));
+        }
+        for _ in 0..BATCH {
+            black_box(C::try_pop(&mut receiver));
+        }
+    }
+    let span = watch.stop();
+    assert_eq!(C::try_pop(&mut receiver), None, "every value was popped");
+    Ok(Measured::new(batches * BATCH, span))
+}
+
+fn two_threads<C: Channel>(ops: u64) -> Result<Measured> {
+    let (sender, mut receiver) = C::open();
+    let watch = Stopwatch::start(Clock::Process);
+    let producer = thread::Builder::new()
+        .name("producer".to_owned())
+        .spawn(move || (0..ops).for_each(|value| C::push(&sender, value)))?;
+    for expected in 0..ops {
+        assert_eq!(
+            C::wait_pop(&mut receiver),
+            Some(expected),
+            "values come in order"
+        );
+    }
+    let span = watch.stop();
+    producer.join().expect("pushing does not panic");
+    Ok(Measured::new(ops, span))
+}

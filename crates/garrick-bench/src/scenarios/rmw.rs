@@ -1,0 +1,16 @@
+//! The yardstick itself, as a row.
+
+use crate::scenario::{Contender, Effort, Scenario};
+use crate::yardstick;
+
+pub(super) const RMW: Scenario = Scenario {
+    name: "rmw",
+    operation: "one atomic fetch_add on a counter that no other thread touches: the yardstick of the other rows",
+    contenders,
+};
+
+fn contenders(_: &Effort) -> Vec<Contender> {
+    vec![Contender::fitted("atomic", |ops| {
+        Ok(yardstick::measure(ops))
+    })]
+}

@@ -1,0 +1,60 @@
+//! Messages between two actors of one worker.
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::actors::{BURST, Counter, measure_here, send_in, sent};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const TELL: Scenario = Scenario {
+    name: "tell",
+    operation: "one message from an actor to another on the same worker, sent and handled; the sender sends \
+                256 a turn, then goes on by a message to itself",
+    contenders: |_: &Effort| {
+        vec![Contender::fitted("garrick", |ops| tell(ops, BURST)).with("burst", BURST)]
+    },
+};
+
+pub(super) const TELL_ONE: Scenario = Scenario {
+    name: "tell-one",
+    operation: "one turn that sends one message to another actor on the same worker, which handles it, and \
+                one to itself, which is the next turn: two messages",
+    contenders: |_: &Effort| {
+        vec![Contender::fitted("garrick", |ops| tell(ops, 1)).with("burst", 1)]
+    },
+};
+
+/// Sends `burst` messages a turn, for as many turns as it is told.
+struct Teller {
+    /// Who counts them.
+    to: Address<u64>,
+    /// Messages a cx.
+    burst: u64,
+}
+
+impl Actor for Teller {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {
+        for number in 0..self.burst {
+            if cx.send(&self.to, number).is_err() {
+                return Next::Stop;
+            }
+        }
+        if turns_left == 1 {
+            return Next::Continue;
+        }
+        sent(&cx.send(&cx.address(), turns_left - 1))
+    }
+}
+
+fn tell(ops: u64, burst: u64) -> Result<Measured> {
+    let turns = ops.div_ceil(burst);
+    let (counter, done) = Counter::new(turns * burst);
+    let measured = measure_here(turns * burst, |local| {
+        let to = local.spawn(counter);
+        send_in(&local.spawn(Teller { to, burst }), turns);
+    });
+    assert!(done.try_recv().is_ok(), "every message is counted");
+    measured
+}

@@ -1,0 +1,111 @@
+//! Messages to an actor on another worker.
+
+use garrick::{Actor, Address, Context, Next};
+use std::hint::black_box;
+use std::sync::mpsc;
+
+use super::actors::{BURST, send_in, sent, worker};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const TELL_CROSS: Scenario = Scenario {
+    name: "tell-cross",
+    operation: "one message from an actor to one on another worker, sent and handled; the sender sends 256 a \
+                turn, and has at most 8 such bursts on their way: the receiver gives each back by a credit",
+    contenders: |_: &Effort| {
+        vec![
+            Contender::fitted("garrick", tell_cross)
+                .with("burst", BURST)
+                .with("bursts_open", BURSTS_OPEN),
+        ]
+    },
+};
+
+/// Bursts that may be on their way: enough that neither side waits for the other's wake-up.
+const BURSTS_OPEN: u64 = 8;
+
+/// The sender: every message is a credit for a burst.
+struct Teller {
+    /// Who counts them. None until told.
+    to: Option<Address<u64>>,
+    /// Bursts still to send.
+    left: u64,
+}
+
+/// What a [`Teller`] receives.
+enum ToTeller {
+    /// Who counts the messages.
+    Peer(Address<u64>),
+    /// One burst may go.
+    Credit,
+}
+
+impl Actor for Teller {
+    type Msg = ToTeller;
+
+    #[inline]
+    fn receive(&mut self, message: ToTeller, cx: &mut Context<'_, ToTeller>) -> Next {
+        match (message, &self.to) {
+            (ToTeller::Peer(peer), _) => self.to = Some(peer),
+            (ToTeller::Credit, Some(to)) if self.left > 0 => {
+                self.left -= 1;
+                for number in 0..BURST {
+                    if cx.send(to, number).is_err() {
+                        return Next::Stop;
+                    }
+                }
+            }
+            (ToTeller::Credit, _) => {}
+        }
+        Next::Continue
+    }
+}
+
+/// The receiver: counts, and gives a credit for each burst.
+struct Counter {
+    /// Who gets the credits.
+    teller: Address<ToTeller>,
+    /// Messages still to come.
+    left: u64,
+    /// Whom to tell that all came.
+    done: mpsc::Sender<()>,
+}
+
+impl Actor for Counter {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, message: u64, cx: &mut Context<'_, u64>) -> Next {
+        black_box(message);
+        self.left -= 1;
+        if self.left == 0 {
+            return sent(&self.done.send(()));
+        }
+        if self.left.is_multiple_of(BURST) {
+            return sent(&cx.send(&self.teller, ToTeller::Credit));
+        }
+        Next::Continue
+    }
+}
+
+fn tell_cross(ops: u64) -> Result<Measured> {
+    let bursts = ops.div_ceil(BURST);
+    let (near, far) = (worker("teller")?, worker("counter")?);
+    let (done, waiting) = mpsc::channel();
+    let teller = near.spawn(Teller {
+        to: None,
+        left: bursts,
+    })?;
+    let counter = Counter {
+        teller: teller.clone(),
+        left: bursts * BURST,
+        done,
+    };
+    send_in(&teller, ToTeller::Peer(far.spawn(counter)?));
+    let watch = Stopwatch::start(Clock::Process);
+    for _ in 0..BURSTS_OPEN {
+        send_in(&teller, ToTeller::Credit);
+    }
+    waiting.recv()?;
+    Ok(Measured::new(bursts * BURST, watch.stop()))
+}

@@ -1,0 +1,74 @@
+//! Messages from a plain thread to an actor.
+
+use garrick::{Actor, Context, Next};
+use std::hint::black_box;
+use std::sync::mpsc;
+
+use super::actors::{send_in, sent, worker};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const TELL_OUTSIDE: Scenario = Scenario {
+    name: "tell-outside",
+    operation: "one message from a plain thread, by Address::send, to an actor on a worker of its own, sent \
+                and handled; every 4096 messages the actor says so, and the thread waits when it is 4 such \
+                batches ahead",
+    contenders: |_: &Effort| {
+        vec![
+            Contender::fitted("garrick", tell_outside)
+                .with("batch", BATCH)
+                .with("batches_open", BATCHES_OPEN),
+        ]
+    },
+};
+
+/// Messages between two words of the receiver.
+const BATCH: u64 = 4096;
+
+/// Batches that may be on their way, so that the mailbox stays bounded.
+const BATCHES_OPEN: u64 = 4;
+
+/// Counts, and says so once a batch.
+struct Counter {
+    /// Messages so far.
+    count: u64,
+    /// Whom to tell.
+    batches: mpsc::Sender<()>,
+}
+
+impl Actor for Counter {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+        black_box(message);
+        self.count += 1;
+        if self.count.is_multiple_of(BATCH) {
+            return sent(&self.batches.send(()));
+        }
+        Next::Continue
+    }
+}
+
+fn tell_outside(ops: u64) -> Result<Measured> {
+    let batches = ops.div_ceil(BATCH);
+    let system = worker("counter")?;
+    let (said, heard) = mpsc::channel();
+    let counter = system.spawn(Counter {
+        count: 0,
+        batches: said,
+    })?;
+    let watch = Stopwatch::start(Clock::Process);
+    for batch in 0..batches {
+        if batch >= BATCHES_OPEN {
+            heard.recv()?;
+        }
+        for number in 0..BATCH {
+            send_in(&counter, number);
+        }
+    }
+    for _ in 0..batches.min(BATCHES_OPEN) {
+        heard.recv()?;
+    }
+    Ok(Measured::new(batches * BATCH, watch.stop()))
+}

@@ -1,0 +1,75 @@
+//! Figures as people read them.
+
+/// A time given in nanoseconds: three digits that count, and a unit.
+pub(crate) fn time(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// A rate: three digits that count, and a letter for thousands.
+pub(crate) fn rate(per_second: f64) -> String {
+    let (value, letter) = match per_second {
+        rate if rate < 1e3 => (rate, ""),
+        rate if rate < 1e6 => (rate / 1e3, " K"),
+        rate if rate < 1e9 => (rate / 1e6, " M"),
+        rate => (rate / 1e9, " G"),
+    };
+    format!("{}{letter}", three_digits(value))
+}
+
+/// A whole number in groups of three digits.
+pub(crate) fn whole(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = match value {
+        value if value < 9.995 => 2,
+        value if value < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_choose_their_unit() {
+        assert_eq!(time(0.42), "0.42 ns");
+        assert_eq!(time(12.34), "12.3 ns");
+        assert_eq!(time(1_500.0), "1.50 us");
+        assert_eq!(time(200_400_000.0), "200 ms");
+        assert_eq!(time(3.21e9), "3.21 s");
+    }
+
+    #[test]
+    fn rates_choose_their_letter() {
+        assert_eq!(rate(5.0), "5.00");
+        assert_eq!(rate(123_456.0), "123 K");
+        assert_eq!(rate(98_760_000.0), "98.8 M");
+        assert_eq!(rate(2.5e9), "2.50 G");
+    }
+
+    #[test]
+    fn whole_numbers_are_grouped() {
+        assert_eq!(whole(0), "0");
+        assert_eq!(whole(999), "999");
+        assert_eq!(whole(1_000), "1,000");
+        assert_eq!(whole(33_000_000), "33,000,000");
+    }
+}

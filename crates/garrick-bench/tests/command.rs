@@ -1,0 +1,79 @@
+//! The `garrick` command from outside: what it prints and how it ends.
+
+use std::process::{Command, Output};
+
+/// Runs the command that was built with this test.
+fn garrick(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_garrick"))
+        .args(arguments)
+        .output()
+        .expect("the command runs")
+}
+
+fn stdout(output: &Output) -> &str {
+    str::from_utf8(&output.stdout).expect("it prints UTF-8")
+}
+
+/// Asserts that the command refused: exit code 2, nothing on standard output, and one line on standard
+/// error that has all of `words` in it.
+#[track_caller]
+fn assert_refused(arguments: &[&str], words: &[&str]) {
+    let output = garrick(arguments);
+    let said = str::from_utf8(&output.stderr).expect("it prints UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(
+        output.stdout.is_empty(),
+        "{arguments:?}: {}",
+        stdout(&output)
+    );
+    assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    for word in words {
+        assert!(
+            said.contains(word),
+            "{arguments:?}: {word} is missing: {said}"
+        );
+    }
+}
+
+#[test]
+fn wrong_words_are_refused() {
+    assert_refused(&["--no-such-flag"], &["--no-such-flag"]);
+    assert_refused(&["bensh"], &["bensh"]);
+    assert_refused(&["bench", "--quik"], &["--quik"]);
+    assert_refused(&["bench", "--seconds-per"], &["--seconds-per"]);
+}
+
+#[test]
+fn unknown_scenarios_are_refused_and_the_known_ones_named() {
+    assert_refused(
+        &["bench", "tell", "tel"],
+        &["'tel'", "tell-cross", "fork-bomb", "idle-memory"],
+    );
+    assert_refused(&["bench", "--list", "tel"], &["'tel'"]);
+}
+
+#[test]
+fn impossible_times_are_refused() {
+    for seconds in ["0", "-1", "nan", "inf", "1e9", "soon"] {
+        let flag = format!("--seconds-per={seconds}");
+        assert_refused(&["bench", &flag], &["--seconds-per", seconds]);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_any_work() {
+    assert_refused(
+        &["bench", "--json", "/no/such/folder/out.json"],
+        &["/no/such/folder/out.json"],
+    );
+}
+
+#[test]
+fn help_names_scenarios_and_version_names_the_commit() {
+    let help = garrick(&["bench", "--help"]);
+    assert!(help.status.success());
+    assert!(stdout(&help).contains("rmw, tell, "), "{}", stdout(&help));
+    let version = garrick(&["--version"]);
+    assert!(version.status.success());
+    assert!(stdout(&version).contains('('), "{}", stdout(&version));
+}
