@@ -74,7 +74,7 @@ struct Starter {
     ready: Vec<Address<()>>,
     /// Which of them blocks.
     place: usize,
-    /// Whom the last of the others tells, and the starter after its first cx.
+    /// Whom the last of the others tells, and the starter after its first turn.
     done: mpsc::Sender<()>,
 }
 

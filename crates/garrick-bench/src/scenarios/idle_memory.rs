@@ -31,7 +31,7 @@ const ACTORS: u64 = 33_000_000;
 /// Actors of a quick run.
 const ACTORS_QUICK: u64 = 1_000_000;
 
-/// Actors that are spawned in one cx.
+/// Actors that are spawned in one turn.
 const LITTER: u64 = 64;
 
 /// The command's hidden word for what the child process does.
@@ -76,7 +76,7 @@ impl Actor for Idler {
 pub(super) struct Crowd {
     /// The actor made last.
     last: Option<Address<()>>,
-    /// Whom to tell after the last cx.
+    /// Whom to tell after the last turn.
     done: mpsc::Sender<()>,
 }
 

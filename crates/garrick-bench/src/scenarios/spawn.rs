@@ -10,14 +10,18 @@ use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 pub(super) const SPAWN: Scenario = Scenario {
     name: "spawn",
     operation: "one actor with 8 bytes of state that is spawned by another on the same worker, gets one \
-                message, handles it, and is dropped because nobody has its address; 64 are spawned a turn",
+                message, handles it, and is dropped because nobody has its address; 64 are spawned a turn, \
+                or 1, and then the spawner goes on by a message to itself",
     contenders: |_: &Effort| {
-        vec![Contender::fitted("garrick", spawn).with("spawned_per_turn", LITTER)]
+        let of = |litter| Contender::fitted("garrick", move |ops| spawn(ops, litter));
+        LITTERS
+            .map(|litter| of(litter).with("spawned_per_turn", litter))
+            .into()
     },
 };
 
-/// Actors that are spawned in one cx.
-const LITTER: u64 = 64;
+/// Actors that are spawned in one turn.
+const LITTERS: [u64; 2] = [64, 1];
 
 /// Lives for one message.
 struct Mayfly(u64);
@@ -34,14 +38,17 @@ impl Actor for Mayfly {
 }
 
 /// Spawns for as many turns as it is told.
-struct Spawner;
+struct Spawner {
+    /// Actors a turn.
+    litter: u64,
+}
 
 impl Actor for Spawner {
     type Msg = u64;
 
     #[inline]
     fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {
-        for number in 0..LITTER {
+        for number in 0..self.litter {
             if cx.send(&cx.spawn(Mayfly(number)), number).is_err() {
                 return Next::Stop;
             }
@@ -53,9 +60,9 @@ impl Actor for Spawner {
     }
 }
 
-fn spawn(ops: u64) -> Result<Measured> {
-    let turns = ops.div_ceil(LITTER);
-    measure_here(turns * LITTER, |local| {
-        send_in(&local.spawn(Spawner), turns);
+fn spawn(ops: u64, litter: u64) -> Result<Measured> {
+    let turns = ops.div_ceil(litter);
+    measure_here(turns * litter, |local| {
+        send_in(&local.spawn(Spawner { litter }), turns);
     })
 }

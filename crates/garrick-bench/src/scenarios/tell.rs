@@ -8,11 +8,18 @@ use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 pub(super) const TELL: Scenario = Scenario {
     name: "tell",
     operation: "one message from an actor to another on the same worker, sent and handled; the sender sends \
-                256 a turn, then goes on by a message to itself",
+                256 (burst) a turn, then goes on by a message to itself; with 64 the receiver keeps up, with \
+                256 it may fall behind",
     contenders: |_: &Effort| {
-        vec![Contender::fitted("garrick", |ops| tell(ops, BURST)).with("burst", BURST)]
+        let of = |burst| Contender::fitted("garrick", move |ops| tell(ops, burst));
+        [BURST, BURST_SMALL]
+            .map(|burst| of(burst).with("burst", burst))
+            .into()
     },
 };
+
+/// As many messages as an activation handles: more a turn, and the mailbox grows.
+const BURST_SMALL: u64 = 64;
 
 pub(super) const TELL_ONE: Scenario = Scenario {
     name: "tell-one",
@@ -27,7 +34,7 @@ pub(super) const TELL_ONE: Scenario = Scenario {
 struct Teller {
     /// Who counts them.
     to: Address<u64>,
-    /// Messages a cx.
+    /// Messages a turn.
     burst: u64,
 }
 
