@@ -13,6 +13,8 @@ use crate::cell::{CellPtr, Header, Slot};
 
 /// Entries in a ring at first; it doubles when full.
 const CAPACITY_FIRST: usize = 256;
+/// A larger ring is given back when it is empty.
+const CAPACITY_KEPT: usize = 1 << 16;
 
 /// Whether messages of type `M` fit in an entry.
 pub(crate) const fn fits_slot<M>() -> bool {
@@ -205,6 +207,20 @@ impl RunQueue {
         }
         self.room_end
             .set(self.head.get().wrapping_add(self.mask.get() + 1));
+    }
+
+    /// Gives memory back that a flood of ready cells took, now that none is left.
+    pub(crate) fn shrink(&self) {
+        let capacity = self.mask.get() + 1;
+        if capacity <= CAPACITY_KEPT || !self.is_empty() {
+            return;
+        }
+        // SAFETY: allocated by `allocate` with this capacity; it holds nothing.
+        unsafe { alloc::dealloc(self.entries.get().cast(), layout(capacity)) };
+        self.entries.set(allocate(CAPACITY_FIRST));
+        self.mask.set(CAPACITY_FIRST - 1);
+        self.room_end
+            .set(self.head.get().wrapping_add(CAPACITY_FIRST));
     }
 
     fn grow(&self) {

@@ -140,15 +140,26 @@ fn one_loop(
     (front.generated, counts)
 }
 
+/// Looks at an unready ring before the core is offered to others.
+const SPINS_MAX: u32 = 1 << 10;
+
 /// Counts until the ring is finished. It waits for a whole batch, or the two threads would hand a cache line
 /// to and fro for a few messages at a time.
 fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut counts = Counts::default();
+    let mut spins = 0;
     while !messages.is_finished() {
         if messages.readable() < batch && !messages.is_closed() {
-            std::hint::spin_loop();
+            // Where the other thread has no core of its own, spinning would keep it from working.
+            spins += 1;
+            if spins < SPINS_MAX {
+                std::hint::spin_loop();
+            } else {
+                thread::yield_now();
+            }
             continue;
         }
+        spins = 0;
         messages.consume_batch(usize::MAX, |batch| counts.add(batch));
     }
     counts

@@ -106,6 +106,14 @@ impl Envelope {
     }
 }
 
+impl Envelope {
+    /// Messages not yet read.
+    #[inline]
+    pub(crate) fn unread(&self) -> u32 {
+        u32::from(self.read()) - self.free()
+    }
+}
+
 impl fmt::Debug for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Envelope").finish_non_exhaustive()

@@ -131,6 +131,31 @@ impl Header {
         }
     }
 
+    /// Writes a newborn cell's header into a block whose state word is an atomic at all times: a worker
+    /// that ends looks at all blocks for those that are its own.
+    ///
+    /// # Safety
+    /// The block is the caller's, large enough and aligned.
+    #[inline]
+    pub(crate) unsafe fn place(block: NonNull<Self>, table: &'static Table, home: Home) {
+        let Self {
+            table,
+            state,
+            inbox,
+            local_refs,
+            shared_refs,
+        } = Self::newborn(table, home);
+        let at = block.as_ptr();
+        // SAFETY: by contract. The state word comes last, and atomically.
+        unsafe {
+            (&raw mut (*at).table).write(table);
+            (&raw mut (*at).inbox).write(inbox);
+            (&raw mut (*at).local_refs).write(local_refs);
+            (&raw mut (*at).shared_refs).write(shared_refs);
+            (*at).state.store(state.into_inner(), Relaxed);
+        }
+    }
+
     /// What can be done with the task and its messages.
     #[inline]
     pub(crate) fn table(&self) -> &'static Table {

@@ -542,6 +542,32 @@ fn loom_last_reference_dropped_here_and_there() {
 }
 
 #[test]
+fn loom_last_reference_dropped_with_the_token_out() {
+    check(|| {
+        let (homes, cell) = (Arc::new(Homes::default()), Model::new(A));
+        cell.header.clone_foreign();
+        let sender = {
+            let (homes, cell) = (homes.clone(), cell.clone());
+            thread::spawn(move || {
+                assert!(deliver(&homes, &cell, one(envelope(Kind::Messages, 1))));
+                release(&homes, &cell);
+            })
+        };
+        let mut owner = Owner::new(A);
+        thread::yield_now();
+        owner.drop_local(&cell);
+        serve(&mut owner, &homes, &cell, |owner| !owner.handled.is_empty());
+        sender.join().unwrap();
+        while owner.turn(&homes, &cell) {}
+        assert_eq!(owner.handled, [1]);
+        assert!(
+            cell.ended(),
+            "what is sent is handled before the cell is freed"
+        );
+    });
+}
+
+#[test]
 fn loom_references_of_a_cell_that_is_given_away() {
     check(|| {
         let (homes, cell, shared) = (

@@ -21,10 +21,10 @@ use super::header::{Header, SCHEDULED, flag};
 /// The mark of a cell without owner, in the shared count.
 const ORPHAN: u32 = 1 << 31;
 /// More references than this are a leak in the program, and the process is stopped as `Arc` does.
-const REFS_MAX: u32 = 1 << 30;
+const REFS_MAX: u32 = 1 << 29;
 
 /// What the shared count of a freed block is in debug builds, so that a use after free is caught early.
-const POISON: u32 = 0x3fff_dead;
+const POISON: u32 = 0x1fff_dead;
 
 /// What became of a foreign drop.
 #[must_use]

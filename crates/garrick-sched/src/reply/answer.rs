@@ -18,8 +18,10 @@ use super::slot::Slot;
 use crate::cell::{CellPtr, Header};
 use crate::runtime::address::Address;
 use crate::runtime::current;
+use crate::runtime::stage::Owed;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
+use crate::runtime::worker::Worker;
 
 /// Why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,9 +56,8 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 /// The right to answer one question, once.
 ///
 /// Dropping a reply answers [`NoReply::Dropped`], so that nobody waits for somebody who is gone. An answer
-/// given in a turn is part of it: it arrives if the turn commits. If not, an asker outside of any
-/// turn gets [`NoReply::Dropped`]; for a task that asked, the answer was a message, and vanishes as
-/// messages do.
+/// given in a turn is part of it: it arrives if the turn commits. If not, the asker gets
+/// [`NoReply::Dropped`].
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -145,7 +146,31 @@ where
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(CellPtr(target.cast::<Header>())) };
     // An asker that has stopped does not miss the answer.
-    let _ = to.send(convert(answer));
+    if to.send(convert(answer)).is_ok()
+        && let Some(worker) = current::worker()
+    {
+        worker.stage.owe(Owed {
+            cell: to.cell(),
+            refuse: refuse_task::<R, M, F>,
+        });
+    }
+}
+
+/// Tells a task that asked that there is no answer, because the turn that had given one was undone.
+///
+/// # Safety
+/// The cell is alive and for messages `M`, and a value of `F` was forgotten for it.
+unsafe fn refuse_task<R, M, F>(worker: &Worker, cell: CellPtr)
+where
+    M: Send + 'static,
+    F: FnOnce(Answer<R>) -> M,
+{
+    // SAFETY: as in `answer_task`; the value has no bytes, and its first use was undone.
+    let convert = unsafe { NonNull::<F>::dangling().read() };
+    // SAFETY: by contract; the reference is not ours, so it is not dropped.
+    let to = mem::ManuallyDrop::new(unsafe { Address::<M>::from_counted(cell) });
+    let _ = worker.send(&to, convert(Err(NoReply::Dropped)));
+    worker.look_after(cell);
 }
 
 /// # Safety

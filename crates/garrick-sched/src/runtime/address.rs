@@ -107,12 +107,16 @@ impl<M: 'static> Address<M> {
         })
     }
 
-    /// Asks the task to stop once it has handled what was sent before.
+    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged.
     pub fn stop(&self) {
-        let _ = current::with_pool(|pool| {
-            // SAFETY: we hold a reference.
-            unsafe { deliver_note(pool, self.cell, Kind::Stop) }
-        });
+        match current::worker() {
+            Some(worker) => worker.stage.send_stop(&worker.pool, self.cell),
+            None => {
+                // SAFETY: we hold a reference.
+                let _ =
+                    current::with_pool(|pool| unsafe { deliver_note(pool, self.cell, Kind::Stop) });
+            }
+        }
     }
 
     /// Whether the task has stopped. False may be out of date at once, true never is.

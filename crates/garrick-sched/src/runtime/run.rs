@@ -11,7 +11,7 @@ use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
 /// Messages that one activation handles at most, before others get their turn.
-const MESSAGES_MAX: u32 = 64;
+const MESSAGES_MAX: u32 = 256;
 
 /// Whether the activation goes on.
 #[derive(PartialEq, Eq)]
@@ -37,8 +37,9 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, entry: *co
     // SAFETY: the entry holds a message for the cell, and is read before anything can overwrite it.
     let message = unsafe { entry.slot().cast::<T::Message>().read() };
     if T::STARTS && cell.has(flag::NEWBORN) && start::<T>(cell, worker) == Next::Over {
+        worker.count_dead_letters(1);
         quiet::drop(message);
-        return worker.count_dead_letters(1);
+        return worker.commit();
     }
     if turn::<T>(cell, worker, message) == Next::Over {
         return;
@@ -93,64 +94,76 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(cell, worker, flow)
 }
 
-/// Handles what the mailbox holds, and ends the activation.
+/// Handles what the mailbox holds now, and ends the activation. What the task sends to itself meanwhile
+/// waits for the next one, or it would keep all others waiting.
 #[inline(never)]
 fn run_mailbox<T: Task>(cell: CellPtr, worker: &Worker) {
+    let last = cell.mailbox_tail();
+    if last.is_null() {
+        return finish::<T>(cell, worker);
+    }
+    // SAFETY: the local mailbox is ours, circular, and not empty.
+    let end = unsafe { (*last).free() };
     let mut left = MESSAGES_MAX;
     loop {
-        let tail = cell.mailbox_tail();
-        if tail.is_null() {
-            return finish::<T>(cell, worker);
-        }
-        // SAFETY: the local mailbox is ours, circular, and not empty.
-        let oldest = unsafe { (*tail).next() };
-        match run_envelope::<T>(cell, worker, oldest, &mut left) {
+        // SAFETY: as above; it holds at least what was last at first.
+        let oldest = unsafe { (*cell.mailbox_tail()).next() };
+        let is_last = oldest == last;
+        // SAFETY: as above.
+        let free = unsafe { (*oldest).free() };
+        let end = if is_last { end } else { free };
+        match run_envelope::<T>(cell, worker, oldest, end, &mut left) {
             Next::Over => return,
-            Next::Go if left == 0 => return worker.old.push_cell(cell),
+            Next::Go if left == 0 => break,
             Next::Go => {}
         }
-        // SAFETY: still in the mailbox, hence ours.
-        let stop = unsafe { (*oldest).kind() } == Kind::Stop;
-        worker.drop_oldest(cell);
+        // SAFETY: as above.
+        let (stop, unread) = unsafe { ((*oldest).kind() == Kind::Stop, (*oldest).unread()) };
+        if unread == 0 {
+            worker.drop_oldest(cell);
+        }
         if stop {
             return worker.stop(cell);
         }
+        if is_last {
+            break;
+        }
+    }
+    if cell.mailbox_tail().is_null() {
+        finish::<T>(cell, worker);
+    } else {
+        worker.old.push_cell(cell);
     }
 }
 
-/// Handles the messages of one envelope, `left` at most. It counts in registers: what is written to the
-/// envelope is for an undo or a panic to find.
+/// Handles the messages of one envelope down to slot `end`, `left` at most. It counts in registers: what is
+/// written to the envelope is for an undo or a panic to find.
 #[inline]
 fn run_envelope<T: Task>(
     cell: CellPtr,
     worker: &Worker,
     envelope: *mut Envelope,
+    end: u32,
     left: &mut u32,
 ) -> Next {
     // SAFETY: the envelope is the oldest of the local mailbox, hence ours; it holds messages of this
     // cell's type; each is taken out once, before its turn.
     unsafe {
         let mut slot = u32::from((*envelope).read());
-        loop {
-            // A turn may send to its own cell, so the end moves.
-            let end = (*envelope).free();
-            if slot == end {
-                return Next::Go;
+        while slot != end && *left > 0 {
+            *left -= 1;
+            slot -= 1;
+            (*envelope).set_read(slot as u16);
+            let message = parcel::read::<T::Message>(envelope, slot);
+            if turn::<T>(cell, worker, message) == Next::Over {
+                return Next::Over;
             }
-            while slot != end {
-                if *left == 0 {
-                    return Next::Go;
-                }
-                *left -= 1;
-                slot -= 1;
-                (*envelope).set_read(slot as u16);
-                let message = parcel::read::<T::Message>(envelope, slot);
-                if turn::<T>(cell, worker, message) == Next::Over {
-                    return Next::Over;
-                }
+            if worker.is_wanted_elsewhere() {
+                *left = 0;
             }
         }
     }
+    Next::Go
 }
 
 /// The mailbox is empty: the cell rests, or is freed if nobody can reach it.

@@ -8,10 +8,11 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::cell::{CellPtr, Chain, Envelope};
+use crate::cell::{CellPtr, Chain, Envelope, Kind};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::SendError;
+use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
 /// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
@@ -43,6 +44,16 @@ pub(crate) struct Timed {
     pub(crate) chain: Chain,
 }
 
+/// An answer that the turn has given to a task that asked. If the turn is undone so is the answer, and the
+/// asker must hear that there is none.
+#[derive(Clone, Copy)]
+pub(crate) struct Owed {
+    /// Kept alive by the staged answer.
+    pub(crate) cell: CellPtr,
+    /// Sends the asker its refusal.
+    pub(crate) refuse: unsafe fn(&Worker, CellPtr),
+}
+
 /// The staged part of the turn under way.
 #[derive(Default)]
 pub(crate) struct Stage {
@@ -52,6 +63,7 @@ pub(crate) struct Stage {
     covered: Cell<u64>,
     outgoing: RefCell<Vec<Outgoing>>,
     timed: RefCell<Vec<Timed>>,
+    owed: RefCell<Vec<Owed>>,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
@@ -168,6 +180,18 @@ impl Stage {
         Ok(())
     }
 
+    /// Keeps a note that stops a task of any worker, after what this turn has sent to it.
+    pub(crate) fn send_stop(&self, pool: &Pool, cell: CellPtr) {
+        let note = pool.take_envelope(Kind::Stop, 0, 0);
+        cell.clone_foreign();
+        self.set_dirty();
+        let chain = Chain {
+            oldest: note,
+            newest: note,
+        };
+        self.outgoing.borrow_mut().push(Outgoing { cell, chain });
+    }
+
     /// Keeps a message that is to be delivered at `deadline`.
     pub(crate) fn send_at<M>(&self, pool: &Pool, deadline: Nanos, cell: CellPtr, message: M) {
         let envelope = first_envelope(pool, message);
@@ -182,6 +206,17 @@ impl Stage {
             cell,
             chain,
         });
+    }
+
+    /// Remembers whom to tell if the turn is undone.
+    pub(crate) fn owe(&self, owed: Owed) {
+        self.set_dirty();
+        self.owed.borrow_mut().push(owed);
+    }
+
+    /// Takes the answers that an undone turn has given.
+    pub(crate) fn take_owed(&self) -> Vec<Owed> {
+        self.owed.take()
     }
 
     /// Takes the timed messages of the turn.
@@ -226,6 +261,7 @@ impl Stage {
     fn forget_appended(&self) {
         self.covered.set(0);
         self.appended.borrow_mut().clear();
+        self.owed.borrow_mut().clear();
     }
 
     /// Keeps the allocation of the list, unless something was staged meanwhile.

@@ -127,10 +127,12 @@ pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
 #[inline]
 fn place<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
     let block = pool.take_cell(class_of::<T>()).cast::<Block<T>>();
-    let header = Header::newborn(&Tables::<T>::LIVE, home);
     // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a task that
     // is not boxed.
-    unsafe { block.write(Block { header, task }) };
+    unsafe {
+        (&raw mut (*block.as_ptr()).task).write(task);
+        Header::place(block.cast(), &Tables::<T>::LIVE, home);
+    }
     CellPtr(block.cast())
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Worker {
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     picks: Cell<u32>,
+    /// Activations since the last claim, while cells wait in the shared queue.
+    pub(crate) looks: Cell<u32>,
     pub(crate) timers: Timers,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
@@ -61,6 +63,7 @@ impl Worker {
             running: Cell::new(None),
             garbage: RefCell::default(),
             picks: Cell::new(0),
+            looks: Cell::new(0),
             timers: Timers::new(now),
             awaited: Cell::new(0),
         }
@@ -76,6 +79,13 @@ impl Worker {
 
     pub(crate) fn remote(&self) -> &'static Remote {
         self.remote
+    }
+
+    /// Whether the activation under way should end early: another worker is idle and could run what waits
+    /// here.
+    #[inline]
+    pub(crate) fn is_wanted_elsewhere(&self) -> bool {
+        !self.shared.signal().is_quiet() && self.may_give()
     }
 
     /// Cells that wait to be run here.
@@ -103,21 +113,22 @@ impl Worker {
                 if until(signal) {
                     return;
                 }
-                self.give();
+                self.share(signal);
             }
             if !self.timers.is_empty() && self.timers.count_down() {
                 self.fire_timers();
             }
             if !self.run_next() {
+                self.old.shrink();
+                self.born.shrink();
                 return;
             }
         }
     }
 
     /// Runs the next cell; false if there is none. With few cells ready, the oldest: all of them are warm.
-    /// With many, the one that the last turn woke, because its message is warm; else newborns, newest
-    /// first; else the rest, oldest first; and every now and then in another order, so that nothing
-    /// starves.
+    /// With many, by turns: the oldest; a newborn, newest first; the one that the last turn woke, because
+    /// its message is warm; a newborn. What there is none of is replaced by what there is.
     ///
     /// Each case runs its cell itself, which gives each its own place in the branch predictor.
     #[inline(always)]
@@ -130,7 +141,8 @@ impl Worker {
         if picks.is_multiple_of(OLDEST_EVERY) {
             return self.activate(self.pick_fairly(picks));
         }
-        if self.old.is_past_mark() && !self.old.is_empty() {
+        // Newborns at every other pick at least: a cell that keeps waking itself must not starve them.
+        if picks.is_multiple_of(2) && self.old.is_past_mark() && !self.old.is_empty() {
             return self.activate(self.old.pop_newest());
         }
         if !self.born.is_empty() {
@@ -196,6 +208,17 @@ impl Worker {
         }
     }
 
+    /// Delivers what is due, on a worker that is not in its loop.
+    pub(crate) fn fire_due(&self) {
+        let _entered = Entered::new(self);
+        self.fire_timers();
+    }
+
+    /// Whether there is anything to run, or to look after.
+    pub(crate) fn has_something(&self) -> bool {
+        self.backlog() > 0 || self.remote.ready.has_some()
+    }
+
     /// Delivers what is due.
     #[cold]
     pub(crate) fn fire_timers(&self) {
@@ -251,6 +274,10 @@ impl Worker {
             entry.cell().clear(SCHEDULED | flag::GARBAGE);
         }
         self.begin_turn();
+        for owed in self.stage.take_owed() {
+            // SAFETY: the staged answer that keeps the asker alive is dropped below.
+            let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });
+        }
         for (cell, envelope) in envelopes {
             // SAFETY: cut off its mailbox, so it is ours alone.
             unsafe {
@@ -406,6 +433,13 @@ impl Worker {
         }
     }
 
+    /// Makes sure that a cell without references is freed when it has nothing left to do.
+    pub(crate) fn look_after(&self, cell: CellPtr) {
+        if cell.home() == self.home && cell.local_refs() == 0 {
+            self.settle(cell);
+        }
+    }
+
     /// Our count of a cell of ours is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
         if cell.settle() == Settled::Referenced || cell.has(flag::STOPPED | flag::GARBAGE) {
@@ -458,6 +492,7 @@ impl Worker {
     /// Stops a task of ours: drops it and what waits for it, and closes its cell.
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr) {
+        debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
         if !cell.has(flag::STOPPED) {
             cell.set(flag::STOPPED);
             // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table

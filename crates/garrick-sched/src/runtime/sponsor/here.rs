@@ -86,7 +86,13 @@ impl Here {
             current::worker().is_none(),
             "a task must not wait for tasks"
         );
-        self.worker.run_ready(|_| false);
+        loop {
+            self.worker.run_ready(|_| false);
+            self.worker.fire_due();
+            if !self.worker.has_something() {
+                return;
+            }
+        }
     }
 
     /// Runs its tasks until `done`, and sleeps meanwhile when none of them has anything to handle.

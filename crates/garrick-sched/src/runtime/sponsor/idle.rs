@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use garrick_core::park::Spin;
 
+use super::Signal;
 use crate::cell::{CellPtr, Home};
+use crate::remote::Remote;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
@@ -22,6 +24,8 @@ use crate::runtime::worker::Worker;
 /// Ready cells that a worker keeps to itself while another is idle, beside the one it runs next: two
 /// cells that talk to each other stay together.
 const BACKLOG_KEPT: usize = 1;
+/// Activations between two claims from the shared queue, for a worker that has enough of its own.
+const CLAIM_EVERY: u32 = 16;
 /// Cells given away at once.
 const GIVEN_MAX: usize = 1024;
 
@@ -50,7 +54,7 @@ impl Worker {
         let mut spin = Spin::new(1);
         let (_awake, _entered) = (Awake::new(), Entered::new(self));
         loop {
-            self.run_ready(super::Signal::is_stopping);
+            self.run_ready(Signal::is_stopping);
             if self.shared.signal().is_stopping() {
                 break;
             }
@@ -118,17 +122,35 @@ impl Worker {
         }
     }
 
+    /// Before an activation, when something is up: gives, or takes its share of what others gave.
+    #[cold]
+    pub(crate) fn share(&self, signal: Signal) {
+        if !signal.is_queued() {
+            return self.give();
+        }
+        // What stands in the shared queue must not wait until some worker has nothing else to do.
+        let looks = self.looks.get().wrapping_add(1);
+        self.looks.set(looks);
+        if looks.is_multiple_of(CLAIM_EVERY)
+            && let Some(entry) = self.shared.claim()
+        {
+            self.take_over(entry);
+        }
+    }
+
+    /// Whether there is somebody to give to, and something to give.
+    pub(crate) fn may_give(&self) -> bool {
+        let signal = self.shared.signal();
+        signal.idle() > 0 && !signal.is_queued() && self.backlog() > BACKLOG_KEPT + 1
+    }
+
     /// Gives cells away while another worker is idle: all but the one to run next, oldest first, because
     /// what is old is large, and because the next turn may take long.
-    #[cold]
-    pub(crate) fn give(&self) {
-        let backlog = self.backlog();
-        if backlog <= BACKLOG_KEPT + 1
-            || self.shared.signal().idle() == 0
-            || self.shared.queued() > 0
-        {
+    fn give(&self) {
+        if !self.may_give() {
             return;
         }
+        let backlog = self.backlog();
         let mut given = Vec::with_capacity((backlog - 1).min(GIVEN_MAX));
         let mut kept = Vec::new();
         while given.len() + kept.len() < (backlog - 1).min(GIVEN_MAX) {
@@ -165,17 +187,25 @@ impl super::Shared {
     /// The caller has announced that it is idle and parked. Work is made by workers that are awake,
     /// so once all are parked and the shared queue is empty, only strangers can make more.
     fn end_if_drained(&self) -> bool {
+        let wakes = self.wakes();
         let signal = self.signal();
         if !signal.is_draining() || signal.idle() as usize != self.homes.len() {
             return false;
         }
-        let parked = self
-            .homes
-            .iter()
-            .all(|home| crate::remote::Remote::of(*home).ready.is_parked());
-        if parked && self.queued() == 0 {
-            self.stop();
+        let parked = || {
+            self.homes
+                .iter()
+                .all(|home| Remote::of(*home).ready.is_parked())
+        };
+        if !parked() || self.queued() > 0 {
+            return false;
         }
-        parked
+        // Nobody woke while we looked, or what we saw was not all at one time.
+        fence(SeqCst);
+        if self.wakes() != wakes || !parked() {
+            return false;
+        }
+        self.stop();
+        true
     }
 }

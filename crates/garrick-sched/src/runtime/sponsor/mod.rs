@@ -44,6 +44,8 @@ pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 pub(crate) struct Signal(u32);
 
 impl Signal {
+    /// Cells wait in the shared queue.
+    const QUEUED: u32 = 1 << 29;
     /// The sponsor is to end as soon as nothing is left to do.
     const DRAIN: u32 = 1 << 30;
     /// The sponsor is to end now.
@@ -57,7 +59,11 @@ impl Signal {
 
     /// Workers with nothing to do.
     pub(crate) fn idle(self) -> u32 {
-        self.0 & !(Self::DRAIN | Self::STOP)
+        self.0 & !(Self::QUEUED | Self::DRAIN | Self::STOP)
+    }
+
+    pub(crate) fn is_queued(self) -> bool {
+        self.0 & Self::QUEUED != 0
     }
 
     pub(crate) fn is_draining(self) -> bool {
@@ -76,6 +82,8 @@ pub(crate) struct Shared {
     /// The homes of its workers.
     pub(crate) homes: Vec<Home>,
     signal: AtomicU32,
+    /// See [`Shared::wakes`].
+    wakes: AtomicUsize,
     /// Cells given away, with their tokens, oldest first (README, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under its lock.
@@ -103,6 +111,7 @@ impl Shared {
             world,
             homes,
             signal: AtomicU32::new(0),
+            wakes: AtomicUsize::new(0),
             queue: Mutex::default(),
             queued: AtomicUsize::new(0),
             next_home: AtomicUsize::new(0),
@@ -143,6 +152,9 @@ impl Shared {
     }
 
     pub(crate) fn wake_all(&self) {
+        // SeqCst: pairs with the fence in `idle::park`; either the worker that goes to sleep sees what
+        // was written before this call, or we see it asleep.
+        fence(SeqCst);
         for home in &self.homes {
             Remote::of(*home).wake();
         }
@@ -156,7 +168,13 @@ impl Shared {
 
     /// It has again.
     pub(crate) fn announce_busy(&self) {
+        self.wakes.fetch_add(1, SeqCst);
         self.signal.fetch_sub(1, SeqCst);
+    }
+
+    /// How often a worker has had something to do again.
+    pub(crate) fn wakes(&self) -> usize {
+        self.wakes.load(SeqCst)
     }
 
     fn lock_queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {
@@ -176,7 +194,7 @@ impl Shared {
         {
             let mut queue = self.lock_queue();
             queue.extend(entries);
-            self.queued.store(queue.len(), Relaxed);
+            self.note_queued(queue.len());
         }
         // SeqCst: pairs with the fence in `idle::rest`; either the worker that goes to sleep sees the
         // queue's length, or we see it asleep.
@@ -196,8 +214,20 @@ impl Shared {
         }
         let mut queue = self.lock_queue();
         let entry = queue.pop_front();
-        self.queued.store(queue.len(), Relaxed);
+        self.note_queued(queue.len());
         entry
+    }
+
+    /// Tells the length of the shared queue, under its lock.
+    fn note_queued(&self, len: usize) {
+        let was_empty = self.queued() == 0;
+        self.queued.store(len, Relaxed);
+        // Relaxed: a hint to look closer.
+        if was_empty && len > 0 {
+            self.signal.fetch_or(Signal::QUEUED, Relaxed);
+        } else if !was_empty && len == 0 {
+            self.signal.fetch_and(!Signal::QUEUED, Relaxed);
+        }
     }
 
     pub(crate) fn count_dead_letters(&self, count: u64) {

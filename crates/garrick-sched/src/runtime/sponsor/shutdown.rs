@@ -2,7 +2,7 @@
 
 use garrick_core::prim::atomic::Ordering::{Acquire, Release};
 
-use crate::cell::{CellPtr, flag};
+use crate::cell::{CellPtr, SCHEDULED, flag};
 use crate::pool;
 use crate::remote::Remote;
 use crate::run_queue::Entry;
@@ -42,7 +42,8 @@ impl Worker {
             self.drop_scheduled();
             let mut stopped = false;
             pool::cells_of(self.home, |cell| {
-                if !cell.has(flag::STOPPED | flag::GARBAGE) {
+                // One that is scheduled again, by a destructor, is stopped when its entry is popped.
+                if !cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE) {
                     stopped = true;
                     self.stop(cell);
                 }

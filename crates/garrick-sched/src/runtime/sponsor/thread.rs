@@ -82,7 +82,10 @@ impl Sponsor {
 
 impl Drop for Sponsor {
     fn drop(&mut self) {
-        self.shared.stop();
+        // One that ends in order, by the hand of its own task, goes on to do so.
+        if !self.shared.signal().is_draining() {
+            self.shared.stop();
+        }
         self.join();
     }
 }
