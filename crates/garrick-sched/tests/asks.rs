@@ -13,10 +13,14 @@ type Heard = Option<Result<u32, NoReply>>;
 fn answers_of(flow: fn(Reply<u32>) -> Flow) -> Result<u32, NoReply> {
     let here = Here::new_here().unwrap();
     let (told, tells) = channel();
-    let replier = here.spawn(does(move |reply: Reply<u32>, _: &Turn<'_, Reply<u32>>| flow(reply)));
+    let replier = here.spawn(does(move |reply: Reply<u32>, _: &Turn<'_, Reply<u32>>| {
+        flow(reply)
+    }));
     let asker = here.spawn(does(move |heard: Heard, turn: &Turn<'_, Heard>| {
         match heard {
-            None => turn.send(&replier, Reply::to_task(turn.address(), Some)).unwrap(),
+            None => turn
+                .send(&replier, Reply::to_task(turn.address(), Some))
+                .unwrap(),
             Some(answer) => told.send(answer).unwrap(),
         }
         Flow::Continue

@@ -42,8 +42,10 @@ impl Drop for Testator {
 fn testators(here: &Here) -> Vec<Address<Will>> {
     let ring: Vec<_> = (0..8).map(|_| here.spawn(Testator::default())).collect();
     for (index, task) in ring.iter().enumerate() {
-        task.send(Will::Heir(ring[(index + 1) % ring.len()].clone())).unwrap();
-        task.send(Will::Heir(ring[(index + 2) % ring.len()].clone())).unwrap();
+        task.send(Will::Heir(ring[(index + 1) % ring.len()].clone()))
+            .unwrap();
+        task.send(Will::Heir(ring[(index + 2) % ring.len()].clone()))
+            .unwrap();
     }
     here.run();
     ring
@@ -76,7 +78,8 @@ fn a_message_to_nobody_that_panics_when_its_time_has_come() {
     let late = here.spawn(does(|_: Option<Bomb>, _| Flow::Stop));
     let later = late.clone();
     let sender = here.spawn(does(move |(), turn| {
-        turn.send_after(Duration::from_millis(1), &later, Some(Bomb)).unwrap();
+        turn.send_after(Duration::from_millis(1), &later, Some(Bomb))
+            .unwrap();
         Flow::Continue
     }));
     sender.send(()).unwrap();
@@ -101,7 +104,8 @@ fn an_innocent_task_is_not_blamed_for_a_message_that_panics() {
     let late = here.spawn(does(|_: Option<Bomb>, _| Flow::Stop));
     let later = late.clone();
     let sender = here.spawn(does(move |(), turn| {
-        turn.send_after(Duration::from_millis(1), &later, Some(Bomb)).unwrap();
+        turn.send_after(Duration::from_millis(1), &later, Some(Bomb))
+            .unwrap();
         Flow::Continue
     }));
     let innocent = here.spawn(does(|(), _| Flow::Continue));
@@ -159,7 +163,9 @@ fn a_queued_message_that_panics_when_the_sponsor_ends_now() {
         task.send(Some(Bomb)).unwrap();
         let ending = std::thread::spawn(move || sponsor.shutdown_now());
         drop(go);
-        ending.join().expect("a destructor's panic must not come out of a shutdown");
+        ending
+            .join()
+            .expect("a destructor's panic must not come out of a shutdown");
     });
 }
 
@@ -236,7 +242,11 @@ fn a_reporter_that_panics_leaves_no_task_half_alive() {
 fn a_task_that_panics_when_dropped_at_the_end_and_a_reporter_that_does() {
     silence_panics();
     ends(|| {
-        let sponsor = Sponsor::builder().workers(2).on_failure(|_| fail()).start().unwrap();
+        let sponsor = Sponsor::builder()
+            .workers(2)
+            .on_failure(|_| fail())
+            .start()
+            .unwrap();
         let bomb = Bomb;
         let task = sponsor.handle().spawn(does(move |(), _| {
             let _armed = &bomb;
@@ -258,8 +268,10 @@ fn what_a_reporter_sends_is_sent_even_if_a_destructor_failed() {
             Flow::Continue
         }));
         let supervisor = supervisor.unwrap();
-        let here =
-            Sponsor::builder().on_failure(move |_| supervisor.send(()).unwrap()).here().unwrap();
+        let here = Sponsor::builder()
+            .on_failure(move |_| supervisor.send(()).unwrap())
+            .here()
+            .unwrap();
         let bomb = Bomb;
         let task = here.spawn(does(move |(), _| {
             let _armed = &bomb;
@@ -289,7 +301,8 @@ fn what_a_late_message_to_nobody_sends_when_dropped_is_sent() {
         let sender = here.spawn(does(move |(), turn| {
             let to = listener.clone();
             let message = OnDrop(move || to.send(()).unwrap());
-            turn.send_after(Duration::from_millis(1), &later, Some(Box::new(message))).unwrap();
+            turn.send_after(Duration::from_millis(1), &later, Some(Box::new(message)))
+                .unwrap();
             Flow::Continue
         }));
         sender.send(()).unwrap();

@@ -44,7 +44,10 @@ fn all_perpetuals_run(workers: usize, count: usize) {
         let ask = go_on.clone();
         let root = sponsor.handle().spawn(does(move |(), turn| {
             for _ in 0..count {
-                drop(turn.spawn(Perpetual { runs: Some(runs.clone()), go_on: ask.clone() }));
+                drop(turn.spawn(Perpetual {
+                    runs: Some(runs.clone()),
+                    go_on: ask.clone(),
+                }));
             }
             Flow::Continue
         }));
@@ -72,7 +75,10 @@ fn a_stranger_is_heard_by_busy_workers() {
         let go_on = Arc::new(AtomicBool::new(true));
         let (runs, ran) = channel();
         for _ in 0..2 {
-            let busy = Perpetual { runs: Some(runs.clone()), go_on: go_on.clone() };
+            let busy = Perpetual {
+                runs: Some(runs.clone()),
+                go_on: go_on.clone(),
+            };
             drop(sponsor.handle().spawn(busy).unwrap());
         }
         (0..2).for_each(|_| wait(&ran));
@@ -104,7 +110,9 @@ impl Task for Generation {
 
     fn start(&mut self, turn: &Turn<'_, ()>) -> Flow {
         if self.go_on.load(SeqCst) {
-            drop(turn.spawn(Self { go_on: self.go_on.clone() }));
+            drop(turn.spawn(Self {
+                go_on: self.go_on.clone(),
+            }));
             if turn.now().is_multiple_of(2) {
                 return Flow::Continue;
             }
@@ -123,16 +131,25 @@ fn a_flood_of_newborns_leaves_room_for_the_old() {
         let sponsor = Sponsor::pool(1).unwrap();
         let go_on = Arc::new(AtomicBool::new(true));
         let (told, tells) = channel();
-        let old = sponsor.handle().spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
-            if n == 0 {
-                told.send(()).unwrap();
-            } else {
-                turn.send(&turn.address(), n - 1).unwrap();
-            }
-            Flow::Continue
-        }));
+        let old = sponsor
+            .handle()
+            .spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+                if n == 0 {
+                    told.send(()).unwrap();
+                } else {
+                    turn.send(&turn.address(), n - 1).unwrap();
+                }
+                Flow::Continue
+            }));
         for _ in 0..20 {
-            drop(sponsor.handle().spawn(Generation { go_on: go_on.clone() }).unwrap());
+            drop(
+                sponsor
+                    .handle()
+                    .spawn(Generation {
+                        go_on: go_on.clone(),
+                    })
+                    .unwrap(),
+            );
         }
         old.unwrap().send(1_000).unwrap();
         wait(&tells);
@@ -150,7 +167,10 @@ struct Blocking {
 fn blocking(sponsor: &Sponsor, count: usize, blocker: usize) -> Blocking {
     let (done, is_done) = channel();
     let (over, is_over) = channel();
-    let (left, is_done) = (Arc::new(AtomicUsize::new(count - 1)), Arc::new(Mutex::new(is_done)));
+    let (left, is_done) = (
+        Arc::new(AtomicUsize::new(count - 1)),
+        Arc::new(Mutex::new(is_done)),
+    );
     let tasks = (0..count).map(|index| {
         let (done, over) = (done.clone(), over.clone());
         let (left, is_done) = (left.clone(), is_done.clone());
@@ -165,7 +185,10 @@ fn blocking(sponsor: &Sponsor, count: usize, blocker: usize) -> Blocking {
         });
         sponsor.handle().spawn(task).unwrap()
     });
-    Blocking { tasks: tasks.collect(), over: is_over }
+    Blocking {
+        tasks: tasks.collect(),
+        over: is_over,
+    }
 }
 
 /// All are sent to by one task, so they become ready on its worker, or by a stranger.
@@ -216,7 +239,11 @@ fn a_blocker_among_newborns_of_one_worker() {
                 let mut is_done = Some(is_done);
                 for index in 0..1_000 {
                     let (done, over) = (done.clone(), over.clone());
-                    let is_done = if index == blocker { is_done.take() } else { None };
+                    let is_done = if index == blocker {
+                        is_done.take()
+                    } else {
+                        None
+                    };
                     let task = turn.spawn(does(move |(), _: &Turn<'_, ()>| {
                         if let Some(is_done) = &is_done {
                             (0..999).for_each(|_| is_done.recv().unwrap());

@@ -65,17 +65,19 @@ fn to_many_receivers_elsewhere_in_one_turn() {
             })
             .collect();
         // More receivers than a turn keeps chains at hand for, each of them again and again.
-        let sender = one.handle().spawn(does(move |turns: u64, turn: &Turn<'_, u64>| {
-            for round in 0..5 {
-                for (index, receiver) in receivers.iter().enumerate() {
-                    let number = turns * 10 + round * 2;
-                    turn.send(receiver, number).unwrap();
-                    turn.send(&receivers[(index * 5) % 9], u64::MAX).unwrap();
-                    turn.send(receiver, number + 1).unwrap();
+        let sender = one
+            .handle()
+            .spawn(does(move |turns: u64, turn: &Turn<'_, u64>| {
+                for round in 0..5 {
+                    for (index, receiver) in receivers.iter().enumerate() {
+                        let number = turns * 10 + round * 2;
+                        turn.send(receiver, number).unwrap();
+                        turn.send(&receivers[(index * 5) % 9], u64::MAX).unwrap();
+                        turn.send(receiver, number + 1).unwrap();
+                    }
                 }
-            }
-            Flow::Continue
-        }));
+                Flow::Continue
+            }));
         let sender = sender.unwrap();
         (0..40).for_each(|n| sender.send(n).unwrap());
         drop((sender, told));
@@ -96,23 +98,28 @@ fn an_outside_sender_and_two_neighbours() {
         let sponsor = Sponsor::pool(2).unwrap();
         let (told, tells) = channel();
         let mut order = Order::default();
-        let receiver = sponsor.handle().spawn(does(move |(from, number), _: &Turn<'_, (u64, u64)>| {
-            order.hear(from, number);
-            if number == 5_000 {
-                told.send(()).unwrap();
-            }
-            Flow::Continue
-        }));
+        let receiver =
+            sponsor
+                .handle()
+                .spawn(does(move |(from, number), _: &Turn<'_, (u64, u64)>| {
+                    order.hear(from, number);
+                    if number == 5_000 {
+                        told.send(()).unwrap();
+                    }
+                    Flow::Continue
+                }));
         let receiver = receiver.unwrap();
         for from in 0..2 {
             let to = receiver.clone();
-            let sender = sponsor.handle().spawn(does(move |number: u64, turn: &Turn<'_, u64>| {
-                turn.send(&to, (from, number)).unwrap();
-                if number < 5_000 {
-                    turn.send(&turn.address(), number + 1).unwrap();
-                }
-                Flow::Continue
-            }));
+            let sender = sponsor
+                .handle()
+                .spawn(does(move |number: u64, turn: &Turn<'_, u64>| {
+                    turn.send(&to, (from, number)).unwrap();
+                    if number < 5_000 {
+                        turn.send(&turn.address(), number + 1).unwrap();
+                    }
+                    Flow::Continue
+                }));
             sender.unwrap().send(1).unwrap();
         }
         (1..=5_000).for_each(|number| receiver.send((2, number)).unwrap());
@@ -184,8 +191,11 @@ fn tasks_that_move_between_workers() {
                 sent: 0,
                 heard: heard.clone(),
             };
-            let all: Arc<[_]> = (0..MOVERS).map(|id| handle.spawn(mover(id)).unwrap()).collect();
-            all.iter().for_each(|task| task.send(Post::All(all.clone())).unwrap());
+            let all: Arc<[_]> = (0..MOVERS)
+                .map(|id| handle.spawn(mover(id)).unwrap())
+                .collect();
+            all.iter()
+                .for_each(|task| task.send(Post::All(all.clone())).unwrap());
             let outside = {
                 let all = all.clone();
                 thread::spawn(move || {

@@ -21,10 +21,12 @@ fn mortal<M: Send + 'static>() -> (impl Task<Message = M> + Send, Receiver<()>) 
 
 /// A task on a worker that drops what it gets.
 fn dropper<M: Send + 'static>(handle: &Handle) -> Address<M> {
-    handle.spawn(does(|message: M, _: &Turn<'_, M>| {
-        drop(message);
-        Flow::Continue
-    })).unwrap()
+    handle
+        .spawn(does(|message: M, _: &Turn<'_, M>| {
+            drop(message);
+            Flow::Continue
+        }))
+        .unwrap()
 }
 
 #[test]
@@ -152,14 +154,20 @@ fn cycles_are_dropped_with_their_sponsors() {
     ends(|| {
         let (one, two) = (Sponsor::pool(2).unwrap(), Sponsor::pool(1).unwrap());
         let holders: Vec<_> = (0..4)
-            .map(|n| if n < 3 { one.handle() } else { two.handle() }.spawn(Holder::default()).unwrap())
+            .map(|n| {
+                if n < 3 { one.handle() } else { two.handle() }
+                    .spawn(Holder::default())
+                    .unwrap()
+            })
             .collect();
         let (died, dies) = channel();
         for (index, holder) in holders.iter().enumerate() {
             let died = died.clone();
             let on_drop = OnDrop(move || died.send(()).unwrap_or(()));
             holder.send(Hold::Thing(Box::new(on_drop))).unwrap();
-            holder.send(Hold::Address(holders[(index + 1) % 4].clone())).unwrap();
+            holder
+                .send(Hold::Address(holders[(index + 1) % 4].clone()))
+                .unwrap();
         }
         drop((holders, died));
         one.shutdown();

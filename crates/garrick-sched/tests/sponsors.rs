@@ -19,7 +19,10 @@ fn errors_say_what_is_wrong() {
     let cores = thread::available_parallelism().unwrap().get();
     assert_eq!(
         refusal(Sponsor::builder().pin_to([0, cores])),
-        format!("there is no core {cores}: this machine has cores 0 to {}", cores - 1)
+        format!(
+            "there is no core {cores}: this machine has cores 0 to {}",
+            cores - 1
+        )
     );
     let asked = WORKERS_MAX + 1;
     assert_eq!(
@@ -48,7 +51,9 @@ impl World for Poor {
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<thread::JoinHandle<()>> {
         let mut left = self.0.lock().unwrap();
-        *left = left.checked_sub(1).ok_or_else(|| io::Error::other("the world is poor"))?;
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::other("the world is poor"))?;
         thread::Builder::new().name(name).spawn(body)
     }
 }
@@ -58,8 +63,15 @@ fn a_world_without_threads_is_an_error_and_leaves_nothing() {
     ends(|| {
         for threads in 0..3 {
             let world = Arc::new(Poor(Mutex::new(threads)));
-            let error = Sponsor::builder().workers(3).world(world.clone()).start().unwrap_err();
-            assert_eq!(error.to_string(), "the system gave no thread: the world is poor");
+            let error = Sponsor::builder()
+                .workers(3)
+                .world(world.clone())
+                .start()
+                .unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "the system gave no thread: the world is poor"
+            );
             assert_eq!(Arc::strong_count(&world), 1, "somebody still lives in it");
         }
     });
@@ -74,7 +86,8 @@ fn names() {
     for _ in 0..2 {
         let told = told.clone();
         let task = handle.spawn(does(move |(), _| {
-            told.send(thread::current().name().map(str::to_owned)).unwrap();
+            told.send(thread::current().name().map(str::to_owned))
+                .unwrap();
             Flow::Continue
         }));
         task.unwrap().send(()).unwrap();
@@ -85,7 +98,10 @@ fn names() {
     }
     assert_eq!(Sponsor::pool(1).unwrap().handle().name(), "pool");
     assert_eq!(Sponsor::single("solo").unwrap().handle().name(), "solo");
-    assert_eq!(Sponsor::builder().start().unwrap().handle().name(), "sponsor");
+    assert_eq!(
+        Sponsor::builder().start().unwrap().handle().name(),
+        "sponsor"
+    );
 }
 
 #[test]
@@ -95,7 +111,9 @@ fn pinning() {
     let (told, tells) = channel();
     let task = sponsor.handle().spawn(does(move |(), _| {
         let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-        let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let allowed = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         told.send(allowed.unwrap().trim().to_owned()).unwrap();
         Flow::Continue
     }));
@@ -147,10 +165,16 @@ impl Task for Hop {
 }
 
 fn ring(sponsor: &Sponsor, tasks: usize, taken: &Arc<Mutex<u32>>) -> Vec<Address<Step>> {
-    let hop = || Hop { next: None, taken: taken.clone() };
-    let ring: Vec<_> = (0..tasks).map(|_| sponsor.handle().spawn(hop()).unwrap()).collect();
+    let hop = || Hop {
+        next: None,
+        taken: taken.clone(),
+    };
+    let ring: Vec<_> = (0..tasks)
+        .map(|_| sponsor.handle().spawn(hop()).unwrap())
+        .collect();
     for (index, task) in ring.iter().enumerate() {
-        task.send(Step::Next(ring[(index + 1) % tasks].clone())).unwrap();
+        task.send(Step::Next(ring[(index + 1) % tasks].clone()))
+            .unwrap();
     }
     ring
 }
@@ -179,7 +203,9 @@ fn an_end_at_once_makes_dead_letters_of_what_waits() {
     ends(|| {
         let sponsor = Sponsor::pool(1).unwrap();
         let handle = sponsor.handle();
-        let other = handle.spawn(does(|_: Box<u32>, _| panic!("too late"))).unwrap();
+        let other = handle
+            .spawn(does(|_: Box<u32>, _| panic!("too late")))
+            .unwrap();
         let to = other.clone();
         let ender = handle.spawn(does(move |sponsor: Sponsor, turn| {
             (0..7).for_each(|n| turn.send(&to, Box::new(n)).unwrap());
@@ -200,7 +226,10 @@ fn an_end_at_once_makes_dead_letters_of_what_waits() {
 fn dropping_a_sponsor_ends_it() {
     ends(|| {
         let sponsor = Sponsor::pool(2).unwrap();
-        let task = sponsor.handle().spawn(does(|(), _| Flow::Continue)).unwrap();
+        let task = sponsor
+            .handle()
+            .spawn(does(|(), _| Flow::Continue))
+            .unwrap();
         drop(sponsor);
         assert!(task.is_stopped());
         assert!(task.send(()).is_err());
@@ -244,7 +273,11 @@ fn a_task_may_end_its_own_sponsor_at_once() {
         }));
         ender.unwrap().send(sponsor).unwrap();
         // The task is dropped, and its end of the channel with it.
-        assert!(tells.recv_timeout(std::time::Duration::from_secs(20)).is_err());
+        assert!(
+            tells
+                .recv_timeout(std::time::Duration::from_secs(20))
+                .is_err()
+        );
     });
 }
 

@@ -32,7 +32,12 @@ fn stand() -> Stand {
         told.send(n).unwrap();
         Flow::Continue
     }));
-    Stand { clock, here, listener, heard }
+    Stand {
+        clock,
+        here,
+        listener,
+        heard,
+    }
 }
 
 impl Stand {
@@ -67,7 +72,12 @@ fn they_fire_in_the_order_of_their_deadlines() {
 
 #[test]
 fn those_of_one_deadline_fire_in_the_order_of_sending() {
-    let Stand { clock, here, listener, heard } = stand();
+    let Stand {
+        clock,
+        here,
+        listener,
+        heard,
+    } = stand();
     let sender = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
         (0..100).for_each(|n| turn.send_after(ms(7), &listener, n).unwrap());
         Flow::Continue
@@ -106,7 +116,12 @@ fn one_run_is_enough_for_what_is_due() {
 
 #[test]
 fn a_delay_of_nothing_and_one_for_ever() {
-    let Stand { clock, here, listener, heard } = stand();
+    let Stand {
+        clock,
+        here,
+        listener,
+        heard,
+    } = stand();
     let sender = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
         turn.send_after(Duration::MAX, &listener, 2).unwrap();
         turn.send_after(Duration::ZERO, &listener, 1).unwrap();
@@ -139,16 +154,27 @@ fn a_turn_that_stops_its_task_still_fires() {
 
 #[test]
 fn a_timer_keeps_its_receiver_and_lets_it_go() {
-    let Stand { clock, here, listener, heard } = stand();
-    let sender = here.spawn(does(move |to: Option<Address<u64>>, turn: &Turn<'_, Option<Address<u64>>>| {
-        if let Some(to) = to {
-            turn.send_after(ms(5), &to, 5).unwrap();
-        }
-        Flow::Continue
-    }));
+    let Stand {
+        clock,
+        here,
+        listener,
+        heard,
+    } = stand();
+    let sender = here.spawn(does(
+        move |to: Option<Address<u64>>, turn: &Turn<'_, Option<Address<u64>>>| {
+            if let Some(to) = to {
+                turn.send_after(ms(5), &to, 5).unwrap();
+            }
+            Flow::Continue
+        },
+    ));
     sender.send(Some(listener)).unwrap();
     here.run();
-    assert_eq!(heard.try_recv(), Err(std::sync::mpsc::TryRecvError::Empty), "it is alive");
+    assert_eq!(
+        heard.try_recv(),
+        Err(std::sync::mpsc::TryRecvError::Empty),
+        "it is alive"
+    );
     clock.advance(ms(6));
     // The channel ends when the listener, whom nobody knows any more, is dropped.
     (0..16).for_each(|_| here.run());
@@ -171,7 +197,8 @@ fn what_pends_at_the_end_is_dropped() {
                 does(move |(), turn: &Turn<'_, ()>| {
                     let died = died.clone();
                     let message = OnDrop(move || died.send("message").unwrap_or(()));
-                    turn.send_after(ms(3_600_000), &receiver, Some(Box::new(message))).unwrap();
+                    turn.send_after(ms(3_600_000), &receiver, Some(Box::new(message)))
+                        .unwrap();
                     set.send(()).unwrap();
                     Flow::Continue
                 })
@@ -182,9 +209,18 @@ fn what_pends_at_the_end_is_dropped() {
                 here.spawn(sender(receiver)).send(()).unwrap();
                 here.run();
             } else {
-                let sponsor = Sponsor::builder().workers(workers).world(ByHand::new()).start().unwrap();
+                let sponsor = Sponsor::builder()
+                    .workers(workers)
+                    .world(ByHand::new())
+                    .start()
+                    .unwrap();
                 let receiver = sponsor.handle().spawn(receiver).unwrap();
-                sponsor.handle().spawn(sender(receiver)).unwrap().send(()).unwrap();
+                sponsor
+                    .handle()
+                    .spawn(sender(receiver))
+                    .unwrap()
+                    .send(())
+                    .unwrap();
                 wait(&is_set);
                 sponsor.shutdown();
             }
@@ -200,14 +236,16 @@ fn a_sleeping_worker_wakes_for_them() {
     ends(|| {
         let sponsor = Sponsor::pool(1).unwrap();
         let (told, tells) = channel();
-        let task = sponsor.handle().spawn(does(move |first: bool, turn: &Turn<'_, bool>| {
-            if first {
-                turn.send_after(ms(1), &turn.address(), false).unwrap();
-            } else {
-                told.send(()).unwrap();
-            }
-            Flow::Continue
-        }));
+        let task = sponsor
+            .handle()
+            .spawn(does(move |first: bool, turn: &Turn<'_, bool>| {
+                if first {
+                    turn.send_after(ms(1), &turn.address(), false).unwrap();
+                } else {
+                    told.send(()).unwrap();
+                }
+                Flow::Continue
+            }));
         task.unwrap().send(true).unwrap();
         wait(&tells);
     });

@@ -94,7 +94,10 @@ where
     M: 'static,
     F: FnMut(M, &Turn<'_, M>) -> Flow + 'static,
 {
-    Does { receive, message: PhantomData }
+    Does {
+        receive,
+        message: PhantomData,
+    }
 }
 
 impl<M, F> Task for Does<M, F>
@@ -134,7 +137,11 @@ impl World for ByHand {
         self.now.load(SeqCst)
     }
 
-    fn spawn_thread(&self, name: String, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
+    fn spawn_thread(
+        &self,
+        name: String,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<JoinHandle<()>> {
         thread::Builder::new().name(name).spawn(body)
     }
 }
