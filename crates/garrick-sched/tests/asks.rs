@@ -1,0 +1,66 @@
+//! A task that asks gets exactly one answer, whatever becomes of the one that was to reply.
+
+mod common;
+
+use std::sync::mpsc::channel;
+
+use common::{does, fail, silence_panics};
+use garrick_sched::{Flow, Here, NoReply, Reply, Turn};
+
+type Heard = Option<Result<u32, NoReply>>;
+
+/// Asks another task, and says what it hears.
+fn answers_of(flow: fn(Reply<u32>) -> Flow) -> Result<u32, NoReply> {
+    let here = Here::new_here().unwrap();
+    let (told, tells) = channel();
+    let replier = here.spawn(does(move |reply: Reply<u32>, _: &Turn<'_, Reply<u32>>| {
+        flow(reply)
+    }));
+    let asker = here.spawn(does(move |heard: Heard, turn: &Turn<'_, Heard>| {
+        match heard {
+            None => turn
+                .send(&replier, Reply::to_task(turn.address(), Some))
+                .unwrap(),
+            Some(answer) => told.send(answer).unwrap(),
+        }
+        Flow::Continue
+    }));
+    asker.send(None).unwrap();
+    here.run();
+    tells.try_recv().expect("the asker gets exactly one answer")
+}
+
+#[test]
+fn a_task_that_asks_gets_an_answer() {
+    let answer = answers_of(|reply| {
+        reply.send(42);
+        Flow::Continue
+    });
+    assert_eq!(answer, Ok(42));
+}
+
+#[test]
+fn a_task_that_asks_hears_of_a_reply_that_was_dropped() {
+    assert!(answers_of(|_| Flow::Continue).is_err());
+    assert!(answers_of(|_| Flow::Stop).is_err());
+}
+
+#[test]
+fn a_task_that_asks_hears_of_a_replier_that_failed() {
+    silence_panics();
+    assert!(answers_of(|_| fail()).is_err());
+}
+
+#[test]
+fn a_task_that_asks_hears_of_a_replier_that_undid_its_turn() {
+    assert!(answers_of(|_| Flow::Undo).is_err());
+}
+
+#[test]
+fn a_task_that_asks_hears_of_an_answer_that_was_undone() {
+    let answer = answers_of(|reply| {
+        reply.send(42);
+        Flow::Undo
+    });
+    assert!(answer.is_err());
+}

@@ -1,0 +1,318 @@
+//! Destructors of tasks and messages that send or panic, in every place where the scheduler drops them.
+
+mod common;
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use common::{Bomb, ByHand, OnDrop, does, ends, fail, silence_panics, wait};
+use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
+
+/// Tells its heirs when it is dropped.
+#[derive(Default)]
+struct Testator {
+    heirs: Vec<Address<Will>>,
+}
+
+enum Will {
+    Heir(Address<Will>),
+    Legacy(#[allow(dead_code, reason = "carried, not read")] Box<u32>),
+}
+
+impl Task for Testator {
+    type Message = Will;
+
+    fn receive(&mut self, will: Will, _: &Turn<'_, Will>) -> Flow {
+        if let Will::Heir(heir) = will {
+            self.heirs.push(heir);
+        }
+        Flow::Continue
+    }
+}
+
+impl Drop for Testator {
+    fn drop(&mut self) {
+        for heir in &self.heirs {
+            let _ = heir.send(Will::Legacy(Box::new(1)));
+        }
+    }
+}
+
+/// Tasks of which each tells the two that follow it.
+fn testators(here: &Here) -> Vec<Address<Will>> {
+    let ring: Vec<_> = (0..8).map(|_| here.spawn(Testator::default())).collect();
+    for (index, task) in ring.iter().enumerate() {
+        task.send(Will::Heir(ring[(index + 1) % ring.len()].clone()))
+            .unwrap();
+        task.send(Will::Heir(ring[(index + 2) % ring.len()].clone()))
+            .unwrap();
+    }
+    here.run();
+    ring
+}
+
+#[test]
+fn tasks_that_send_when_dropped_at_the_end() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        drop(testators(&here));
+        drop(here);
+    });
+}
+
+#[test]
+fn tasks_with_addresses_outside_that_send_when_dropped_at_the_end() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let ring = testators(&here);
+        drop(here);
+        assert!(ring.iter().all(Address::is_stopped));
+    });
+}
+
+#[test]
+fn a_message_to_nobody_that_panics_when_its_time_has_come() {
+    silence_panics();
+    let clock = ByHand::new();
+    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+    let late = here.spawn(does(|_: Option<Bomb>, _| Flow::Stop));
+    let later = late.clone();
+    let sender = here.spawn(does(move |(), turn| {
+        turn.send_after(Duration::from_millis(1), &later, Some(Bomb))
+            .unwrap();
+        Flow::Continue
+    }));
+    sender.send(()).unwrap();
+    here.run();
+    late.send(None).unwrap();
+    here.run();
+    // The last task to run is gone when the time comes.
+    here.spawn(does(|(), _| Flow::Continue)).send(()).unwrap();
+    here.run();
+    clock.advance(Duration::from_secs(1));
+    for _ in 0..16 {
+        here.run();
+    }
+    assert!(!sender.is_stopped(), "nobody but the message is to blame");
+}
+
+#[test]
+fn an_innocent_task_is_not_blamed_for_a_message_that_panics() {
+    silence_panics();
+    let clock = ByHand::new();
+    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+    let late = here.spawn(does(|_: Option<Bomb>, _| Flow::Stop));
+    let later = late.clone();
+    let sender = here.spawn(does(move |(), turn| {
+        turn.send_after(Duration::from_millis(1), &later, Some(Bomb))
+            .unwrap();
+        Flow::Continue
+    }));
+    let innocent = here.spawn(does(|(), _| Flow::Continue));
+    sender.send(()).unwrap();
+    here.run();
+    late.send(None).unwrap();
+    here.run();
+    innocent.send(()).unwrap();
+    here.run();
+    clock.advance(Duration::from_secs(1));
+    for _ in 0..16 {
+        here.run();
+    }
+    assert!(!innocent.is_stopped());
+}
+
+#[test]
+fn what_a_committed_turn_sent_survives_the_destructor_that_panics_after_it() {
+    silence_panics();
+    let here = Here::new_here().unwrap();
+    let (heard, hears) = channel();
+    let listener = here.spawn(does(move |n: u32, _| {
+        heard.send(n).unwrap();
+        Flow::Continue
+    }));
+    let bomb = Bomb;
+    let to = listener.clone();
+    let last = here.spawn(does(move |n: u32, turn| {
+        let _armed = &bomb;
+        turn.send(&to, n).unwrap();
+        Flow::Continue
+    }));
+    last.send(7).unwrap();
+    drop(last);
+    here.run();
+    assert_eq!(hears.try_recv(), Ok(7));
+}
+
+#[test]
+fn a_queued_message_that_panics_when_the_sponsor_ends_now() {
+    silence_panics();
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let (entered, enters) = channel();
+        let (go, gone) = channel::<()>();
+        let task = sponsor.handle().spawn(does(move |_: Option<Bomb>, _| {
+            entered.send(()).unwrap();
+            let _ = gone.recv();
+            Flow::Continue
+        }));
+        let task = task.unwrap();
+        task.send(None).unwrap();
+        wait(&enters);
+        task.send(Some(Bomb)).unwrap();
+        task.send(Some(Bomb)).unwrap();
+        let ending = std::thread::spawn(move || sponsor.shutdown_now());
+        drop(go);
+        ending
+            .join()
+            .expect("a destructor's panic must not come out of a shutdown");
+    });
+}
+
+#[test]
+fn waiting_messages_that_panic_when_their_task_stops() {
+    silence_panics();
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let task = here.spawn(does(|_: Option<Bomb>, _| Flow::Stop));
+        task.send(None).unwrap();
+        for _ in 0..3 {
+            task.send(Some(Bomb)).unwrap();
+        }
+        here.run();
+        assert!(task.is_stopped());
+        assert!(task.send(None).is_err());
+    });
+}
+
+#[test]
+fn a_message_that_panics_in_the_inbox_of_a_stopped_task_takes_no_other_with_it() {
+    silence_panics();
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let (entered, enters) = channel();
+        let (go, gone) = channel::<()>();
+        let stops = sponsor.handle().spawn(does(move |_: Option<Bomb>, _| {
+            entered.send(()).unwrap();
+            let _ = gone.recv();
+            Flow::Stop
+        }));
+        let stops = stops.unwrap();
+        let (heard, hears) = channel();
+        let listener = sponsor.handle().spawn(does(move |n: u32, _| {
+            heard.send(n).unwrap();
+            Flow::Continue
+        }));
+        let listener = listener.unwrap();
+        stops.send(None).unwrap();
+        wait(&enters);
+        stops.send(Some(Bomb)).unwrap();
+        listener.send(1).unwrap();
+        drop(go);
+        assert_eq!(wait(&hears), 1);
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_panic_whose_payload_panics_when_dropped() {
+    silence_panics();
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let task = here.spawn(does(|(), _| std::panic::panic_any(Bomb)));
+        task.send(()).unwrap();
+        here.run();
+        assert!(task.is_stopped());
+    });
+}
+
+#[test]
+fn a_reporter_that_panics_leaves_no_task_half_alive() {
+    silence_panics();
+    ends(|| {
+        let here = Sponsor::builder().on_failure(|_| fail()).here().unwrap();
+        let task = here.spawn(does(|(), _| fail()));
+        task.send(()).unwrap();
+        here.run();
+        assert!(task.is_stopped());
+    });
+}
+
+#[test]
+fn a_task_that_panics_when_dropped_at_the_end_and_a_reporter_that_does() {
+    silence_panics();
+    ends(|| {
+        let sponsor = Sponsor::builder()
+            .workers(2)
+            .on_failure(|_| fail())
+            .start()
+            .unwrap();
+        let bomb = Bomb;
+        let task = sponsor.handle().spawn(does(move |(), _| {
+            let _armed = &bomb;
+            Flow::Continue
+        }));
+        sponsor.shutdown_now();
+        assert!(task.unwrap().is_stopped());
+    });
+}
+
+#[test]
+fn what_a_reporter_sends_is_sent_even_if_a_destructor_failed() {
+    silence_panics();
+    ends(|| {
+        let (heard, hears) = channel();
+        let elsewhere = Sponsor::pool(1).unwrap();
+        let supervisor = elsewhere.handle().spawn(does(move |(), _| {
+            heard.send(()).unwrap();
+            Flow::Continue
+        }));
+        let supervisor = supervisor.unwrap();
+        let here = Sponsor::builder()
+            .on_failure(move |_| supervisor.send(()).unwrap())
+            .here()
+            .unwrap();
+        let bomb = Bomb;
+        let task = here.spawn(does(move |(), _| {
+            let _armed = &bomb;
+            Flow::Continue
+        }));
+        task.send(()).unwrap();
+        drop(task);
+        here.run();
+        wait(&hears);
+    });
+}
+
+#[test]
+fn what_a_late_message_to_nobody_sends_when_dropped_is_sent() {
+    ends(|| {
+        let (heard, hears) = channel();
+        let elsewhere = Sponsor::pool(1).unwrap();
+        let listener = elsewhere.handle().spawn(does(move |(), _| {
+            heard.send(()).unwrap();
+            Flow::Continue
+        }));
+        let listener = listener.unwrap();
+        let clock = ByHand::new();
+        let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+        let late = here.spawn(does(|_: Option<Box<dyn Send>>, _| Flow::Stop));
+        let later = late.clone();
+        let sender = here.spawn(does(move |(), turn| {
+            let to = listener.clone();
+            let message = OnDrop(move || to.send(()).unwrap());
+            turn.send_after(Duration::from_millis(1), &later, Some(Box::new(message)))
+                .unwrap();
+            Flow::Continue
+        }));
+        sender.send(()).unwrap();
+        here.run();
+        late.send(None).unwrap();
+        here.run();
+        clock.advance(Duration::from_secs(1));
+        for _ in 0..16 {
+            here.run();
+        }
+        wait(&hears);
+    });
+}

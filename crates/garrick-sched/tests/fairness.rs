@@ -1,0 +1,265 @@
+//! Nobody starves: neither behind a task that always has something to do, nor behind one that blocks.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use common::{does, ends, wait};
+use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
+
+/// Sends to itself for as long as it is told, and says once that it runs.
+struct Perpetual {
+    runs: Option<Sender<()>>,
+    go_on: Arc<AtomicBool>,
+}
+
+impl Task for Perpetual {
+    type Message = ();
+    const STARTS: bool = true;
+
+    fn start(&mut self, turn: &Turn<'_, ()>) -> Flow {
+        turn.send(&turn.address(), ()).unwrap();
+        Flow::Continue
+    }
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        if let Some(runs) = self.runs.take() {
+            runs.send(()).unwrap();
+        }
+        if self.go_on.load(SeqCst) {
+            turn.send(&turn.address(), ()).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+/// Makes `count` of them on one worker, and waits until each of them has run.
+fn all_perpetuals_run(workers: usize, count: usize) {
+    ends(move || {
+        let sponsor = Sponsor::pool(workers).unwrap();
+        let go_on = Arc::new(AtomicBool::new(true));
+        let (runs, ran) = channel();
+        let ask = go_on.clone();
+        let root = sponsor.handle().spawn(does(move |(), turn| {
+            for _ in 0..count {
+                drop(turn.spawn(Perpetual {
+                    runs: Some(runs.clone()),
+                    go_on: ask.clone(),
+                }));
+            }
+            Flow::Continue
+        }));
+        root.unwrap().send(()).unwrap();
+        (0..count).for_each(|_| wait(&ran));
+        go_on.store(false, SeqCst);
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn tasks_that_always_have_something_to_do_on_one_worker() {
+    all_perpetuals_run(1, 100);
+}
+
+#[test]
+fn tasks_that_always_have_something_to_do_on_two_workers() {
+    all_perpetuals_run(2, 100);
+}
+
+#[test]
+fn a_stranger_is_heard_by_busy_workers() {
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let go_on = Arc::new(AtomicBool::new(true));
+        let (runs, ran) = channel();
+        for _ in 0..2 {
+            let busy = Perpetual {
+                runs: Some(runs.clone()),
+                go_on: go_on.clone(),
+            };
+            drop(sponsor.handle().spawn(busy).unwrap());
+        }
+        (0..2).for_each(|_| wait(&ran));
+        let (heard, hears) = channel();
+        for n in 0..10 {
+            let heard = heard.clone();
+            let task = sponsor.handle().spawn(does(move |(), _| {
+                heard.send(n).unwrap();
+                Flow::Continue
+            }));
+            task.unwrap().send(()).unwrap();
+        }
+        let mut numbers: Vec<_> = (0..10).map(|_| wait(&hears)).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..10).collect::<Vec<_>>());
+        go_on.store(false, SeqCst);
+        sponsor.shutdown();
+    });
+}
+
+/// Each generation makes the next, for as long as it is told.
+struct Generation {
+    go_on: Arc<AtomicBool>,
+}
+
+impl Task for Generation {
+    type Message = ();
+    const STARTS: bool = true;
+
+    fn start(&mut self, turn: &Turn<'_, ()>) -> Flow {
+        if self.go_on.load(SeqCst) {
+            drop(turn.spawn(Self {
+                go_on: self.go_on.clone(),
+            }));
+            if turn.now().is_multiple_of(2) {
+                return Flow::Continue;
+            }
+        }
+        Flow::Stop
+    }
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_flood_of_newborns_leaves_room_for_the_old() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let go_on = Arc::new(AtomicBool::new(true));
+        let (told, tells) = channel();
+        let old = sponsor
+            .handle()
+            .spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+                if n == 0 {
+                    told.send(()).unwrap();
+                } else {
+                    turn.send(&turn.address(), n - 1).unwrap();
+                }
+                Flow::Continue
+            }));
+        for _ in 0..20 {
+            drop(
+                sponsor
+                    .handle()
+                    .spawn(Generation {
+                        go_on: go_on.clone(),
+                    })
+                    .unwrap(),
+            );
+        }
+        old.unwrap().send(1_000).unwrap();
+        wait(&tells);
+        go_on.store(false, SeqCst);
+        sponsor.shutdown();
+    });
+}
+
+/// Tasks, of which the one with number `blocker` blocks its worker until all others are done.
+struct Blocking {
+    tasks: Vec<Address<()>>,
+    over: Receiver<()>,
+}
+
+fn blocking(sponsor: &Sponsor, count: usize, blocker: usize) -> Blocking {
+    let (done, is_done) = channel();
+    let (over, is_over) = channel();
+    let (left, is_done) = (
+        Arc::new(AtomicUsize::new(count - 1)),
+        Arc::new(Mutex::new(is_done)),
+    );
+    let tasks = (0..count).map(|index| {
+        let (done, over) = (done.clone(), over.clone());
+        let (left, is_done) = (left.clone(), is_done.clone());
+        let task = does(move |(), _: &Turn<'_, ()>| {
+            if index == blocker {
+                let _ = is_done.lock().unwrap().recv();
+                over.send(()).unwrap();
+            } else if left.fetch_sub(1, SeqCst) == 1 {
+                done.send(()).unwrap();
+            }
+            Flow::Continue
+        });
+        sponsor.handle().spawn(task).unwrap()
+    });
+    Blocking {
+        tasks: tasks.collect(),
+        over: is_over,
+    }
+}
+
+/// All are sent to by one task, so they become ready on its worker, or by a stranger.
+fn a_blocker_holds_nobody_up(count: usize, blocker: usize, by_stranger: bool) {
+    ends(move || {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let Blocking { tasks, over } = blocking(&sponsor, count, blocker);
+        if by_stranger {
+            tasks.iter().for_each(|task| task.send(()).unwrap());
+        } else {
+            let root = sponsor.handle().spawn(does(move |(), turn| {
+                tasks.iter().for_each(|task| turn.send(task, ()).unwrap());
+                Flow::Continue
+            }));
+            root.unwrap().send(()).unwrap();
+        }
+        wait(&over);
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_blocker_that_is_first() {
+    a_blocker_holds_nobody_up(1_000, 0, true);
+    a_blocker_holds_nobody_up(1_000, 0, false);
+}
+
+#[test]
+fn a_blocker_in_the_middle() {
+    a_blocker_holds_nobody_up(1_000, 500, true);
+    a_blocker_holds_nobody_up(1_000, 500, false);
+}
+
+#[test]
+fn a_blocker_that_is_last() {
+    a_blocker_holds_nobody_up(1_000, 999, true);
+    a_blocker_holds_nobody_up(1_000, 999, false);
+}
+
+#[test]
+fn a_blocker_among_newborns_of_one_worker() {
+    for blocker in [0, 1, 500, 998, 999] {
+        ends(move || {
+            let sponsor = Sponsor::pool(2).unwrap();
+            let (over, is_over) = channel();
+            let root = sponsor.handle().spawn(does(move |(), turn: &Turn<'_, ()>| {
+                let (done, is_done) = channel();
+                let mut is_done = Some(is_done);
+                for index in 0..1_000 {
+                    let (done, over) = (done.clone(), over.clone());
+                    let is_done = if index == blocker {
+                        is_done.take()
+                    } else {
+                        None
+                    };
+                    let task = turn.spawn(does(move |(), _: &Turn<'_, ()>| {
+                        if let Some(is_done) = &is_done {
+                            (0..999).for_each(|_| is_done.recv().unwrap());
+                            over.send(()).unwrap();
+                        } else {
+                            done.send(()).unwrap();
+                        }
+                        Flow::Continue
+                    }));
+                    turn.send(&task, ()).unwrap();
+                }
+                Flow::Continue
+            }));
+            root.unwrap().send(()).unwrap();
+            wait(&is_over);
+            sponsor.shutdown();
+        });
+    }
+}

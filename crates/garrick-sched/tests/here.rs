@@ -1,0 +1,192 @@
+//! The caller's thread as a sponsor: tasks that are not `Send`, several sponsors on one thread, and
+//! sends from everywhere.
+
+mod common;
+
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
+use std::thread;
+
+use common::{does, ends};
+use garrick_sched::{Address, Flow, Here, Sponsor, Turn};
+
+/// A task that adds up, in a place that is not `Send`.
+fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
+    let sum = Rc::new(Cell::new(0));
+    let ours = sum.clone();
+    let task = here.spawn(does(move |n, _: &Turn<'_, u32>| {
+        ours.set(ours.get() + n);
+        Flow::Continue
+    }));
+    (task, sum)
+}
+
+#[test]
+fn nothing_runs_before_run() {
+    let here = Here::new_here().unwrap();
+    let (add, sum) = adder(&here);
+    add.send(1).unwrap();
+    add.send(2).unwrap();
+    assert_eq!(sum.get(), 0);
+    here.run();
+    assert_eq!(sum.get(), 3);
+    here.run();
+    add.send(4).unwrap();
+    here.run();
+    assert_eq!(sum.get(), 7);
+}
+
+#[test]
+fn messages_that_are_not_send() {
+    let here = Here::new_here().unwrap();
+    let other = Here::new_here().unwrap();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let ours = seen.clone();
+    let last = other.spawn(does(move |message: Rc<str>, _| {
+        ours.borrow_mut().push(message);
+        Flow::Continue
+    }));
+    let to = last.clone();
+    let first = here.spawn(does(move |message: Rc<str>, turn| {
+        turn.send(&to, message.clone()).unwrap();
+        turn.send(&to, message).unwrap();
+        Flow::Continue
+    }));
+    let word: Rc<str> = Rc::from("word");
+    first.send(word.clone()).unwrap();
+    here.run();
+    assert!(seen.borrow().is_empty());
+    other.run();
+    assert_eq!(*seen.borrow(), [word.clone(), word.clone()]);
+    last.send(word.clone()).unwrap();
+    drop((here, other, first, last, seen));
+    assert_eq!(Rc::strong_count(&word), 1, "all of them were dropped");
+}
+
+#[test]
+fn two_on_one_thread_talk_until_done() {
+    let (one, two) = (Here::new_here().unwrap(), Here::new_here().unwrap());
+    let (add, sum) = adder(&one);
+    let back = add.clone();
+    let other = two.spawn(does(move |n: u32, turn| {
+        turn.send(&back, n).unwrap();
+        Flow::Continue
+    }));
+    for n in 1..=10 {
+        other.send(n).unwrap();
+        two.run();
+        one.run_until(|| sum.get() >= n);
+    }
+    assert_eq!(sum.get(), 55);
+}
+
+#[test]
+fn run_until_sleeps_until_a_stranger_sends() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let (add, sum) = adder(&here);
+        let stranger = thread::spawn(move || (0..100).for_each(|_| add.send(1).unwrap()));
+        here.run_until(|| sum.get() == 100);
+        stranger.join().unwrap();
+    });
+}
+
+#[test]
+fn run_until_sleeps_until_a_pool_sends() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let pool = Sponsor::pool(2).unwrap();
+        let (add, sum) = adder(&here);
+        for _ in 0..10 {
+            let add = add.clone();
+            let task = pool.handle().spawn(does(move |n: u32, turn| {
+                turn.send(&add, n).unwrap();
+                Flow::Continue
+            }));
+            task.unwrap().send(5).unwrap();
+        }
+        here.run_until(|| sum.get() == 50);
+    });
+}
+
+#[test]
+fn strangers_and_pools_spawn_on_it() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let thread_here = thread::current().id();
+        let (add, sum) = adder(&here);
+        let spawner = move |handle: garrick_sched::Handle, add: Address<u32>| {
+            let task = handle.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+                assert_eq!(thread::current().id(), thread_here);
+                turn.send(&add, n).unwrap();
+                Flow::Continue
+            }));
+            task.unwrap().send(1).unwrap();
+        };
+        let (handle, to) = (here.handle(), add.clone());
+        thread::spawn(move || spawner(handle, to)).join().unwrap();
+        let pool = Sponsor::pool(1).unwrap();
+        let (handle, to) = (here.handle(), add.clone());
+        let task = pool.handle().spawn(does(move |(), _: &Turn<'_, ()>| {
+            spawner(handle.clone(), to.clone());
+            Flow::Continue
+        }));
+        task.unwrap().send(()).unwrap();
+        here.run_until(|| sum.get() == 2);
+    });
+}
+
+#[test]
+fn a_task_cannot_run_the_others() {
+    common::silence_panics();
+    let here = Rc::new(Here::new_here().unwrap());
+    let (again, said) = (here.clone(), Rc::new(RefCell::new(String::new())));
+    let says = said.clone();
+    let task = here.spawn(does(move |(), _| {
+        let panic = panic::catch_unwind(AssertUnwindSafe(|| again.run())).unwrap_err();
+        *says.borrow_mut() = panic.downcast_ref::<&str>().unwrap().to_string();
+        Flow::Stop
+    }));
+    task.send(()).unwrap();
+    here.run();
+    assert_eq!(*said.borrow(), "a task must not wait for tasks");
+}
+
+#[test]
+fn one_inside_a_turn_of_another() {
+    let outer = Here::new_here().unwrap();
+    let sum = Rc::new(Cell::new(0));
+    let ours = sum.clone();
+    let task = outer.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+        let inner = Here::new_here().unwrap();
+        let (add, _) = adder(&inner);
+        add.send(n).unwrap();
+        let copy = turn.address();
+        let keeper = inner.spawn(does(move |(), _| {
+            let _ours = &copy;
+            Flow::Continue
+        }));
+        drop(inner);
+        assert!(keeper.is_stopped());
+        ours.set(ours.get() + n);
+        Flow::Continue
+    }));
+    (1..=10).for_each(|n| task.send(n).unwrap());
+    outer.run();
+    assert_eq!(sum.get(), 55);
+}
+
+#[test]
+fn dropping_it_drops_its_tasks_and_gives_messages_back() {
+    let here = Here::new_here().unwrap();
+    let handle = here.handle();
+    let (add, sum) = adder(&here);
+    add.send(1).unwrap();
+    drop(here);
+    assert_eq!((sum.get(), Rc::strong_count(&sum)), (0, 1));
+    assert_eq!(handle.dead_letters(), 1);
+    assert_eq!(add.send(2).unwrap_err().0, 2);
+    assert!(handle.spawn(does(|(), _| Flow::Continue)).is_err());
+    thread::spawn(move || drop(add)).join().unwrap();
+}

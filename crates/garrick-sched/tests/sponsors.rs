@@ -1,0 +1,317 @@
+//! Sponsors: how they are made, named and pinned, and all the ways in which they end.
+
+mod common;
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::{io, thread};
+
+use common::{ByHand, does, ends, wait};
+use garrick_sched::{Address, Flow, Nanos, Sponsor, Task, Turn, WORKERS_MAX, World};
+
+#[test]
+fn errors_say_what_is_wrong() {
+    let refusal = |builder: garrick_sched::Builder| builder.start().unwrap_err().to_string();
+    assert_eq!(
+        refusal(Sponsor::builder().workers(0)),
+        "a sponsor needs at least 1 worker, not 0"
+    );
+    let cores = thread::available_parallelism().unwrap().get();
+    assert_eq!(
+        refusal(Sponsor::builder().pin_to([0, cores])),
+        format!(
+            "there is no core {cores}: this machine has cores 0 to {}",
+            cores - 1
+        )
+    );
+    let asked = WORKERS_MAX + 1;
+    assert_eq!(
+        refusal(Sponsor::builder().workers(asked)),
+        format!("{asked} more workers are too many: a process can have {WORKERS_MAX}")
+    );
+    // The numbers that it took were given back.
+    Sponsor::pool(1).unwrap().shutdown();
+}
+
+/// A world with threads for one worker only.
+struct Poor(Mutex<u32>);
+
+impl World for Poor {
+    fn now(&self) -> Nanos {
+        0
+    }
+
+    fn seed(&self) -> u64 {
+        0
+    }
+
+    fn spawn_thread(
+        &self,
+        name: String,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<thread::JoinHandle<()>> {
+        let mut left = self.0.lock().unwrap();
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::other("the world is poor"))?;
+        thread::Builder::new().name(name).spawn(body)
+    }
+}
+
+#[test]
+fn a_world_without_threads_is_an_error_and_leaves_nothing() {
+    ends(|| {
+        for threads in 0..3 {
+            let world = Arc::new(Poor(Mutex::new(threads)));
+            let error = Sponsor::builder()
+                .workers(3)
+                .world(world.clone())
+                .start()
+                .unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "the system gave no thread: the world is poor"
+            );
+            assert_eq!(Arc::strong_count(&world), 1, "somebody still lives in it");
+        }
+    });
+}
+
+#[test]
+fn names() {
+    let sponsor = Sponsor::builder().name("io").workers(2).start().unwrap();
+    let handle = sponsor.handle();
+    assert_eq!((handle.name(), handle.workers()), ("io", 2));
+    let (told, tells) = channel();
+    for _ in 0..2 {
+        let told = told.clone();
+        let task = handle.spawn(does(move |(), _| {
+            told.send(thread::current().name().map(str::to_owned))
+                .unwrap();
+            Flow::Continue
+        }));
+        task.unwrap().send(()).unwrap();
+    }
+    for _ in 0..2 {
+        let name = wait(&tells).unwrap();
+        assert!(["io-0", "io-1"].contains(&&*name), "{name}");
+    }
+    assert_eq!(Sponsor::pool(1).unwrap().handle().name(), "pool");
+    assert_eq!(Sponsor::single("solo").unwrap().handle().name(), "solo");
+    assert_eq!(
+        Sponsor::builder().start().unwrap().handle().name(),
+        "sponsor"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn pinning() {
+    let sponsor = Sponsor::builder().pin_to([0]).start().unwrap();
+    let (told, tells) = channel();
+    let task = sponsor.handle().spawn(does(move |(), _| {
+        let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+        let allowed = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        told.send(allowed.unwrap().trim().to_owned()).unwrap();
+        Flow::Continue
+    }));
+    task.unwrap().send(()).unwrap();
+    assert_eq!(wait(&tells), "0");
+}
+
+#[test]
+fn a_sponsor_that_has_ended_gives_tasks_back() {
+    let sponsor = Sponsor::pool(1).unwrap();
+    let handle = sponsor.handle();
+    sponsor.shutdown();
+    let (told, tells) = channel();
+    let mut back = handle.spawn(does(move |n: u32, _| {
+        told.send(n).unwrap();
+        Flow::Continue
+    }));
+    let error = back.as_mut().unwrap_err();
+    assert_eq!(error.to_string(), "the sponsor has ended");
+    assert!(tells.try_recv().is_err());
+}
+
+enum Step {
+    Next(Address<Step>),
+    Left(u32),
+}
+
+/// Counts down along a ring of its kind.
+struct Hop {
+    next: Option<Address<Step>>,
+    taken: Arc<Mutex<u32>>,
+}
+
+impl Task for Hop {
+    type Message = Step;
+
+    fn receive(&mut self, step: Step, turn: &Turn<'_, Step>) -> Flow {
+        match step {
+            Step::Next(next) => self.next = Some(next),
+            Step::Left(left) => {
+                *self.taken.lock().unwrap() += 1;
+                if let (Some(next), 1..) = (&self.next, left) {
+                    turn.send(next, Step::Left(left - 1)).unwrap();
+                }
+            }
+        }
+        Flow::Continue
+    }
+}
+
+fn ring(sponsor: &Sponsor, tasks: usize, taken: &Arc<Mutex<u32>>) -> Vec<Address<Step>> {
+    let hop = || Hop {
+        next: None,
+        taken: taken.clone(),
+    };
+    let ring: Vec<_> = (0..tasks)
+        .map(|_| sponsor.handle().spawn(hop()).unwrap())
+        .collect();
+    for (index, task) in ring.iter().enumerate() {
+        task.send(Step::Next(ring[(index + 1) % tasks].clone()))
+            .unwrap();
+    }
+    ring
+}
+
+#[test]
+fn an_end_in_order_handles_what_was_sent_before_and_what_follows_from_it() {
+    ends(|| {
+        for workers in 1..=3 {
+            let sponsor = Sponsor::pool(workers).unwrap();
+            let handle = sponsor.handle();
+            let taken = Arc::new(Mutex::new(0));
+            let ring = ring(&sponsor, 4, &taken);
+            for task in &ring {
+                task.send(Step::Left(500)).unwrap();
+            }
+            sponsor.shutdown();
+            assert_eq!(*taken.lock().unwrap(), 4 * 501, "{workers} workers");
+            assert_eq!(handle.dead_letters(), 0);
+            assert!(ring.iter().all(Address::is_stopped));
+        }
+    });
+}
+
+#[test]
+fn an_end_at_once_makes_dead_letters_of_what_waits() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let handle = sponsor.handle();
+        let other = handle
+            .spawn(does(|_: Box<u32>, _| panic!("too late")))
+            .unwrap();
+        let to = other.clone();
+        let ender = handle.spawn(does(move |sponsor: Sponsor, turn| {
+            (0..7).for_each(|n| turn.send(&to, Box::new(n)).unwrap());
+            sponsor.shutdown_now();
+            Flow::Continue
+        }));
+        let ender = ender.unwrap();
+        ender.send(sponsor).unwrap();
+        while !(ender.is_stopped() && other.is_stopped()) {
+            thread::yield_now();
+        }
+        assert_eq!(other.send(Box::new(9)).unwrap_err().0, Box::new(9));
+        assert_eq!(handle.dead_letters(), 7);
+    });
+}
+
+#[test]
+fn dropping_a_sponsor_ends_it() {
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let task = sponsor
+            .handle()
+            .spawn(does(|(), _| Flow::Continue))
+            .unwrap();
+        drop(sponsor);
+        assert!(task.is_stopped());
+        assert!(task.send(()).is_err());
+    });
+}
+
+#[test]
+fn a_task_may_end_its_own_sponsor_in_order() {
+    for workers in 1..=2 {
+        ends(move || {
+            let sponsor = Sponsor::pool(workers).unwrap();
+            let handle = sponsor.handle();
+            let (heard, hears) = channel();
+            let listener = handle.spawn(does(move |n: u32, _| {
+                heard.send(n).unwrap();
+                Flow::Continue
+            }));
+            let listener = listener.unwrap();
+            let ender = handle.spawn(does(move |sponsor: Sponsor, turn| {
+                (0..100).for_each(|n| turn.send(&listener, n).unwrap());
+                sponsor.shutdown();
+                Flow::Continue
+            }));
+            ender.unwrap().send(sponsor).unwrap();
+            let heard: Vec<_> = hears.iter().collect();
+            assert_eq!(heard, (0..100).collect::<Vec<_>>());
+            assert_eq!(handle.dead_letters(), 0);
+        });
+    }
+}
+
+#[test]
+fn a_task_may_end_its_own_sponsor_at_once() {
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let (told, tells) = channel::<()>();
+        let ender = sponsor.handle().spawn(does(move |sponsor: Sponsor, _| {
+            let _told = &told;
+            sponsor.shutdown_now();
+            Flow::Continue
+        }));
+        ender.unwrap().send(sponsor).unwrap();
+        // The task is dropped, and its end of the channel with it.
+        assert!(
+            tells
+                .recv_timeout(std::time::Duration::from_secs(20))
+                .is_err()
+        );
+    });
+}
+
+#[test]
+fn a_task_that_always_has_something_to_do_does_not_keep_a_sponsor_from_ending_at_once() {
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let (told, tells) = channel();
+        let mut told = Some(told);
+        let busy = sponsor.handle().spawn(does(move |(), turn| {
+            turn.send(&turn.address(), ()).unwrap();
+            if let Some(told) = told.take() {
+                told.send(()).unwrap();
+            }
+            Flow::Continue
+        }));
+        let busy = busy.unwrap();
+        busy.send(()).unwrap();
+        wait(&tells);
+        sponsor.shutdown_now();
+        assert!(busy.is_stopped());
+    });
+}
+
+#[test]
+fn a_sponsor_lives_in_the_world_that_it_is_given() {
+    let clock = ByHand::new();
+    clock.advance(std::time::Duration::from_nanos(42));
+    let sponsor = Sponsor::builder().world(clock).start().unwrap();
+    let (told, tells) = channel();
+    let task = sponsor.handle().spawn(does(move |(), turn| {
+        told.send(turn.now()).unwrap();
+        Flow::Continue
+    }));
+    task.unwrap().send(()).unwrap();
+    assert_eq!(wait(&tells), 42);
+}
