@@ -51,6 +51,8 @@ impl Drop for Awake {
 impl Worker {
     /// Runs cells until the sponsor ends.
     pub(super) fn serve(&self) {
+        // It was expected, and counted as idle.
+        self.shared.announce_busy();
         let mut spin = Spin::new(1);
         let (_awake, _entered) = (Awake::new(), Entered::new(self));
         loop {
@@ -59,6 +61,8 @@ impl Worker {
                 break;
             }
             if let Some(entry) = self.shared.claim() {
+                // With nothing of its own it comes here for every cell: one more would only wait behind.
+                self.looks.set(0);
                 self.take_over(entry);
             } else {
                 self.rest(&mut spin);

@@ -166,6 +166,11 @@ impl Shared {
         Signal(self.signal.fetch_add(1, SeqCst) + 1)
     }
 
+    /// Threads are about to be started: until they run they count as idle, so that work is given to them.
+    pub(crate) fn expect_workers(&self) {
+        self.signal.fetch_add(self.homes.len() as u32, SeqCst);
+    }
+
     /// It has again.
     pub(crate) fn announce_busy(&self) {
         self.wakes.fetch_add(1, SeqCst);

@@ -102,6 +102,7 @@ pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, St
         shared: shared.clone(),
         threads: Mutex::default(),
     };
+    shared.expect_workers();
     for (index, &home) in shared.homes.iter().enumerate() {
         let core = if cores.is_empty() {
             None
