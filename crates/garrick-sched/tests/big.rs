@@ -30,7 +30,7 @@ macro_rules! numbered {
             }
 
             fn number(&self) -> u16 {
-                assert_eq!((&raw const *self).addr() % $align, 0, "aligned");
+                assert!((&raw const *self).is_aligned(), "aligned");
                 let mut bytes = self
                     .0
                     .chunks_exact(2)
