@@ -81,11 +81,12 @@ impl Worker {
         self.remote
     }
 
-    /// Whether the activation under way should end early: another worker is idle and could run what waits
-    /// here.
+    /// Whether the activation under way should end early: the sponsor ends, or another worker is idle and
+    /// could run what waits here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
-        !self.shared.signal().is_quiet() && self.may_give()
+        let signal = self.shared.signal();
+        !signal.is_quiet() && (signal.is_stopping() || self.may_give())
     }
 
     /// Cells that wait to be run here.
