@@ -178,9 +178,15 @@ impl RunQueue {
         Some(unsafe { &*self.at(newest) })
     }
 
+    /// The number of the next entry to push.
+    #[inline]
+    pub(crate) fn tail(&self) -> usize {
+        self.tail.get()
+    }
+
     /// Whether something was pushed since the mark.
     #[inline]
-    pub(crate) fn is_past_mark(&self) -> bool {
+    fn is_past_mark(&self) -> bool {
         self.tail.get() != self.mark.get()
     }
 

@@ -132,7 +132,7 @@ fn run_mailbox<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.mailbox_tail().is_null() {
         finish::<T>(cell, worker);
     } else {
-        worker.old.push_cell(cell);
+        worker.requeue(cell);
     }
 }
 

@@ -19,12 +19,14 @@ use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
-/// Every so many picks the oldest cell that has run before is next.
+/// Every so many picks the order is looked at again.
 const OLDEST_EVERY: u32 = 4;
 /// With so many ready cells at most, and no newborns, there is nothing to choose.
 const READY_FEW: usize = 8;
-/// Every so many picks the oldest newborn is next.
-const FAIR_EVERY: u32 = 64;
+/// Every so many picks a newborn is next, whoever was woken, and half way between the oldest of the others.
+/// Rarely, because what is old may make newborns faster than they are run.
+const FAIR_EVERY: u32 = 256;
+const FAIR_HALF: u32 = FAIR_EVERY / 2;
 
 /// See the module.
 pub(crate) struct Worker {
@@ -41,6 +43,8 @@ pub(crate) struct Worker {
     running: Cell<Option<CellPtr>>,
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
+    /// Where `old` ended when the activation began: what stands after it was woken.
+    woken_from: Cell<usize>,
     picks: Cell<u32>,
     /// Activations since the last claim, while cells wait in the shared queue.
     pub(crate) looks: Cell<u32>,
@@ -62,6 +66,7 @@ impl Worker {
             shared,
             running: Cell::new(None),
             garbage: RefCell::default(),
+            woken_from: Cell::new(0),
             picks: Cell::new(0),
             looks: Cell::new(0),
             timers: Timers::new(now),
@@ -128,8 +133,9 @@ impl Worker {
     }
 
     /// Runs the next cell; false if there is none. With few cells ready, the oldest: all of them are warm.
-    /// With many, by turns: the oldest; a newborn, newest first; the one that the last turn woke, because
-    /// its message is warm; a newborn. What there is none of is replaced by what there is.
+    /// With many, the one that the last turn woke, because its message is warm; else newborns, newest
+    /// first, which is depth first; else the rest, oldest first; and every now and then in another
+    /// order, so that nothing starves.
     ///
     /// Each case runs its cell itself, which gives each its own place in the branch predictor.
     #[inline(always)]
@@ -139,11 +145,12 @@ impl Worker {
         }
         let picks = self.picks.get().wrapping_add(1);
         self.picks.set(picks);
-        if picks.is_multiple_of(OLDEST_EVERY) {
-            return self.activate(self.pick_fairly(picks));
+        if picks.is_multiple_of(OLDEST_EVERY)
+            && let Some(entry) = self.pick_fairly(picks)
+        {
+            return self.activate(Some(entry));
         }
-        // Newborns at every other pick at least: a cell that keeps waking itself must not starve them.
-        if picks.is_multiple_of(2) && self.old.is_past_mark() && !self.old.is_empty() {
+        if self.old.tail() != self.woken_from.get() && !self.old.is_empty() {
             return self.activate(self.old.pop_newest());
         }
         if !self.born.is_empty() {
@@ -152,14 +159,17 @@ impl Worker {
         self.activate(self.old.pop_oldest())
     }
 
+    /// The pick that no flood of others can keep a cell from.
     #[inline(never)]
     fn pick_fairly(&self, picks: u32) -> Option<&Entry> {
-        if picks.is_multiple_of(FAIR_EVERY)
-            && let Some(entry) = self.born.pop_oldest()
-        {
-            return Some(entry);
+        match picks % FAIR_EVERY {
+            0 if (picks / FAIR_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
+            0 => self.born.pop_newest(),
+            FAIR_HALF => self.old.pop_oldest(),
+            // With no newborns to run, those that wake each other must not keep the rest waiting.
+            _ if self.born.is_empty() => self.old.pop_oldest(),
+            _ => None,
         }
-        self.old.pop_oldest().or_else(|| self.born.pop_newest())
     }
 
     /// Runs the cell of an entry; false if there is none.
@@ -168,6 +178,7 @@ impl Worker {
         let Some(entry) = entry else { return false };
         let cell = entry.cell();
         self.running.set(Some(cell));
+        self.woken_from.set(self.old.tail());
         // SAFETY: the entry came from our run queue, so the cell is ours and the message, if any, its.
         unsafe {
             (cell.table().run)(
@@ -185,6 +196,12 @@ impl Worker {
     pub(crate) fn begin_turn(&self) {
         self.old.set_mark();
         self.born.set_mark();
+    }
+
+    /// A cell that has just run goes to the end of the line. It does not count as woken.
+    pub(crate) fn requeue(&self, cell: CellPtr) {
+        self.old.push_cell(cell);
+        self.woken_from.set(self.old.tail());
     }
 
     /// The turn's effects happen.
