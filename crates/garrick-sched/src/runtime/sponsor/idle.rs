@@ -25,7 +25,7 @@ use crate::runtime::worker::Worker;
 /// cells that talk to each other stay together.
 const BACKLOG_KEPT: usize = 1;
 /// Activations between two claims from the shared queue, for a worker that has enough of its own.
-const CLAIM_EVERY: u32 = 16;
+const CLAIM_EVERY: u32 = 512;
 /// Cells given away at once.
 const GIVEN_MAX: usize = 1024;
 
