@@ -14,9 +14,10 @@ use std::{fmt, sync::OnceLock};
 
 use crate::prim::hint;
 
-/// The longest spin: at 20 to 60 ns a round (the pause instruction and one look) some 5 to 15 us, about
-/// what parking and waking cost.
-const ROUNDS_MAX: u32 = 256;
+/// The longest spin: at 20 to 60 ns a round (the pause instruction and one look) some 20 to 60 us, about
+/// what parking and waking cost in a virtual machine. With a quarter of it two threads that answer each
+/// other never found that spinning pays, and a round trip took 70 us instead of half a microsecond.
+const ROUNDS_MAX: u32 = 1024;
 
 /// The shortest spin worth the trouble.
 const ROUNDS_MIN: u32 = 16;
