@@ -113,47 +113,33 @@ impl Header {
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
         // the home to the next one who takes the token.
-        let list = self.inbox.swap(std::ptr::null_mut(), AcqRel);
-        debug_assert!(
-            !list.is_null() && list != CLOSED,
-            "the caller held the token"
-        );
-        if is_list(list) {
-            list
-        } else {
-            std::ptr::null_mut()
-        }
+        taken(self.inbox.swap(std::ptr::null_mut(), AcqRel))
     }
 
     /// Token holder, as owner: takes all and keeps the token. The list is newest first.
     pub(crate) fn take_and_hold(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
-        let list = self.inbox.swap(NOTIFIED, Acquire);
-        debug_assert!(
-            !list.is_null() && list != CLOSED,
-            "the caller held the token"
-        );
-        if is_list(list) {
-            list
-        } else {
-            std::ptr::null_mut()
-        }
+        taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
     /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
-        // Release: pairs with the Acquire fence in `push`; publishes the orphan mark of `refs`.
-        let list = self.inbox.swap(CLOSED, AcqRel);
-        debug_assert!(
-            !list.is_null() && list != CLOSED,
-            "the caller held the token"
-        );
-        if is_list(list) {
-            list
-        } else {
-            std::ptr::null_mut()
-        }
+        // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of `refs`.
+        taken(self.inbox.swap(CLOSED, AcqRel))
+    }
+}
+
+/// The list in what a token holder took out of an inbox; null if there is none.
+fn taken(inbox: *mut Envelope) -> *mut Envelope {
+    debug_assert!(
+        !inbox.is_null() && inbox != CLOSED,
+        "the caller held the token"
+    );
+    if is_list(inbox) {
+        inbox
+    } else {
+        std::ptr::null_mut()
     }
 }
 

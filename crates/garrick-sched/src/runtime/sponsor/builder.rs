@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use super::{Failure, Handle, Here, Reporter, Shared, Sponsor, thread};
+use super::{Failure, Here, Reporter, Shared, Sponsor, thread};
 use crate::cell::Home;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{RealWorld, World};
@@ -182,11 +182,5 @@ impl fmt::Debug for Builder {
             .field("workers", &self.workers)
             .field("cores", &self.cores)
             .finish_non_exhaustive()
-    }
-}
-
-impl Handle {
-    pub(super) fn of(shared: &Arc<Shared>) -> Self {
-        Self::new(shared.clone())
     }
 }

@@ -73,7 +73,7 @@ impl Here {
 
     /// A handle for spawning on it from elsewhere.
     pub fn handle(&self) -> Handle {
-        Handle::of(&self.worker.shared)
+        self.worker.sponsor_handle()
     }
 
     /// Runs its tasks until none of them has anything to handle.

@@ -42,7 +42,7 @@ impl Sponsor {
 
     /// A handle for spawning on it.
     pub fn handle(&self) -> Handle {
-        Handle::of(&self.shared)
+        Handle::new(self.shared.clone())
     }
 
     /// Ends the sponsor in order: once no task has anything left to handle, as far as its own tasks are
