@@ -229,7 +229,7 @@ impl<M> Drop for Address<M> {
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {
-    if !cell.note_unreferenced() {
+    if !cell.is_looked_after() {
         current::worker().expect("a home has a worker").settle(cell);
     }
 }

@@ -63,7 +63,9 @@ pub(crate) struct Stage {
     covered: Cell<u64>,
     outgoing: RefCell<Vec<Outgoing>>,
     timed: RefCell<Vec<Timed>>,
+    /// The answers of turn `owed_by`.
     owed: RefCell<Vec<Owed>>,
+    owed_by: Cell<u64>,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
@@ -208,15 +210,22 @@ impl Stage {
         });
     }
 
-    /// Remembers whom to tell if the turn is undone.
-    pub(crate) fn owe(&self, owed: Owed) {
-        self.set_dirty();
-        self.owed.borrow_mut().push(owed);
+    /// Remembers whom to tell if the turn of that number is undone.
+    pub(crate) fn owe(&self, turn: u64, owed: Owed) {
+        let mut list = self.owed.borrow_mut();
+        if self.owed_by.replace(turn) != turn {
+            list.clear();
+        }
+        list.push(owed);
     }
 
-    /// Takes the answers that an undone turn has given.
-    pub(crate) fn take_owed(&self) -> Vec<Owed> {
-        self.owed.take()
+    /// Takes the answers that the undone turn of that number has given.
+    pub(crate) fn take_owed(&self, turn: u64) -> Vec<Owed> {
+        if self.owed_by.get() == turn {
+            self.owed.take()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Takes the timed messages of the turn.
@@ -261,7 +270,6 @@ impl Stage {
     fn forget_appended(&self) {
         self.covered.set(0);
         self.appended.borrow_mut().clear();
-        self.owed.borrow_mut().clear();
     }
 
     /// Keeps the allocation of the list, unless something was staged meanwhile.
