@@ -160,8 +160,7 @@ impl Worker {
     /// A message to a cell of another worker, or to one of ours that foreign threads have reached: that
     /// must go the same way as theirs, or it would overtake what its own sender sent from elsewhere
     /// (README, invariant 5).
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         self.stage.send_out(&self.pool, cell, message)
     }
