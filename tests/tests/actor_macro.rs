@@ -22,9 +22,10 @@ impl Counter {
 
     #[actor(started)]
     fn begin(&mut self, cx: &mut Context<'_, CounterMsg>) {
-        let this = CounterHandle::new(cx.address());
+        self.n = 100;
         self.began += 1;
-        this.add(100).expect("it has just begun");
+        let this = CounterHandle::new(cx.address());
+        this.add(0).expect("it has just begun");
     }
 
     /// Adds to the count.

@@ -2,13 +2,22 @@
 
 use quote::ToTokens;
 use syn::{
-    FnArg, GenericParam, Ident, ImplItemFn, ItemImpl, PatType, Path, PathArguments, Receiver,
-    Signature, Type, TypePath,
+    FnArg, GenericParam, Ident, ImplItemFn, ItemImpl, PatType, Path, Receiver, Signature, Type,
+    TypePath,
 };
 
 use crate::errors::Errors;
 use crate::names;
 use crate::types;
+
+const OWNS: &str = "an actor cannot borrow, because it outlives whoever makes it; let it own what it needs, or \
+                    share it in an `Arc`";
+
+/// How a method that handles a message is called.
+const OF_MESSAGE: &str = "a message's method";
+
+/// How the one that is called when the actor starts is called.
+const OF_START: &str = "the method that an actor starts with";
 
 const OR_SKIP: &str = "or mark it `#[actor(skip)]` to keep it a plain method";
 
@@ -19,11 +28,7 @@ pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, I
         of_trait(of, &mut found);
     }
     for lifetime in item.generics.lifetimes() {
-        found.at(
-            lifetime,
-            "an actor cannot borrow, because it outlives whoever makes it; let it own what it needs, or share \
-             it in an `Arc`",
-        );
+        found.at(lifetime, OWNS);
     }
     let actor = named_type(item, &mut found);
     if errors.append(found) { None } else { actor }
@@ -42,10 +47,10 @@ fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)>
         && ty.qself.is_none()
         && let Some(last) = ty.path.segments.last()
     {
-        if let PathArguments::AngleBracketed(_) = &last.arguments {
-            for error in types::unsendable(&item.self_ty, "an actor") {
-                errors.push(error);
-            }
+        // A lifetime of the block is reported already.
+        let is_reported = item.generics.lifetimes().next().is_some();
+        if !is_reported && !types::unsendable(&item.self_ty, "an actor").is_empty() {
+            errors.at(ty, OWNS);
         }
         return Some((ty.clone(), last.ident.clone()));
     }
@@ -59,10 +64,10 @@ fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)>
 /// Everything that keeps `method` from being called for a message.
 pub(crate) fn message(method: &ImplItemFn) -> Errors {
     let mut errors = Errors::default();
-    qualifiers(&method.sig, &mut errors);
-    generics(&method.sig, &mut errors);
+    qualifiers(&method.sig, OF_MESSAGE, &mut errors);
+    generics(&method.sig, OF_MESSAGE, &mut errors);
     if let Some(receiver) = method.sig.receiver() {
-        by_reference(receiver, &mut errors);
+        by_reference(receiver, OF_MESSAGE, &mut errors);
     }
     for argument in typed_arguments(&method.sig) {
         unconditional(argument, &mut errors);
@@ -84,9 +89,9 @@ pub(crate) fn typed_arguments(signature: &Signature) -> impl Iterator<Item = &Pa
     })
 }
 
-fn qualifiers(signature: &Signature, errors: &mut Errors) {
+fn qualifiers(signature: &Signature, of: &str, errors: &mut Errors) {
     let mut refuse = |culprit: &dyn ToTokens, what: &str, instead: &str| {
-        let message = format!("a message's method cannot be {what}; {instead}, {OR_SKIP}");
+        let message = format!("{of} cannot be {what}; {instead}, {OR_SKIP}");
         errors.at(culprit, message);
     };
     if let Some(asyncness) = &signature.asyncness {
@@ -103,7 +108,7 @@ fn qualifiers(signature: &Signature, errors: &mut Errors) {
         refuse(
             unsafety,
             "`unsafe`",
-            "anybody with a handle can call it, so it must be safe to",
+            "leave the word out, because anybody who has a handle can have it called",
         );
     }
     if let Some(abi) = &signature.abi {
@@ -111,30 +116,29 @@ fn qualifiers(signature: &Signature, errors: &mut Errors) {
     }
 }
 
-fn generics(signature: &Signature, errors: &mut Errors) {
+fn generics(signature: &Signature, of: &str, errors: &mut Errors) {
     for parameter in &signature.generics.params {
         let what = match parameter {
             GenericParam::Lifetime(_) => "lifetimes; leave them to be inferred",
             GenericParam::Type(_) | GenericParam::Const(_) => {
-                "parameters of its own, because the message is one type; move them to the `impl` block"
+                "parameters of its own, because the actor's message is one type; move them to the `impl` block"
             }
         };
-        let message = format!("a message's method cannot have {what}, {OR_SKIP}");
+        let message = format!("{of} cannot have {what}, {OR_SKIP}");
         errors.at(parameter, message);
     }
     if let Some(clause) = &signature.generics.where_clause {
-        let message = format!(
-            "a message's method cannot have a `where` clause; move it to the `impl` block, {OR_SKIP}"
-        );
+        let message =
+            format!("{of} cannot have a `where` clause; move it to the `impl` block, {OR_SKIP}");
         errors.at(clause, message);
     }
 }
 
-fn by_reference(receiver: &Receiver, errors: &mut Errors) {
+fn by_reference(receiver: &Receiver, of: &str, errors: &mut Errors) {
     if receiver.reference.is_none() || receiver.colon_token.is_some() {
         let message = format!(
-            "a message is handled by `&mut self` or `&self`, since the actor goes on after it; return \
-             `Next::Stop` to end it, {OR_SKIP}"
+            "{of} takes `&mut self` or `&self`, because the actor goes on after it; return `Next::Stop` to end \
+             the actor, {OR_SKIP}"
         );
         errors.at(receiver, message);
     }
@@ -156,7 +160,7 @@ fn unconditional(argument: &PatType, errors: &mut Errors) {
 fn answer(signature: &Signature, errors: &mut Errors) {
     let at_most_one = |errors: &mut Errors, is: fn(&Type) -> bool, what: &str| {
         for second in typed_arguments(signature).filter(|a| is(&a.ty)).skip(1) {
-            errors.at(second, format!("a message's method has one {what} at most"));
+            errors.at(second, format!("{OF_MESSAGE} has one {what} at most"));
         }
     };
     at_most_one(errors, types::is_context, "`Context`");
@@ -184,13 +188,13 @@ fn is_reply(ty: &Type) -> bool {
 /// What keeps `method` from being called when the actor starts.
 pub(crate) fn started(method: &ImplItemFn) -> Errors {
     let mut errors = Errors::default();
-    qualifiers(&method.sig, &mut errors);
-    generics(&method.sig, &mut errors);
+    qualifiers(&method.sig, OF_START, &mut errors);
+    generics(&method.sig, OF_START, &mut errors);
     match method.sig.receiver() {
-        Some(receiver) => by_reference(receiver, &mut errors),
+        Some(receiver) => by_reference(receiver, OF_START, &mut errors),
         None => errors.at(
             &method.sig.ident,
-            "what is called when the actor starts takes `&mut self` or `&self`",
+            format!("{OF_START} takes `&mut self` or `&self`"),
         ),
     }
     let arguments = typed_arguments(&method.sig).enumerate();
@@ -198,15 +202,12 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
         if index > 0 || !types::is_context(&argument.ty) {
             errors.at(
                 argument,
-                "what is called when the actor starts takes a `&mut Context<'_, _>` at most",
+                format!("{OF_START} takes a `&mut Context<'_, _>` at most"),
             );
         }
     }
     if let types::Returned::Answer(returned) = types::Returned::of(&method.sig.output) {
-        errors.at(
-            returned,
-            "what is called when the actor starts returns nothing, or `Next`",
-        );
+        errors.at(returned, format!("{OF_START} returns nothing, or `Next`"));
     }
     errors
 }

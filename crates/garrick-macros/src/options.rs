@@ -44,7 +44,7 @@ impl Options {
     fn parse_one(&mut self, input: ParseStream<'_>) -> Result<()> {
         if input.peek(Token![pub]) {
             let visibility = input.parse()?;
-            return once(&mut self.visibility, visibility, "a visibility");
+            return once(&mut self.visibility, visibility, &"a visibility");
         }
         let key = Ident::parse_any(input)?;
         match key.to_string().as_str() {
@@ -79,7 +79,7 @@ fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
 }
 
 /// Sets what is not set yet.
-fn once<T: quote::ToTokens>(place: &mut Option<T>, value: T, key: impl ToString) -> Result<()> {
+fn once<T: quote::ToTokens>(place: &mut Option<T>, value: T, key: &impl ToString) -> Result<()> {
     if place.is_some() {
         let message = format!("`{}` is given twice", key.to_string());
         return Err(Error::new_spanned(value, message));
@@ -136,9 +136,9 @@ impl Mark {
                 Self::Skip
             }));
         }
-        if let Some(attribute) = attributes::conditional_mark(attributes) {
+        for attribute in attributes.extract_if(.., |a| attributes::is_conditional_mark(a)) {
             errors.at(
-                attribute,
+                &attribute,
                 "a mark cannot depend on a condition; write the method twice, each under its `#[cfg]`",
             );
         }

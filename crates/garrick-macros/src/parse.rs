@@ -1,7 +1,5 @@
 //! What a block says: the messages of the actor, and what else is known of it.
 
-use std::mem;
-
 use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -67,7 +65,7 @@ pub(crate) struct Message {
 /// An argument of a method.
 pub(crate) enum Argument {
     /// Comes with the message.
-    Field(Field),
+    Field(Box<Field>),
     /// The context; where it stands.
     Context(Span),
     /// The reply; where it stands.
@@ -197,8 +195,7 @@ impl Reader<'_> {
             return;
         }
         if self.started.is_some() {
-            let message =
-                "another method is called when the actor starts; call this one from there";
+            let message = "the actor starts with another method already; call this one from there";
             self.errors.at(&method.sig.ident, message);
             return;
         }
@@ -260,7 +257,7 @@ impl Reader<'_> {
             pattern => Ident::new(&format!("argument_{}", index + 1), pattern.span()),
         };
         let ty = self.named(Type::clone(&argument.ty));
-        Argument::Field(Field { name, ty })
+        Argument::Field(Box::new(Field { name, ty }))
     }
 
     fn named(&self, mut ty: Type) -> Type {
@@ -285,7 +282,7 @@ impl Reader<'_> {
             names.push(taken(names::asking_of(&message.method), "handle's method"));
         }
         let mut free = check::free_on_handle(&message.method, self.errors);
-        for name in mem::take(&mut names) {
+        for name in names {
             // One error is enough for two methods of one name.
             free = free && check::name(&name, &self.taken, self.errors);
             self.taken.push(name);
@@ -298,7 +295,7 @@ impl Message {
     /// What comes with it.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.arguments.iter().filter_map(|argument| match argument {
-            Argument::Field(field) => Some(field),
+            Argument::Field(field) => Some(&**field),
             _ => None,
         })
     }

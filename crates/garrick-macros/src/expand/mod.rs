@@ -25,7 +25,7 @@ pub(crate) fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
         Ok(Item::Impl(item)) => block(options, item, errors),
         Ok(_) => {
             errors.at(&item, "`#[actor]` goes on an `impl` block");
-            with_errors(item, errors)
+            with_errors(&item, errors)
         }
         Err(error) => {
             errors.push(error);
@@ -41,10 +41,10 @@ fn block(options: Options, mut item: ItemImpl, mut errors: Errors) -> TokenStrea
         let actor = actor::implementation(&block);
         quote!(#message #handle #actor)
     });
-    with_errors(quote!(#item #made), errors)
+    with_errors(&quote!(#item #made), errors)
 }
 
-fn with_errors(code: TokenStream, errors: Errors) -> TokenStream {
+fn with_errors(code: &TokenStream, errors: Errors) -> TokenStream {
     let errors = errors.into_compile_errors();
     quote!(#code #errors)
 }
