@@ -29,5 +29,5 @@ use proc_macro::TokenStream;
 #[doc = include_str!("actor.md")]
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
-    expand::actor(options.into(), item.into()).into()
+    expand::actor(options.into(), &item.into()).into()
 }

@@ -18,14 +18,14 @@ use crate::options::Options;
 use crate::parse::{self, Block};
 
 /// The expansion of `#[actor(options)] item`: the item, what is made of it, and what is wrong with it.
-pub(crate) fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options: Options = errors.or_default(syn::parse2(options));
     match syn::parse2(item.clone()) {
         Ok(Item::Impl(item)) => block(options, item, errors),
         Ok(_) => {
-            errors.at(&item, "`#[actor]` goes on an `impl` block");
-            with_errors(&item, errors)
+            errors.at(item, "`#[actor]` goes on an `impl` block");
+            with_errors(item, errors)
         }
         Err(error) => {
             errors.push(error);
