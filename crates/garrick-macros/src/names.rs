@@ -1,8 +1,7 @@
 //! How what is generated is called.
 
-use syn::Ident;
 use syn::ext::IdentExt;
-use syn::{Error, Result};
+use syn::{Error, Ident, Result};
 
 /// The methods that every handle has.
 const OF_HANDLES: &[&str] = &["new", "address"];

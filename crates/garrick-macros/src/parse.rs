@@ -300,3 +300,99 @@ impl Message {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::{ToTokens, quote};
+
+    fn read(item: &mut ItemImpl) -> (Block, Vec<String>) {
+        let mut errors = Errors::default();
+        let block = block(Options::default(), item, &mut errors);
+        (block.unwrap(), errors.messages())
+    }
+
+    fn variants(block: &Block) -> Vec<String> {
+        let messages = block.messages.iter();
+        messages
+            .map(|message| message.variant.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_block_is_read() {
+        let mut item = parse_quote! {
+            impl<T: Into<Self>> r#mod::Counter<T> {
+                fn new() -> Self {}
+                pub(crate) fn get(&self, (a, b): (T, Self), cx: &Context<'_, CounterMsg<T>>) -> Self {}
+                #[actor(skip)]
+                fn plain(&self) {}
+                #[actor(started)]
+                fn begin(&mut self) -> Next {}
+            }
+        };
+        let (block, errors) = read(&mut item);
+        assert!(errors.is_empty());
+        assert_eq!(
+            (block.message, block.handle),
+            (parse_quote!(CounterMsg), parse_quote!(CounterHandle))
+        );
+        assert_eq!(block.started.unwrap().method, "begin");
+        assert!(matches!(block.visibility, Visibility::Restricted(_)));
+        let generics = block.generics.to_token_stream().to_string();
+        assert_eq!(generics, quote!(<T: Into<r#mod::Counter<T> > >).to_string());
+        let [message] = block.messages.try_into().ok().unwrap();
+        assert_eq!(message.fields().count(), 1);
+        assert_eq!(message.fields().next().unwrap().name, "argument_1");
+        let answer = message.answer.to_token_stream().to_string();
+        assert_eq!(answer, quote!(r#mod::Counter<T>).to_string());
+        assert!(!item.to_token_stream().to_string().contains("actor"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_left_out_and_the_rest_stays() {
+        let mut item = parse_quote! {
+            impl Counter {
+                fn add(&mut self, by: &u64) {}
+                async fn wait(self) {}
+                fn get(&self) -> u64 {}
+                fn get_(&self) -> u64 {}
+            }
+        };
+        let (block, errors) = read(&mut item);
+        assert_eq!(variants(&block), ["Get"]);
+        assert_eq!(errors.len(), 4);
+    }
+
+    #[test]
+    fn two_under_conditions_may_have_one_name() {
+        let mut item = parse_quote! {
+            impl Counter {
+                #[cfg(unix)]
+                fn add(&mut self) {}
+                #[cfg_attr(all(), cfg(windows))]
+                fn add(&mut self) {}
+            }
+        };
+        let (block, errors) = read(&mut item);
+        assert_eq!(variants(&block), ["Add", "Add"]);
+        assert!(errors.is_empty());
+    }
+
+    #[test]
+    fn the_widest_visibility_counts() {
+        let widest_of = |all: &[Visibility]| widest(all.iter()).to_token_stream().to_string();
+        let (private, outer) = (parse_quote!(), parse_quote!(pub(in crate::a)));
+        let (above, all) = (parse_quote!(pub(super)), parse_quote!(pub(crate)));
+        assert_eq!(widest_of(&[]), "");
+        assert_eq!(widest_of(&[private, above]), "pub (super)");
+        assert_eq!(
+            widest_of(&[all, outer, Visibility::Inherited]),
+            "pub (crate)"
+        );
+        assert_eq!(
+            widest_of(&[parse_quote!(pub), parse_quote!(pub(self))]),
+            "pub"
+        );
+    }
+}

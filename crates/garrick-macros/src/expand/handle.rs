@@ -36,7 +36,12 @@ pub(super) fn definition(block: &Block) -> TokenStream {
             address: #krate::Address<#message #arguments>,
         }
         #(#attributes)*
-        #[allow(dead_code, clippy::result_large_err, clippy::too_many_arguments)]
+        #[allow(
+            dead_code,
+            clippy::result_large_err,
+            clippy::too_many_arguments,
+            clippy::used_underscore_binding
+        )]
         impl #impl_generics #handle #arguments #clause {
             /// A handle of the actor behind `address`.
             #[must_use]

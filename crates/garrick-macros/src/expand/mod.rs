@@ -67,3 +67,68 @@ fn for_items(block: &Block) -> Vec<Attribute> {
     attributes.retain(|attribute| !attribute.path().is_ident("doc"));
     attributes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The items of the expansion, each by its first words.
+    fn items(options: TokenStream, item: &TokenStream) -> Vec<String> {
+        let file: syn::File = syn::parse2(actor(options, item)).unwrap();
+        let names = file.items.iter().map(|item| match item {
+            Item::Enum(item) => format!("enum {}", item.ident),
+            Item::Struct(item) => format!("struct {}", item.ident),
+            Item::Macro(item) => item.mac.path.to_token_stream().to_string().replace(' ', ""),
+            Item::Impl(item) => match &item.trait_ {
+                Some((_, of, _)) => format!("impl {}", of.segments.last().unwrap().ident),
+                None => format!("impl {}", item.self_ty.to_token_stream()),
+            },
+            _ => "another".to_owned(),
+        });
+        names.collect()
+    }
+
+    const OF_HANDLE: [&str; 8] = [
+        "impl CounterHandle",
+        "impl Clone",
+        "impl PartialEq",
+        "impl Eq",
+        "impl Hash",
+        "impl Debug",
+        "impl From",
+        "impl From",
+    ];
+
+    #[test]
+    fn a_block_becomes_a_message_a_handle_and_an_actor() {
+        let block = quote!(impl Counter { fn add(&mut self) {} });
+        let items = items(TokenStream::new(), &block);
+        assert_eq!(
+            items[..3],
+            ["impl Counter", "enum CounterMsg", "impl Debug"]
+        );
+        assert_eq!(items[3], "struct CounterHandle");
+        assert_eq!(items[4..12], OF_HANDLE);
+        assert_eq!(items[12..], ["impl Actor"]);
+    }
+
+    #[test]
+    fn what_is_wrong_does_not_stop_the_rest() {
+        let block = quote!(impl Counter { fn add(self) {} async fn get(&self) {} });
+        let items = items(quote!(color = 1), &block);
+        assert!(items.contains(&"impl Actor".to_owned()));
+        let wrong = items.iter().filter(|item| item.ends_with("compile_error"));
+        assert_eq!(wrong.count(), 3);
+    }
+
+    #[test]
+    fn what_is_no_block_stays_what_it_is() {
+        let items = items(
+            TokenStream::new(),
+            &quote!(
+                struct Counter;
+            ),
+        );
+        assert_eq!(items, ["struct Counter", "::core::compile_error"]);
+    }
+}

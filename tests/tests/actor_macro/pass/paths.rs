@@ -24,6 +24,12 @@ mod stage {
     part!(Actor, Vec<u8>);
 }
 
+#[theatre::actor]
+#[cfg(any())]
+impl Absent {
+    fn never(&mut self) {}
+}
+
 fn main() {
     let local = theatre::Local::new().unwrap();
     let prompter = stage::Prompter::new(local.spawn(stage::Actor));
