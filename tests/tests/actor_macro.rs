@@ -359,25 +359,29 @@ fn messages_need_not_be_send() {
 }
 
 /// The names that the macro makes up are out of the way of these.
-struct Names;
+struct Names<H>(H);
+
+#[derive(Clone, Copy)]
+struct Asker(u8);
 
 #[garrick::actor]
-impl Names {
+impl<H: Into<u8> + Copy + Send + 'static> Names<H> {
     fn all(&mut self, reply: u8, cx: u8, convert: u8, message: u8, address: u8) -> u8 {
         reply + cx + convert + message + address
     }
 
-    fn unnamed(&self, _: u8, [a, b]: [u8; 2]) -> u8 {
-        a + b
+    fn unnamed(&self, [a, b]: [u8; 2], argument_1: Asker, _: u8) -> Asker {
+        Asker(a + b + argument_1.0 + self.0.into())
     }
 }
 
 #[test]
 fn arguments_may_have_any_name() {
     let local = Local::new().unwrap();
-    let names = NamesHandle::new(local.spawn(Names));
+    let names = NamesHandle::new(local.spawn(Names(1_u8)));
     assert_eq!(answer(&local, names.all(1, 2, 3, 4, 5)), Ok(15));
-    assert_eq!(answer(&local, names.unnamed(0, [1, 2])), Ok(3));
+    let sum = answer(&local, names.unnamed([1, 2], Asker(3), 0));
+    assert_eq!(sum.map(|sum| sum.0), Ok(7));
 }
 
 /// One that no message ever reaches.

@@ -8,16 +8,37 @@ use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token, parse_quote};
 /// What is generated of a method, as far as attributes differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A match arm, or an item that has documentation of its own: only whether it is there.
+    /// A match arm, or what rustc does not lint: only whether it is there.
     Bare,
+    /// An item, which has documentation of its own.
+    Item,
     /// The variant.
     Variant,
     /// The handle's method that sends.
     Send,
     /// A method of the handle that returns an `Ask`.
     Ask,
-    /// The method by which an actor asks, which returns nothing.
+    /// The method by which an actor asks, which returns nothing, and whose documentation refers to the other.
     AskTo,
+}
+
+impl Place {
+    fn is_linted(self) -> bool {
+        self != Self::Bare
+    }
+
+    fn is_method(self) -> bool {
+        matches!(self, Self::Send | Self::Ask | Self::AskTo)
+    }
+
+    /// Whether `doc`, an attribute of documentation or on how it is shown, holds there.
+    fn is_documented_by(self, doc: &Meta) -> bool {
+        match self {
+            Self::Bare | Self::Item => false,
+            Self::AskTo => matches!(doc, Meta::List(_)),
+            Self::Variant | Self::Send | Self::Ask => true,
+        }
+    }
 }
 
 /// The attributes among `attributes` that hold for what is generated at `place` as well.
@@ -37,13 +58,12 @@ pub(crate) fn carried(attributes: &[Attribute], place: Place) -> Vec<Attribute> 
 
 fn carried_meta(meta: &Meta, place: Place) -> Option<TokenStream> {
     let name = meta.path().get_ident()?.to_string();
-    let documents = place != Place::Bare;
-    let is_method = documents && place != Place::Variant;
     match name.as_str() {
         "cfg" => Some(quote!(#meta)),
-        "doc" | "allow" | "warn" | "deny" if documents => Some(quote!(#meta)),
-        "expect" if documents => allowed_instead(meta),
-        "deprecated" if is_method => Some(quote!(#meta)),
+        "doc" if place.is_documented_by(meta) => Some(quote!(#meta)),
+        "allow" | "warn" | "deny" if place.is_linted() => Some(quote!(#meta)),
+        "expect" if place.is_linted() => allowed_instead(meta),
+        "deprecated" if place.is_method() => Some(quote!(#meta)),
         // An `Ask` must be used anyhow; only a reason adds to that.
         "must_use" if place == Place::Ask && !matches!(meta, Meta::Path(_)) => Some(quote!(#meta)),
         "cfg_attr" => carried_if(meta, place),
@@ -101,11 +121,12 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Whether there is any documentation among them.
+/// Whether there is any text of documentation among them.
 pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
-    attributes
-        .iter()
-        .any(|attribute| attribute.path().is_ident("doc"))
+    attributes.iter().any(|attribute| {
+        let text = matches!(attribute.meta, Meta::NameValue(_));
+        text && attribute.path().is_ident("doc")
+    })
 }
 
 /// Whether what they stand on may not be there.
@@ -153,7 +174,8 @@ mod tests {
         let summary = ["#[doc=r\"One.\"]", "#[doc=r\"Two.\"]", "#[doc(hidden)]"];
         assert_eq!(at(Place::Variant, &attributes), summary);
         assert_eq!(at(Place::Send, &attributes).len(), 5);
-        assert!(at(Place::Bare, &attributes).is_empty());
+        assert_eq!(at(Place::AskTo, &attributes), ["#[doc(hidden)]"]);
+        assert!(at(Place::Item, &attributes).is_empty());
         assert!(has_docs(&attributes));
     }
 
@@ -179,7 +201,9 @@ mod tests {
         };
         let variant = ["#[allow(a)]", "#[allow(b,reason=\"c\")]"];
         assert_eq!(at(Place::Variant, &attributes), variant);
+        assert_eq!(at(Place::Item, &attributes), variant);
         assert_eq!(at(Place::Ask, &attributes).len(), 3);
+        assert!(at(Place::Bare, &attributes).is_empty());
         assert!(!is_conditional(&attributes));
     }
 

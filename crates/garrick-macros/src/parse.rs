@@ -170,6 +170,18 @@ fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility 
     widest.cloned().unwrap_or(Visibility::Inherited)
 }
 
+/// Allows what a message forces upon its method, used or not: arguments that it owns, a receiver, and not
+/// being `const`.
+fn forced() -> Attribute {
+    parse_quote! {
+        #[allow(
+            clippy::needless_pass_by_value,
+            clippy::unused_self,
+            clippy::missing_const_for_fn
+        )]
+    }
+}
+
 /// Goes through the methods of a block.
 struct Reader<'a> {
     actor: &'a TypePath,
@@ -215,9 +227,7 @@ impl Reader<'_> {
         };
         if self.names_are_free(&message) && !bad {
             self.messages.push(message);
-            // What comes with a message is owned, whether or not the method would be content to borrow it.
-            let allowed = parse_quote!(#[allow(clippy::needless_pass_by_value)]);
-            method.attrs.push(allowed);
+            method.attrs.push(forced());
         }
     }
 
@@ -254,7 +264,10 @@ impl Reader<'_> {
         }
         let name = match &*argument.pat {
             Pat::Ident(pattern) => pattern.ident.clone(),
-            pattern => Ident::new(&format!("argument_{}", index + 1), pattern.span()),
+            pattern => {
+                let span = Span::mixed_site().located_at(pattern.span());
+                Ident::new(&format!("argument_{}", index + 1), span)
+            }
         };
         let ty = self.named(Type::clone(&argument.ty));
         Argument::Field(Box::new(Field { name, ty }))

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Ident, Type};
 
@@ -22,7 +23,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
     } = block;
     let attributes = for_items(block);
     let doc = format!(
-        "Where a `{}` is reached: each of its messages is a method.",
+        "The address of a `{}`, with a method for each of its messages.",
         block.ident
     );
     let (impl_generics, arguments, clause) = generics.split_for_impl();
@@ -110,21 +111,26 @@ fn ask(block: &Block, message: &Message, answer: &Type) -> TokenStream {
 fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let krate = &block.krate;
     let (visibility, method) = (&message.visibility, names::asking_of(&message.method));
-    let what = "Has an actor ask, which gets what `convert` makes of the answer as a message; see";
-    let attributes = attributes(block, message, Place::AskTo, what);
+    let attributes = carried(&message.attributes, Place::AskTo);
+    let other = message.method.unraw();
+    let doc = format!(
+        "As [`{other}`](Self::{other}), but the answer comes to the actor whose turn `cx` is, as the message \
+         that `convert` makes of it. `convert` must not capture anything."
+    );
     let parameters = message.fields().map(parameter);
     let own = |name| own(name, Span::mixed_site());
-    let (reply, cx, convert, asker) = (own("reply"), own("cx"), own("convert"), own("Asker"));
+    let (reply, cx, convert) = (own("reply"), own("cx"), own("convert"));
     let sent = sent(block, message, Some(&reply));
     quote! {
-        #attributes
-        #visibility fn #method<#asker: ::core::marker::Send + 'static>(
+        #(#attributes)*
+        #[doc = #doc]
+        #visibility fn #method<__Asker: ::core::marker::Send + 'static>(
             &self,
             #(#parameters,)*
-            #cx: &#krate::Context<'_, #asker>,
+            #cx: &#krate::Context<'_, __Asker>,
             #convert: impl ::core::ops::FnOnce(
                 ::core::result::Result<#answer, #krate::NoReply>,
-            ) -> #asker + ::core::marker::Send + 'static,
+            ) -> __Asker + ::core::marker::Send + 'static,
         ) {
             #cx.ask(&self.address, |#reply| #sent, #convert);
         }
@@ -194,7 +200,7 @@ fn traits(block: &Block) -> TokenStream {
         implement(quote!(::core::cmp::Eq for #this), TokenStream::new()),
         implement(
             quote!(::core::hash::Hash for #this),
-            quote!(fn hash<H: ::core::hash::Hasher>(&self, state: &mut H) {
+            quote!(fn hash<__Hasher: ::core::hash::Hasher>(&self, state: &mut __Hasher) {
                 ::core::hash::Hash::hash(&self.address, state);
             }),
         ),

@@ -1,7 +1,8 @@
 //! Writing the code.
 //!
-//! Names that the code makes up have the hygiene of a macro's, so that they never meet the user's; their spans
-//! point to what they come from, so that what rustc says about the code stands in the right place.
+//! Variables that the code makes up have the hygiene of a macro's, so that they never meet the user's; types have
+//! none, so those begin with two underscores. Spans point to what a name comes from, so that what rustc says
+//! about the code stands in the right place.
 
 mod actor;
 mod handle;
@@ -63,9 +64,7 @@ fn path_at(block: &Block, name: &str, culprit: &impl ToTokens) -> TokenStream {
 
 /// The attributes of the block that hold for every item made of it.
 fn for_items(block: &Block) -> Vec<Attribute> {
-    let mut attributes = carried(&block.attributes, Place::Variant);
-    attributes.retain(|attribute| !attribute.path().is_ident("doc"));
-    attributes
+    carried(&block.attributes, Place::Item)
 }
 
 #[cfg(test)]
