@@ -89,6 +89,9 @@ pub(crate) struct Table {
     /// Runs one activation: the message with which the cell was scheduled, which is moved out, unless the
     /// pointer is null; then the mailbox. The home worker is passed untyped because it lives in a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
+    /// Lets the task go on after a turn that panicked, if it can: gets what the panic said, and is true if it
+    /// goes on.
+    pub(crate) recover: Option<unsafe fn(CellPtr, NonNull<()>, &str) -> bool>,
     /// Drops the task in place.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope, and says how many there were.
@@ -97,6 +100,8 @@ pub(crate) struct Table {
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Drops the message in a slot.
     pub(crate) drop_slot: unsafe fn(*const Slot),
+    /// The table of the same block when somebody wants to know of its end; none if this is it.
+    pub(crate) watched: Option<&'static Table>,
     /// The table of the same block with its task gone.
     pub(crate) dead: Option<&'static Table>,
     /// Size of the whole block, in bytes.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::cell::{
     CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, Slot, Table, flag, reverse,
 };
+use crate::parcel;
 use crate::pool::{self, Pool};
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
@@ -20,6 +21,7 @@ use crate::runtime::run::Limits;
 use crate::runtime::sponsor::{Failure, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
+use crate::runtime::watch::{self, Ended, Watcher};
 use crate::world::Nanos;
 
 /// Every so many picks the order is looked at again.
@@ -365,6 +367,11 @@ impl Worker {
 
     /// A chain came back from a closed cell: its messages are dead letters.
     fn discard(&self, cell: CellPtr, chain: Chain) {
+        // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
+        unsafe {
+            (*chain.oldest).set_next(ptr::null_mut());
+            self.turn_watchers_away(chain.newest);
+        }
         let dropped = self.drop_chain(cell, chain);
         self.count_dead_letters(dropped);
     }
@@ -388,8 +395,12 @@ impl Worker {
             // SAFETY: by contract. A table is never replaced by one for other messages.
             unsafe {
                 let next = (*list).next();
-                if (*list).kind() == Kind::Messages {
-                    dropped += (cell.table().drop_unread)(&*list);
+                match (*list).kind() {
+                    Kind::Messages => dropped += (cell.table().drop_unread)(&*list),
+                    Kind::Watch => {
+                        parcel::drop_unread::<Watcher>(&*list);
+                    }
+                    Kind::Release | Kind::Wake | Kind::Stop => {}
                 }
                 self.pool.give_envelope(list);
                 list = next;
@@ -462,8 +473,9 @@ impl Worker {
                     Kind::Messages | Kind::Stop => cell.append(list),
                     Kind::Release => releases += 1,
                     Kind::Wake => wanted = true,
+                    Kind::Watch => self.watch(cell, list),
                 }
-                if matches!(kind, Kind::Release | Kind::Wake) {
+                if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch) {
                     self.pool.give_envelope(list);
                 }
                 list = next;
@@ -548,6 +560,7 @@ impl Worker {
             // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
             unsafe {
                 let table = cell.table();
+                self.tell_watchers(cell, &Ended::Unreachable);
                 self.drop_task(cell, table);
                 self.pool
                     .give_cell(pool::cell_class(table.block_bytes), cell);
@@ -557,9 +570,9 @@ impl Worker {
 
     /// Stops a task of ours: drops it and what waits for it, and closes its cell.
     #[cold]
-    pub(crate) fn stop(&self, cell: CellPtr) {
+    pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
-        self.retire(cell);
+        self.retire(cell, ended);
         self.drop_mailbox(cell);
         cell.clear(SCHEDULED);
         if cell.try_hold() {
@@ -570,8 +583,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops the task of a cell, and lets the dead one take its place.
-    pub(crate) fn retire(&self, cell: CellPtr) {
+    /// Drops the task of a cell, lets the dead one take its place, and tells who watches.
+    pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         if cell.has(flag::STOPPED) {
             return;
         }
@@ -583,6 +596,49 @@ impl Worker {
             if let Some(dead) = table.dead {
                 cell.set_table(dead);
                 self.drop_task(cell, table);
+            }
+            if table.watched.is_none() {
+                watch::tell(cell, ended);
+            }
+        }
+    }
+
+    /// Tells who watches a cell that is about to be freed.
+    #[inline]
+    pub(crate) fn tell_watchers(&self, cell: CellPtr, ended: &Ended) {
+        if cell.table().watched.is_none() {
+            watch::tell(cell, ended);
+        }
+    }
+
+    /// Takes note of somebody who wants to know of a cell's end.
+    ///
+    /// # Safety
+    /// The envelope is the caller's, of kind `Watch`, and freed by it.
+    unsafe fn watch(&self, cell: CellPtr, envelope: *mut Envelope) {
+        // SAFETY: by contract.
+        while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
+            if let Some(watched) = cell.table().watched {
+                cell.set_table(watched);
+            }
+            watch::register(cell, watcher);
+        }
+    }
+
+    /// Tells those who come to watch a task that has ended. The envelopes are left empty.
+    ///
+    /// # Safety
+    /// The list is the caller's.
+    unsafe fn turn_watchers_away(&self, mut list: *mut Envelope) {
+        while !list.is_null() {
+            // SAFETY: by contract.
+            unsafe {
+                if (*list).kind() == Kind::Watch {
+                    while let Some(watcher) = parcel::get::<Watcher>(list) {
+                        watcher.tell(Ended::Before);
+                    }
+                }
+                list = (*list).next();
             }
         }
     }
@@ -625,7 +681,10 @@ impl Worker {
             }
         }
         // SAFETY: as above.
-        let dropped = unsafe { self.drop_list(cell, list) };
+        let dropped = unsafe {
+            self.turn_watchers_away(list);
+            self.drop_list(cell, list)
+        };
         self.count_dead_letters(dropped);
         for _ in 0..releases {
             if cell.home() == self.home {
@@ -649,7 +708,7 @@ impl Worker {
         unsafe { release_foreign(cell) };
     }
 
-    /// A turn ended in a panic: its effects vanish and its task stops.
+    /// A turn ended in a panic: its effects vanish, and its task stops if it cannot recover.
     #[cold]
     fn turn_panicked(&self, panic: &Panic) {
         let Some(cell) = self.running.get() else {
@@ -665,11 +724,40 @@ impl Worker {
                 self.pool
                     .give_cell(pool::cell_class(cell.table().block_bytes), cell);
             }
-        } else {
-            self.stop(cell);
+        } else if !self.recovers(cell, panic) {
+            self.stop(cell, &Ended::Failed(panic.message().into()));
         }
         // What the reporter sent.
         self.commit();
+    }
+
+    /// Lets the task of a turn that panicked go on, if it can.
+    fn recovers(&self, cell: CellPtr, panic: &Panic) -> bool {
+        let Some(recover) = cell.table().recover else {
+            return false;
+        };
+        // A cell that was at its mailbox stands in no run queue, but is scheduled.
+        let busy = cell.has(SCHEDULED);
+        let worker = NonNull::from(self).cast();
+        self.running.set(Some(cell));
+        // SAFETY: the cell is ours, of the table's type, and does not run.
+        let recovered = quiet::call(|| unsafe { recover(cell, worker, &panic.message()) });
+        if let Err(second) = &recovered {
+            self.undo();
+            self.report(cell, second);
+        }
+        self.running.set(None);
+        let goes_on = recovered.unwrap_or(false);
+        if goes_on && busy {
+            self.requeue(cell);
+        } else if goes_on && !cell.has(SCHEDULED) {
+            self.free_if_unreachable(cell);
+        } else if !goes_on && !busy && cell.has(SCHEDULED) {
+            // It has sent to itself before it gave up. It is closed when it is taken from the run queue.
+            self.retire(cell, &Ended::Failed(panic.message().into()));
+            return true;
+        }
+        goes_on
     }
 
     fn report(&self, cell: CellPtr, panic: &Panic) {
