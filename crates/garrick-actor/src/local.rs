@@ -59,7 +59,7 @@ impl Local {
     pub fn spawn_behavior<M, F>(&self, function: F) -> Address<M>
     where
         M: 'static,
-        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
     {
         self.spawn(behavior(function))
     }

@@ -154,7 +154,7 @@ fn an_actor_must_not_wait() {
     let counter = system.spawn(Counter(5)).unwrap();
     let (said, heard) = mpsc::channel();
     let waiting = system
-        .spawn_behavior(move |counter: &Address<Count>, _| {
+        .spawn_behavior(move |counter: Address<Count>, _| {
             said.send(counter.ask(Count::Get).wait()).unwrap();
             Next::Continue
         })
