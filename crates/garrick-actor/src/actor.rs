@@ -97,7 +97,7 @@ impl<A: Actor> Task for Cell<A> {
         self.0.started(&mut Context::new(turn)).into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         self.0.receive(message, &mut Context::new(turn)).into()
     }

@@ -7,7 +7,7 @@
 //! The layers above, `garrick-actor` and `garrick-flow`, are what users meet.
 #![allow(unsafe_code)] // The cell protocol needs it; every block is answered.
 
-#[cfg_attr(garrick_loom, allow(dead_code))] // The models drive part of it.
+#[cfg_attr(garrick_loom, allow(dead_code, unused_imports))] // The models drive part of it.
 mod cell;
 
 #[cfg(not(garrick_loom))]

@@ -43,14 +43,25 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
 
+/// Where the message of a slot lies, which is below the capacity.
 #[inline]
-fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
+pub(crate) fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     // SAFETY: the slot is below the capacity, so the place is inside the block.
     unsafe {
         envelope
             .cast::<u8>()
             .add(Envelope::HEADER_BYTES + slot as usize * stride::<M>())
     }
+}
+
+/// Where the message after the one at `place` lies.
+///
+/// # Safety
+/// Both are in the same envelope, made for messages of type `M`.
+#[inline]
+pub(crate) unsafe fn after<M>(place: *const u8) -> *const u8 {
+    // SAFETY: by contract. Slots fill from the highest down.
+    unsafe { place.sub(stride::<M>()) }
 }
 
 /// Appends a message, or gives it back if there is no room.
@@ -80,13 +91,12 @@ pub(crate) unsafe fn put<M>(envelope: *mut Envelope, message: M) -> Result<(), M
     Ok(())
 }
 
-/// Moves the message in a slot out.
+/// Moves the message at a place out of it. Messages that travel as a pointer lie in envelopes only.
 ///
 /// # Safety
-/// As for [`put`]; the message is there, and is not read again.
+/// The place is the caller's, and holds a message of type `M`, which is not read again.
 #[inline]
-pub(crate) unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
-    let place = place::<M>(envelope, slot);
+pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
     // SAFETY: by contract; see `put` for the form.
     unsafe {
         if const { is_boxed::<M>() } {
@@ -95,6 +105,16 @@ pub(crate) unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
             place.cast::<M>().read()
         }
     }
+}
+
+/// Moves the message in a slot out.
+///
+/// # Safety
+/// As for [`put`]; the message is there, and is not read again.
+#[inline]
+unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
+    // SAFETY: by contract.
+    unsafe { read_at(place::<M>(envelope, slot)) }
 }
 
 /// Takes the oldest message out.

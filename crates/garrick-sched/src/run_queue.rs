@@ -1,8 +1,9 @@
 //! A worker's private run queue: a ring of entries that only its worker touches.
 //!
 //! An entry names a cell and may hold the first message for it, so that a cell with one message to
-//! handle, the common case, needs no envelope at all. What a turn pushes stays above a mark until the
-//! turn commits; to undo the turn is to cut the ring back to the mark.
+//! handle, the common case, needs no envelope at all. The first push of a turn, known by its number, leaves
+//! a mark; to undo the turn is to cut the ring back to it. Beside the ring there is a [`Handoff`], which has
+//! room for the one cell that was woken first.
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -43,16 +44,14 @@ impl Entry {
         CellPtr(unsafe { ptr::NonNull::new_unchecked(cell) })
     }
 
-    /// Whether there is a message in the slot.
+    /// Where the message is, or null if there is none.
     #[inline]
-    pub(crate) fn has_message(&self) -> bool {
-        self.tagged.addr() & 1 == 1
-    }
-
-    /// Where the message is, if there is one.
-    #[inline]
-    pub(crate) fn slot(&self) -> *const Slot {
-        &raw const self.slot
+    pub(crate) fn message(&self) -> *const Slot {
+        if self.tagged.addr() & 1 == 1 {
+            &raw const self.slot
+        } else {
+            ptr::null()
+        }
     }
 }
 
@@ -67,7 +66,9 @@ pub(crate) struct RunQueue {
     tail: Cell<usize>,
     /// `head + capacity` when it was last looked at: below it there is room for sure.
     room_end: Cell<usize>,
-    /// `tail` when the last turn ended.
+    /// The last turn that pushed.
+    turn: Cell<u64>,
+    /// `tail` before the first push of that turn.
     mark: Cell<usize>,
 }
 
@@ -92,6 +93,7 @@ impl RunQueue {
             head: Cell::new(0),
             tail: Cell::new(0),
             room_end: Cell::new(CAPACITY_FIRST),
+            turn: Cell::new(0),
             mark: Cell::new(0),
         }
     }
@@ -113,21 +115,34 @@ impl RunQueue {
     }
 
     #[inline]
-    fn next_free(&self) -> *mut Entry {
-        let tail = self.tail.get();
-        if tail == self.room_end.get() {
+    fn next_free(&self, turn: u64) -> *mut Entry {
+        if self.tail.get() == self.room_end.get() {
             self.make_room();
+        }
+        self.claim_free(turn)
+    }
+
+    /// The same if there is room for sure.
+    #[inline]
+    fn claim_free(&self, turn: u64) -> *mut Entry {
+        let tail = self.tail.get();
+        if self.turn.get() != turn {
+            self.turn.set(turn);
+            self.mark.set(tail);
         }
         self.tail.set(tail.wrapping_add(1));
         self.at(tail)
     }
 
-    /// Appends `cell` with `message`, which must fit (see [`fits_slot`]).
+    /// Appends `cell` with `message`, which must fit (see [`fits_slot`]), in the turn of that number.
     #[inline]
-    pub(crate) fn push_message<M>(&self, cell: CellPtr, message: M) {
+    pub(crate) fn push_message<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>(), "checked by the caller");
         cell.check_alive();
-        let entry = self.next_free();
+        if self.tail.get() == self.room_end.get() {
+            return self.push_message_without_room(turn, cell, message);
+        }
+        let entry = self.claim_free(turn);
         // SAFETY:
         // - the entry is free, so nobody reads it while we write;
         // - the message fits by size and alignment, as asserted.
@@ -137,18 +152,26 @@ impl RunQueue {
         }
     }
 
+    /// The same from here again, so that what calls it needs to keep nothing for later.
+    #[cold]
+    #[inline(never)]
+    fn push_message_without_room<M>(&self, turn: u64, cell: CellPtr, message: M) {
+        self.make_room();
+        self.push_message(turn, cell, message);
+    }
+
     /// Appends `cell` without a message.
     #[inline]
-    pub(crate) fn push_cell(&self, cell: CellPtr) {
+    pub(crate) fn push_cell(&self, turn: u64, cell: CellPtr) {
         cell.check_alive();
-        let entry = self.next_free();
+        let entry = self.next_free(turn);
         // SAFETY: the entry is free.
         unsafe { (*entry).tagged = cell.0.as_ptr() };
     }
 
     /// Appends an entry taken from another queue.
-    pub(crate) fn push_entry(&self, entry: Entry) {
-        let free = self.next_free();
+    pub(crate) fn push_entry(&self, turn: u64, entry: Entry) {
+        let free = self.next_free(turn);
         // SAFETY: the entry is free.
         unsafe { free.write(entry) };
     }
@@ -178,27 +201,9 @@ impl RunQueue {
         Some(unsafe { &*self.at(newest) })
     }
 
-    /// The number of the next entry to push.
-    #[inline]
-    pub(crate) fn tail(&self) -> usize {
-        self.tail.get()
-    }
-
-    /// Whether something was pushed since the mark.
-    #[inline]
-    fn is_past_mark(&self) -> bool {
-        self.tail.get() != self.mark.get()
-    }
-
-    /// Makes what was pushed so far final.
-    #[inline]
-    pub(crate) fn set_mark(&self) {
-        self.mark.set(self.tail.get());
-    }
-
-    /// Takes the newest entry if it was pushed since the mark, for undoing a turn.
-    pub(crate) fn pop_past_mark(&self) -> Option<Entry> {
-        if self.is_past_mark() {
+    /// Takes the newest entry if that turn pushed it, for undoing the turn.
+    pub(crate) fn pop_of_turn(&self, turn: u64) -> Option<Entry> {
+        if self.turn.get() == turn && self.tail.get() != self.mark.get() {
             self.pop_newest().copied()
         } else {
             None
@@ -257,5 +262,67 @@ impl Drop for RunQueue {
         );
         // SAFETY: allocated by `allocate` with this capacity.
         unsafe { alloc::dealloc(self.entries.get().cast(), layout(self.mask.get() + 1)) };
+    }
+}
+
+/// Room for one cell with a message: the first that was woken while the room was empty. It is run next,
+/// while both are warm, and costs none of the ring's index arithmetic.
+pub(crate) struct Handoff {
+    /// The cell, or null.
+    cell: Cell<*mut Header>,
+    /// The turn that put it there.
+    turn: Cell<u64>,
+    slot: Cell<Slot>,
+}
+
+impl Handoff {
+    pub(crate) fn new() -> Self {
+        Self {
+            cell: Cell::new(ptr::null_mut()),
+            turn: Cell::new(0),
+            slot: Cell::new(Slot::uninit()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cell.get().is_null()
+    }
+
+    /// Puts `cell` there with `message`, which must fit (see [`fits_slot`]), in the turn of that number.
+    #[inline]
+    pub(crate) fn put<M>(&self, turn: u64, cell: CellPtr, message: M) {
+        debug_assert!(fits_slot::<M>() && self.is_empty(), "checked by the caller");
+        cell.check_alive();
+        self.cell.set(cell.0.as_ptr());
+        self.turn.set(turn);
+        // SAFETY: the slot is ours, free, and the message fits by size and alignment, as asserted.
+        unsafe { self.slot.as_ptr().cast::<M>().write(message) };
+    }
+
+    /// Takes the cell; its message can be read until the next [`Handoff::put`].
+    #[inline]
+    pub(crate) fn take(&self) -> Option<(CellPtr, *const Slot)> {
+        let cell = ptr::NonNull::new(self.cell.get())?;
+        self.cell.set(ptr::null_mut());
+        Some((CellPtr(cell), self.slot.as_ptr()))
+    }
+
+    /// Takes the cell with its message.
+    pub(crate) fn take_entry(&self) -> Option<Entry> {
+        let (CellPtr(cell), _) = self.take()?;
+        Some(Entry {
+            tagged: cell.as_ptr().map_addr(|addr| addr | 1),
+            slot: self.slot.get(),
+        })
+    }
+
+    /// The same if that turn put it there, for undoing the turn.
+    pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
+        if self.turn.get() == turn {
+            self.take_entry()
+        } else {
+            None
+        }
     }
 }

@@ -31,6 +31,8 @@ pub use garrick_actor::{
     StartError, System, World, behavior,
 };
 
+pub use garrick_macros::actor;
+
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
 
@@ -38,3 +40,8 @@ pub use garrick_flow as flow;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The examples of [`actor`], which name this crate.
+#[cfg(doctest)]
+#[doc = include_str!("../../garrick-macros/src/actor.md")]
+pub struct ActorMacro;

@@ -12,6 +12,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-sched", 1),
     ("garrick-actor", 2),
     ("garrick-flow", 2),
+    ("garrick-macros", 2),
     ("garrick", 3),
     ("garrick-bench", 4),
     ("garrick-examples", 5),

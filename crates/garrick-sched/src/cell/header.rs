@@ -9,6 +9,7 @@
 //! it is atomic because other workers read `home` out of it to see whether the cell is theirs.
 
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
@@ -17,7 +18,8 @@ use garrick_core::prim::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Rela
 
 use super::envelope::Envelope;
 
-/// The cell stands in a run queue or runs. Keeps it alive.
+/// The cell stands in a run queue, or works off its mailbox. Keeps it alive. A cell that runs for the one
+/// message that it was scheduled with is not scheduled meanwhile, so that it can be again.
 pub(crate) const SCHEDULED: u64 = 1;
 
 /// The flags of the state word beside [`SCHEDULED`].
@@ -26,8 +28,7 @@ pub(crate) mod flag {
     pub(crate) const NEWBORN: u64 = 2;
     /// The task is gone; the cell waits for its token to be closed.
     pub(crate) const STOPPED: u64 = 4;
-    /// The cell stands on its home's list of cells to free; or it is scheduled, and had no reference left
-    /// when that was last looked at.
+    /// The cell stands on its home's list of cells to free, or is being freed.
     pub(crate) const GARBAGE: u64 = 8;
 }
 
@@ -81,13 +82,13 @@ pub(crate) fn tail_of(state: u64) -> *mut Envelope {
 }
 
 /// Room for one message inside an entry of a run queue.
-pub(crate) type Slot = [u64; 3];
+pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
 /// What a cell's kind of task can do, one static table per type.
 pub(crate) struct Table {
-    /// Runs one activation: the message in the run queue's entry, if there is one, then the mailbox. The
-    /// home worker and the entry are passed untyped because they live in layers above.
-    pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const ()),
+    /// Runs one activation: the message with which the cell was scheduled, which is moved out, unless the
+    /// pointer is null; then the mailbox. The home worker is passed untyped because it lives in a layer above.
+    pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// Drops the task in place.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope, and says how many there were.

@@ -33,6 +33,16 @@ pub(crate) struct Chain {
     pub(crate) newest: *mut Envelope,
 }
 
+impl Chain {
+    /// A chain of one envelope.
+    pub(crate) fn of_one(envelope: *mut Envelope) -> Self {
+        Self {
+            oldest: envelope,
+            newest: envelope,
+        }
+    }
+}
+
 /// What became of a push.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ use super::*;
 const A: Home = Home::new(1);
 const B: Home = Home::new(2);
 
-unsafe fn never_run(_: CellPtr, _: NonNull<()>, _: *const ()) {
+unsafe fn never_run(_: CellPtr, _: NonNull<()>, _: *const Slot) {
     unreachable!("models run cells by hand");
 }
 unsafe fn no_task(_: CellPtr) {}

@@ -16,7 +16,7 @@
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-use super::header::{Header, SCHEDULED, flag};
+use super::header::{Header, SCHEDULED};
 
 /// The mark of a cell without owner, in the shared count.
 const ORPHAN: u32 = 1 << 31;
@@ -155,17 +155,12 @@ impl Header {
         }
     }
 
-    /// Owner only: its own count of a scheduled cell is zero, and so is the shared one: leaves it to the
-    /// end of the activation to look closer. False if it is otherwise, and nothing was done.
-    #[must_use]
-    pub(crate) fn note_unreferenced(&self) -> bool {
+    /// Owner only: whether its own count of a cell, just zero, can be left to the end of the cell's
+    /// activation, which looks closer: if it is scheduled, and nobody else has a reference to borrow.
+    #[inline]
+    pub(crate) fn is_looked_after(&self) -> bool {
         // Relaxed: the end of the activation settles, with Acquire.
-        let noted = self.state() & (SCHEDULED | flag::STOPPED) == SCHEDULED
-            && self.shared_refs.load(Relaxed) == 0;
-        if noted {
-            self.set(flag::GARBAGE);
-        }
-        noted
+        self.has(SCHEDULED) && self.shared_refs.load(Relaxed) == 0
     }
 
     /// Owner only: moves the owner's count to the shared one, before the cell is given away

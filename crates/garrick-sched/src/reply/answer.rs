@@ -149,10 +149,9 @@ where
     if to.send(convert(answer)).is_ok()
         && let Some(worker) = current::worker()
     {
-        worker.stage.owe(Owed {
-            cell: to.cell(),
-            refuse: refuse_task::<R, M, F>,
-        });
+        let refuse = refuse_task::<R, M, F>;
+        let cell = to.cell();
+        worker.stage.owe(worker.turn(), Owed { cell, refuse });
     }
 }
 

@@ -87,15 +87,7 @@ impl<M: 'static> Address<M> {
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
             // SAFETY: we hold a reference, and the envelope is ours.
-            if unsafe {
-                deliver(
-                    self.cell,
-                    Chain {
-                        oldest: envelope,
-                        newest: envelope,
-                    },
-                )
-            } {
+            if unsafe { deliver(self.cell, Chain::of_one(envelope)) } {
                 return Ok(());
             }
             // SAFETY: the envelope is ours again, with the message in it.
@@ -154,15 +146,7 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     let note = pool.take_envelope(kind, 0, 0);
     // SAFETY: by contract, and the note is ours.
-    let delivered = unsafe {
-        deliver(
-            cell,
-            Chain {
-                oldest: note,
-                newest: note,
-            },
-        )
-    };
+    let delivered = unsafe { deliver(cell, Chain::of_one(note)) };
     if !delivered {
         // SAFETY: it came back, empty.
         unsafe { pool.give_envelope(note) };
@@ -229,7 +213,7 @@ impl<M> Drop for Address<M> {
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {
-    if !cell.note_unreferenced() {
+    if !cell.is_looked_after() {
         current::worker().expect("a home has a worker").settle(cell);
     }
 }

@@ -1,11 +1,11 @@
 //! One activation of a cell: its messages, turn by turn.
 
-use std::ptr::NonNull;
+use std::mem::ManuallyDrop;
+use std::ptr::{self, NonNull};
 
-use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag};
+use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
 use crate::parcel;
 use crate::quiet;
-use crate::run_queue::Entry;
 use crate::runtime::task::{Flow, Task, class_of, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
@@ -13,44 +13,155 @@ use crate::runtime::worker::Worker;
 /// Messages that one activation handles at most, before others get their turn.
 const MESSAGES_MAX: u32 = 256;
 
-/// Whether the activation goes on.
+/// What a turn leads to.
 #[derive(PartialEq, Eq)]
 enum Next {
+    /// The task goes on.
     Go,
+    /// The task wants to stop. The turn has committed.
     Over,
 }
 
-/// For [`Table::run`](crate::cell::Table).
+/// Messages to be handled one after the other.
+struct Batch {
+    /// Where the next one is.
+    at: *const u8,
+    /// Its slot in the envelope, if they are in there; they are handled from the highest slot down.
+    slot: u32,
+    /// The slot of the last one.
+    last: u32,
+    /// The oldest envelope of the mailbox, if they are in there.
+    envelope: *mut Envelope,
+    /// Whether the cell stays scheduled: more waits behind, which must not be overtaken by what the task
+    /// sends to itself. If not, the task may send to itself as to any other that has nothing to do.
+    busy: bool,
+}
+
+impl Batch {
+    /// The message with which a cell was scheduled.
+    #[inline(always)]
+    fn alone(message: *const Slot, busy: bool) -> Self {
+        Self {
+            at: message.cast(),
+            slot: 0,
+            last: 0,
+            envelope: ptr::null_mut(),
+            busy,
+        }
+    }
+}
+
+/// How far an activation goes through the mailbox: not to what the task sends to itself meanwhile, or it would
+/// keep all others waiting.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// The last envelope of the mailbox when the activation began; null once that is done with.
+    last: *mut Envelope,
+    /// Its free slots then.
+    last_free: u32,
+    /// Messages that may still be handled.
+    left: u32,
+}
+
+impl Limits {
+    pub(crate) const NONE: Self = Self {
+        last: ptr::null_mut(),
+        last_free: 0,
+        left: 0,
+    };
+
+    fn of(cell: CellPtr) -> Self {
+        let last = cell.mailbox_tail();
+        // SAFETY: in the local mailbox, hence ours.
+        let last_free = unsafe { last.as_ref() }.map_or(0, Envelope::free);
+        Self {
+            last,
+            last_free,
+            left: MESSAGES_MAX,
+        }
+    }
+}
+
+/// For [`Table::run`](crate::cell::Table): one activation. All ways to a message come together at the one place
+/// where the task receives it, so that its code is there once, inlined.
 ///
 /// # Safety
 /// - the cell's task is of type `T`, and `worker` points to the [`Worker`] that is its home;
-/// - `entry` points to the [`Entry`] that the worker took from a run queue for it.
-pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, entry: *const ()) {
+/// - `message` points to a message for it, which is moved out, or is null.
+pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
-    let (worker, entry) = unsafe { (worker.cast::<Worker>().as_ref(), &*entry.cast::<Entry>()) };
-    if !entry.has_message() {
-        if T::STARTS && cell.has(flag::NEWBORN) && start::<T>(cell, worker) == Next::Over {
+    let worker = unsafe { worker.cast::<Worker>().as_ref() };
+    if T::STARTS && cell.has(flag::NEWBORN) {
+        // SAFETY: by contract.
+        return unsafe { run_starting::<T>(cell, worker, message) };
+    }
+    let idle = worker.home.idle();
+    let mut batch = Batch::alone(message, false);
+    if !message.is_null() && cell.state() & !flag::NEWBORN == idle | SCHEDULED {
+        cell.set_state(idle);
+    } else {
+        let Some(first) = first_batch::<T>(cell, worker, message) else {
+            return;
+        };
+        batch = first;
+    }
+    loop {
+        // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written over from
+        // here on.
+        let message = unsafe { parcel::read_at::<T::Message>(batch.at) };
+        if turn::<T>(cell, worker, message) == Next::Over {
+            return stop(cell, worker, batch.busy);
+        }
+        if batch.slot != batch.last {
+            if worker.is_wanted_elsewhere() {
+                return worker.requeue(cell);
+            }
+            batch.slot -= 1;
+            // SAFETY: the batch's messages lie side by side in its envelope, which is ours.
+            unsafe {
+                batch.at = parcel::after::<T::Message>(batch.at);
+                (*batch.envelope).set_read(batch.slot as u16);
+            }
+            if batch.slot == batch.last {
+                batch.busy = leave_last(cell, worker, batch.envelope);
+            }
+        } else if batch.busy {
+            let Some(next) = next_batch::<T>(cell, worker) else {
+                return;
+            };
+            batch = next;
+        } else {
+            // One that is scheduled stands in a run queue, because it has sent to itself.
+            if cell.state() == idle && cell.local_refs() == 0 {
+                finish::<T>(cell, worker);
+            }
             return;
         }
-        return run_mailbox::<T>(cell, worker);
     }
-    // SAFETY: the entry holds a message for the cell, and is read before anything can overwrite it.
-    let message = unsafe { entry.slot().cast::<T::Message>().read() };
-    if T::STARTS && cell.has(flag::NEWBORN) && start::<T>(cell, worker) == Next::Over {
-        worker.count_dead_letters(1);
-        quiet::drop(message);
-        return worker.commit();
+}
+
+/// An activation that begins with the task's start. The message is taken out of the run queue first, because
+/// the start may put something there.
+///
+/// # Safety
+/// As for [`run`].
+#[cold]
+unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
+    // SAFETY: by contract.
+    let message = (!message.is_null()).then(|| unsafe { parcel::read_at::<T::Message>(message.cast()) });
+    if start::<T>(cell, worker) == Next::Over {
+        if let Some(message) = message {
+            worker.count_dead_letters(1);
+            quiet::drop(message);
+        }
+        return worker.stop(cell);
     }
-    if turn::<T>(cell, worker, message) == Next::Over {
-        return;
-    }
-    if cell.state() == worker.home.idle() | SCHEDULED {
-        cell.set_state(worker.home.idle());
-    } else if cell.mailbox_tail().is_null() {
-        finish::<T>(cell, worker);
-    } else {
-        run_mailbox::<T>(cell, worker);
-    }
+    let message = message.map(ManuallyDrop::new);
+    let place = message
+        .as_ref()
+        .map_or(ptr::null(), |message| ptr::from_ref(message).cast::<Slot>());
+    // SAFETY: by contract; the message is moved out there.
+    unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), place) };
 }
 
 /// One message, one turn.
@@ -60,27 +171,124 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message) -> Next {
     // SAFETY: the cell is ours and runs nothing else, and its task is alive.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     let flow = task.receive(message, &Turn::new(worker, cell));
-    finish_turn(cell, worker, flow)
+    finish_turn(worker, flow)
 }
 
 #[inline(always)]
-fn finish_turn(cell: CellPtr, worker: &Worker, flow: Flow) -> Next {
+fn finish_turn(worker: &Worker, flow: Flow) -> Next {
     if flow == Flow::Continue {
         worker.commit();
         return Next::Go;
     }
-    finish_unusual(cell, worker, flow)
+    finish_unusual(worker, flow)
 }
 
 #[cold]
-fn finish_unusual(cell: CellPtr, worker: &Worker, flow: Flow) -> Next {
+fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
     if flow == Flow::Undo {
         worker.undo();
         return Next::Go;
     }
     worker.commit();
-    worker.stop(cell);
     Next::Over
+}
+
+/// The task wants to stop.
+#[cold]
+fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
+    if !busy && cell.has(SCHEDULED) {
+        // It has sent to itself. The cell is closed when it is taken from the run queue.
+        worker.retire(cell);
+        worker.commit();
+    } else {
+        worker.stop(cell);
+    }
+}
+
+/// The first batch of an activation that cannot be over with `message`, or has none.
+#[inline(never)]
+fn first_batch<T: Task>(
+    cell: CellPtr,
+    worker: &Worker,
+    message: *const Slot,
+) -> Option<Batch> {
+    worker.limits.set(Limits::of(cell));
+    if message.is_null() {
+        return next_batch::<T>(cell, worker);
+    }
+    cell.clear(flag::NEWBORN);
+    Some(Batch::alone(message, true))
+}
+
+/// The next batch, if the activation goes on.
+#[inline(never)]
+fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
+    let tail = cell.mailbox_tail();
+    if tail.is_null() {
+        finish::<T>(cell, worker);
+        return None;
+    }
+    // SAFETY: the local mailbox is ours, circular, and not empty.
+    let (oldest, envelope) = unsafe { ((*tail).next(), &*(*tail).next()) };
+    if envelope.kind() == Kind::Stop {
+        worker.drop_oldest(cell);
+        worker.stop(cell);
+        return None;
+    }
+    let count = take_share(worker, envelope);
+    if count == 0 {
+        worker.requeue(cell);
+        return None;
+    }
+    let slot = u32::from(envelope.read()) - 1;
+    envelope.set_read(slot as u16);
+    let mut batch = Batch {
+        at: parcel::place::<T::Message>(oldest, slot),
+        slot,
+        last: slot + 1 - count,
+        envelope: ptr::from_ref(envelope).cast_mut(),
+        busy: true,
+    };
+    if batch.slot == batch.last {
+        batch.busy = leave_last(cell, worker, batch.envelope);
+    }
+    Some(batch)
+}
+
+/// How many messages of the oldest envelope are to be handled now.
+fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
+    let mut limits = worker.limits.get();
+    if limits.last.is_null() || worker.is_wanted_elsewhere() {
+        return 0;
+    }
+    let mut end = envelope.free();
+    if ptr::eq(limits.last, envelope) {
+        end = limits.last_free;
+        limits.last = ptr::null_mut();
+    }
+    let unread = u32::from(envelope.read()) - end;
+    let count = unread.min(limits.left);
+    limits.left -= count;
+    if count < unread || limits.left == 0 {
+        limits.last = ptr::null_mut();
+    }
+    worker.limits.set(limits);
+    count
+}
+
+/// The last message of a batch is about to be handled: lets go of the envelope, if that was all that is in it, and
+/// of the run queue, if nothing waits behind. Whether something does.
+#[inline(never)]
+fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
+    // SAFETY: the oldest of the local mailbox, hence ours.
+    if unsafe { (*envelope).unread() } == 0 {
+        worker.hold(cell.take_oldest());
+    }
+    let busy = !cell.mailbox_tail().is_null();
+    if !busy {
+        cell.set_state(worker.home.idle());
+    }
+    busy
 }
 
 /// The start of a task that wants one, in a turn of its own.
@@ -91,85 +299,13 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
     let flow = task.start(&Turn::new(worker, cell));
-    finish_turn(cell, worker, flow)
+    finish_turn(worker, flow)
 }
 
-/// Handles what the mailbox holds now, and ends the activation. What the task sends to itself meanwhile
-/// waits for the next one, or it would keep all others waiting.
-#[inline(never)]
-fn run_mailbox<T: Task>(cell: CellPtr, worker: &Worker) {
-    let last = cell.mailbox_tail();
-    if last.is_null() {
-        return finish::<T>(cell, worker);
-    }
-    // SAFETY: the local mailbox is ours, circular, and not empty.
-    let end = unsafe { (*last).free() };
-    let mut left = MESSAGES_MAX;
-    loop {
-        // SAFETY: as above; it holds at least what was last at first.
-        let oldest = unsafe { (*cell.mailbox_tail()).next() };
-        let is_last = oldest == last;
-        // SAFETY: as above.
-        let free = unsafe { (*oldest).free() };
-        let end = if is_last { end } else { free };
-        match run_envelope::<T>(cell, worker, oldest, end, &mut left) {
-            Next::Over => return,
-            Next::Go if left == 0 => break,
-            Next::Go => {}
-        }
-        // SAFETY: as above.
-        let (stop, unread) = unsafe { ((*oldest).kind() == Kind::Stop, (*oldest).unread()) };
-        if unread == 0 {
-            worker.drop_oldest(cell);
-        }
-        if stop {
-            return worker.stop(cell);
-        }
-        if is_last {
-            break;
-        }
-    }
-    if cell.mailbox_tail().is_null() {
-        finish::<T>(cell, worker);
-    } else {
-        worker.requeue(cell);
-    }
-}
-
-/// Handles the messages of one envelope down to slot `end`, `left` at most. It counts in registers: what is
-/// written to the envelope is for an undo or a panic to find.
-#[inline]
-fn run_envelope<T: Task>(
-    cell: CellPtr,
-    worker: &Worker,
-    envelope: *mut Envelope,
-    end: u32,
-    left: &mut u32,
-) -> Next {
-    // SAFETY: the envelope is the oldest of the local mailbox, hence ours; it holds messages of this
-    // cell's type; each is taken out once, before its turn.
-    unsafe {
-        let mut slot = u32::from((*envelope).read());
-        while slot != end && *left > 0 {
-            *left -= 1;
-            slot -= 1;
-            (*envelope).set_read(slot as u16);
-            let message = parcel::read::<T::Message>(envelope, slot);
-            if turn::<T>(cell, worker, message) == Next::Over {
-                return Next::Over;
-            }
-            if worker.is_wanted_elsewhere() {
-                *left = 0;
-            }
-        }
-    }
-    Next::Go
-}
-
-/// The mailbox is empty: the cell rests, or is freed if nobody can reach it.
+/// Nothing waits for the cell: it rests, or is freed if nobody can reach it.
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
-    if cell.local_refs() != 0 || !worker.is_unreferenced(cell) {
+    if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
         return cell.set_state(worker.home.idle());
     }
     // The turn before this is over: a destructor that panics must not undo it.
@@ -187,12 +323,8 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
 ///
 /// # Safety
 /// As for [`run`], but for the type of the task.
-pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, entry: *const ()) {
+pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
-    unsafe {
-        worker
-            .cast::<Worker>()
-            .as_ref()
-            .drop_dead(cell, &*entry.cast::<Entry>());
-    };
+    let worker = unsafe { worker.cast::<Worker>().as_ref() };
+    worker.drop_dead(cell, message);
 }

@@ -7,8 +7,9 @@
 //! is meant for other workers is kept aside, one chain of envelopes per receiver.
 
 use std::cell::{Cell, RefCell};
+use std::ptr;
 
-use crate::cell::{CellPtr, Chain, Envelope, Kind};
+use crate::cell::{CellPtr, Chain, Envelope, Header, Kind};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::SendError;
@@ -55,22 +56,37 @@ pub(crate) struct Owed {
 }
 
 /// The staged part of the turn under way.
-#[derive(Default)]
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
     /// The state word of the cell that the newest entry of `appended` is about: equal to it means
     /// that a message can go into its last envelope without a new entry. 0 for none.
     covered: Cell<u64>,
     outgoing: RefCell<Vec<Outgoing>>,
+    /// The cell of the chain that was added to last, or null, and the newest envelope of that chain: what is
+    /// sent to the same cell again goes there.
+    out_cell: Cell<*const Header>,
+    out_envelope: Cell<*mut Envelope>,
     timed: RefCell<Vec<Timed>>,
+    /// The answers of turn `owed_by`.
     owed: RefCell<Vec<Owed>>,
+    owed_by: Cell<u64>,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        Self::default()
+        Self {
+            appended: RefCell::default(),
+            covered: Cell::new(0),
+            outgoing: RefCell::default(),
+            out_cell: Cell::new(ptr::null()),
+            out_envelope: Cell::new(ptr::null_mut()),
+            timed: RefCell::default(),
+            owed: RefCell::default(),
+            owed_by: Cell::new(0),
+            dirty: Cell::new(false),
+        }
     }
 
     /// Whether the end of the turn has more to do than to move the run queues' marks.
@@ -141,42 +157,47 @@ impl Stage {
         cell: CellPtr,
         message: M,
     ) -> Result<(), SendError<M>> {
+        if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
+            return self.send_out_to_other(pool, cell, message);
+        }
+        // SAFETY: the envelope is the newest of a chain of ours, which holds messages `M`.
+        match unsafe { parcel::put(self.out_envelope.get(), message) } {
+            Ok(()) => Ok(()),
+            Err(message) => self.send_out_to_other(pool, cell, message),
+        }
+    }
+
+    /// The same for a cell that is not the last one that was sent to, or whose envelope is full.
+    #[inline(never)]
+    fn send_out_to_other<M>(
+        &self,
+        pool: &Pool,
+        cell: CellPtr,
+        message: M,
+    ) -> Result<(), SendError<M>> {
         let mut outgoing = self.outgoing.borrow_mut();
         let same = outgoing
             .iter_mut()
             .rev()
             .take(CHAINS_SEARCHED)
             .find(|out| out.cell == cell);
-        let Some(Outgoing { chain, .. }) = same else {
+        let envelope = if let Some(Outgoing { chain, .. }) = same {
+            // SAFETY: the chain is ours and holds messages `M`.
+            unsafe { append_to_chain(pool, chain, message) };
+            chain.newest
+        } else {
             if cell.inbox_is_closed() {
                 return Err(SendError(message));
             }
-            let envelope = first_envelope(pool, message);
+            let chain = Chain::of_one(first_envelope(pool, message));
             // The reference that keeps the receiver alive until the turn is over.
             cell.clone_foreign();
             self.set_dirty();
-            outgoing.push(Outgoing {
-                cell,
-                chain: Chain {
-                    oldest: envelope,
-                    newest: envelope,
-                },
-            });
-            return Ok(());
+            outgoing.push(Outgoing { cell, chain });
+            chain.newest
         };
-        // SAFETY: the chain is ours and holds messages `M`.
-        if let Err(message) = unsafe { parcel::put(chain.newest, message) } {
-            // SAFETY: as above.
-            let before = unsafe { (*chain.newest).class() };
-            let envelope = parcel::envelope::<M>(pool, Some(before));
-            // SAFETY: made for `M`, empty, ours.
-            unsafe {
-                let put = parcel::put(envelope, message);
-                debug_assert!(put.is_ok(), "an empty envelope has room for one");
-                (*envelope).set_next(chain.newest);
-            }
-            chain.newest = envelope;
-        }
+        self.out_cell.set(cell.0.as_ptr());
+        self.out_envelope.set(envelope);
         Ok(())
     }
 
@@ -185,10 +206,9 @@ impl Stage {
         let note = pool.take_envelope(Kind::Stop, 0, 0);
         cell.clone_foreign();
         self.set_dirty();
-        let chain = Chain {
-            oldest: note,
-            newest: note,
-        };
+        // What is sent behind the note must not go into an envelope before it.
+        self.out_cell.set(ptr::null());
+        let chain = Chain::of_one(note);
         self.outgoing.borrow_mut().push(Outgoing { cell, chain });
     }
 
@@ -197,10 +217,7 @@ impl Stage {
         let envelope = first_envelope(pool, message);
         cell.clone_foreign();
         self.set_dirty();
-        let chain = Chain {
-            oldest: envelope,
-            newest: envelope,
-        };
+        let chain = Chain::of_one(envelope);
         self.timed.borrow_mut().push(Timed {
             deadline,
             cell,
@@ -208,15 +225,22 @@ impl Stage {
         });
     }
 
-    /// Remembers whom to tell if the turn is undone.
-    pub(crate) fn owe(&self, owed: Owed) {
-        self.set_dirty();
-        self.owed.borrow_mut().push(owed);
+    /// Remembers whom to tell if the turn of that number is undone.
+    pub(crate) fn owe(&self, turn: u64, owed: Owed) {
+        let mut list = self.owed.borrow_mut();
+        if self.owed_by.replace(turn) != turn {
+            list.clear();
+        }
+        list.push(owed);
     }
 
-    /// Takes the answers that an undone turn has given.
-    pub(crate) fn take_owed(&self) -> Vec<Owed> {
-        self.owed.take()
+    /// Takes the answers that the undone turn of that number has given.
+    pub(crate) fn take_owed(&self, turn: u64) -> Vec<Owed> {
+        if self.owed_by.get() == turn {
+            self.owed.take()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Takes the timed messages of the turn.
@@ -228,6 +252,7 @@ impl Stage {
     /// sending.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
+        self.out_cell.set(ptr::null());
         let outgoing = self.outgoing.take();
         for out in &outgoing {
             deliver(out.cell, out.chain);
@@ -245,6 +270,7 @@ impl Stage {
         mut discard: impl FnMut(CellPtr, Chain),
     ) {
         self.covered.set(0);
+        self.out_cell.set(ptr::null());
         for entry in self.appended.take().iter().rev() {
             cut_back(entry, &mut undone);
             if !entry.tail.is_null() {
@@ -261,7 +287,6 @@ impl Stage {
     fn forget_appended(&self) {
         self.covered.set(0);
         self.appended.borrow_mut().clear();
-        self.owed.borrow_mut().clear();
     }
 
     /// Keeps the allocation of the list, unless something was staged meanwhile.
@@ -271,6 +296,24 @@ impl Stage {
         if outgoing.is_empty() {
             *outgoing = list;
         }
+    }
+}
+
+/// Appends a message to the newest envelope of a chain, or to one more if that is full.
+///
+/// # Safety
+/// The chain is the caller's own, and holds messages `M`.
+unsafe fn append_to_chain<M>(pool: &Pool, chain: &mut Chain, message: M) {
+    // SAFETY: by contract; the new envelope is made for `M`, empty, and ours.
+    unsafe {
+        let Err(message) = parcel::put(chain.newest, message) else {
+            return;
+        };
+        let envelope = parcel::envelope::<M>(pool, Some((*chain.newest).class()));
+        let put = parcel::put(envelope, message);
+        debug_assert!(put.is_ok(), "an empty envelope has room for one");
+        (*envelope).set_next(chain.newest);
+        chain.newest = envelope;
     }
 }
 

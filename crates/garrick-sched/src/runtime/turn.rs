@@ -104,7 +104,7 @@ impl<M> fmt::Debug for Turn<'_, M> {
 
 impl Worker {
     /// Sends from this worker: a staged send. Two comparisons of whole state words find the two cases that
-    /// matter; everything else is `send_on`'s.
+    /// matter; everything else is `send_on`'s, so that little code stands at each place that sends.
     #[inline(always)]
     pub(crate) fn send<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), SendError<M>> {
         let cell = to.cell();
@@ -114,12 +114,13 @@ impl Worker {
         let state = cell.state();
         // A cell of ours that has nothing to do and nothing waiting.
         if fits_slot::<M>() && state == self.home.idle() {
-            cell.set_state(state | SCHEDULED);
-            self.old.push_message(cell, message);
-            return Ok(());
-        }
-        // A scheduled cell of ours that this turn has sent to before.
-        if state == self.stage.covered() {
+            if self.handoff.is_empty() && !self.is_running(cell) {
+                cell.set_state(state | SCHEDULED);
+                self.handoff.put(self.turn(), cell, message);
+                return Ok(());
+            }
+        } else if state == self.stage.covered() {
+            // A scheduled cell of ours that this turn has sent to before.
             // SAFETY: a covered mailbox is ours, and this one is for messages `M`.
             return match unsafe { parcel::put(tail_of(state), message) } {
                 Ok(()) => Ok(()),
@@ -129,43 +130,39 @@ impl Worker {
         self.send_on(cell, message)
     }
 
+    /// A send to a cell whose inbox is idle. Each way ends in a call that takes everything along, so that there
+    /// is nothing to keep for later.
     #[inline(never)]
     fn send_on<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+        let state = cell.state();
+        let idle = self.home.idle();
+        if !fits_slot::<M>() || state & !flag::NEWBORN != idle {
+            return self.send_on_busy(cell, message);
+        }
+        // The first message to a newborn cell, or to one that is not to run next.
+        cell.set_state(state | SCHEDULED);
+        let queue = if state == idle { &self.old } else { &self.born };
+        queue.push_message(self.turn(), cell, message);
+        Ok(())
+    }
+
+    /// The same for a cell that may have something to do already.
+    #[inline(never)]
+    fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.home() != self.home || cell.has(flag::STOPPED) {
             return self.send_out(cell, message);
         }
-        if cell.has(SCHEDULED) {
-            self.stage.append(&self.pool, cell, message);
-        } else {
-            self.send_first(cell, message);
-        }
+        self.schedule(cell);
+        self.stage.append(&self.pool, cell, message);
         Ok(())
     }
 
     /// A message to a cell of another worker, or to one of ours that foreign threads have reached: that
     /// must go the same way as theirs, or it would overtake what its own sender sent from elsewhere
     /// (README, invariant 5).
-    #[cold]
-    #[inline(never)]
+    #[inline(always)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         self.stage.send_out(&self.pool, cell, message)
-    }
-
-    /// The first message to a newborn cell, or one too large for a run queue's entry.
-    #[inline]
-    fn send_first<M: 'static>(&self, cell: CellPtr, message: M) {
-        let queue = if cell.has(flag::NEWBORN) {
-            &self.born
-        } else {
-            &self.old
-        };
-        cell.set(SCHEDULED);
-        if fits_slot::<M>() {
-            queue.push_message(cell, message);
-        } else {
-            queue.push_cell(cell);
-            self.stage.append(&self.pool, cell, message);
-        }
     }
 
     /// Makes a cell here.
@@ -174,7 +171,7 @@ impl Worker {
         let cell = task::new_cell(&self.pool, self.home, task);
         if T::STARTS {
             cell.set(SCHEDULED);
-            self.born.push_cell(cell);
+            self.born.push_cell(self.turn(), cell);
         }
         // SAFETY: the cell was made for this task, with one reference.
         unsafe { Address::from_counted(cell) }

@@ -7,26 +7,27 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::cell::{CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, Table, flag, reverse};
+use crate::cell::{
+    CellPtr, Chain, Envelope, Home, Kind, SCHEDULED, Settled, Slot, Table, flag, reverse,
+};
 use crate::pool::{self, Pool};
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
-use crate::run_queue::{Entry, RunQueue};
+use crate::run_queue::{Entry, Handoff, RunQueue};
 use crate::runtime::address::{deliver, release_foreign};
 use crate::runtime::current::Entered;
+use crate::runtime::run::Limits;
 use crate::runtime::sponsor::{Failure, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
 /// Every so many picks the order is looked at again.
-const OLDEST_EVERY: u32 = 4;
-/// With so many ready cells at most, and no newborns, there is nothing to choose.
-const READY_FEW: usize = 8;
-/// Every so many picks a newborn is next, whoever was woken, and half way between the oldest of the others.
-/// Rarely, because what is old may make newborns faster than they are run.
-const FAIR_EVERY: u32 = 256;
-const FAIR_HALF: u32 = FAIR_EVERY / 2;
+const FAIR_EVERY: u32 = 16;
+/// Every so many of those looks a newborn is next, whoever was woken, and half way between the oldest of the
+/// others. Rarely, because what is old may make newborns faster than they are run.
+const NEWBORN_EVERY: u32 = 16;
+const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
 /// See the module.
 pub(crate) struct Worker {
@@ -35,16 +36,24 @@ pub(crate) struct Worker {
     pub(crate) old: RunQueue,
     /// Cells that have not, newest first.
     pub(crate) born: RunQueue,
+    /// The cell that the last turn woke first.
+    pub(crate) handoff: Handoff,
+    /// The number of the turn under way, or of the last one. What a turn leaves in the run queues is known
+    /// by it.
+    turn: Cell<u64>,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// The cell that runs now.
+    /// The cell that runs now, or ran last; none once anything else has been done.
     running: Cell<Option<CellPtr>>,
+    /// How far the activation under way goes, once it has come to the mailbox.
+    pub(crate) limits: Cell<Limits>,
+    /// The envelope of the message handled last, if it was the last in there, or null: no mailbox has it any
+    /// more, but it may still be read.
+    held: Cell<*mut Envelope>,
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
-    /// Where `old` ended when the activation began: what stands after it was woken.
-    woken_from: Cell<usize>,
     picks: Cell<u32>,
     /// Activations since the last claim, while cells wait in the shared queue.
     pub(crate) looks: Cell<u32>,
@@ -60,13 +69,16 @@ impl Worker {
             home,
             old: RunQueue::new(),
             born: RunQueue::new(),
+            handoff: Handoff::new(),
+            turn: Cell::new(0),
             stage: Stage::new(),
             pool: Pool::new(),
             remote: Remote::of(home),
             shared,
             running: Cell::new(None),
+            limits: Cell::new(Limits::NONE),
+            held: Cell::new(ptr::null_mut()),
             garbage: RefCell::default(),
-            woken_from: Cell::new(0),
             picks: Cell::new(0),
             looks: Cell::new(0),
             timers: Timers::new(now),
@@ -97,7 +109,13 @@ impl Worker {
     /// Cells that wait to be run here.
     #[inline]
     pub(crate) fn backlog(&self) -> usize {
-        self.old.len() + self.born.len()
+        self.old.len() + self.born.len() + usize::from(!self.handoff.is_empty())
+    }
+
+    /// Takes a cell out of the run queues, the oldest newborn first and the one that is to run next last.
+    pub(crate) fn take_oldest(&self) -> Option<Entry> {
+        let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
+        queued.copied().or_else(|| self.handoff.take_entry())
     }
 
     /// Runs cells until there is nothing to run, or `until` says stop.
@@ -107,51 +125,62 @@ impl Worker {
         while let Err(panic) = quiet::call(|| self.run_cells(&until)) {
             self.turn_panicked(&panic);
         }
+        self.running.set(None);
     }
 
     fn run_cells(&self, until: &impl Fn(Signal) -> bool) {
+        let (ready, shared) = (&self.remote.ready, &*self.shared);
         loop {
-            if self.remote.ready.has_some() {
-                self.take_ready();
-            }
-            let signal = self.shared.signal();
-            if !signal.is_quiet() {
-                if until(signal) {
-                    return;
-                }
-                self.share(signal);
-            }
-            if !self.timers.is_empty() && self.timers.count_down() {
-                self.fire_timers();
+            let calm = !ready.has_some() && shared.signal().is_quiet() && self.timers.is_empty();
+            if !calm && self.attend(until) {
+                return;
             }
             if !self.run_next() {
                 self.old.shrink();
                 self.born.shrink();
+                self.hold(ptr::null_mut());
                 return;
             }
         }
     }
 
-    /// Runs the next cell; false if there is none. With few cells ready, the oldest: all of them are warm.
-    /// With many, the one that the last turn woke, because its message is warm; else newborns, newest
-    /// first, which is depth first; else the rest, oldest first; and every now and then in another
-    /// order, so that nothing starves.
+    /// Does what is to be done between two activations; true if that is to end.
+    #[inline(never)]
+    fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
+        self.running.set(None);
+        if self.remote.ready.has_some() {
+            self.take_ready();
+        }
+        let signal = self.shared.signal();
+        if !signal.is_quiet() {
+            if until(signal) {
+                return true;
+            }
+            self.share(signal);
+        }
+        if !self.timers.is_empty() && self.timers.count_down() {
+            self.fire_timers();
+        }
+        false
+    }
+
+    /// Runs the next cell; false if there is none. That is the one that the last turn woke first, because
+    /// it and its message are warm; else newborns, newest first, which is depth first; else the rest,
+    /// oldest first; and every now and then in another order, so that nothing starves.
     ///
     /// Each case runs its cell itself, which gives each its own place in the branch predictor.
     #[inline(always)]
     fn run_next(&self) -> bool {
-        if self.old.len().wrapping_sub(1) < READY_FEW && self.born.is_empty() {
-            return self.activate(self.old.pop_oldest());
-        }
         let picks = self.picks.get().wrapping_add(1);
         self.picks.set(picks);
-        if picks.is_multiple_of(OLDEST_EVERY)
-            && let Some(entry) = self.pick_fairly(picks)
+        if picks.is_multiple_of(FAIR_EVERY)
+            && let Some(entry) = self.pick_fairly(picks / FAIR_EVERY)
         {
             return self.activate(Some(entry));
         }
-        if self.old.tail() != self.woken_from.get() && !self.old.is_empty() {
-            return self.activate(self.old.pop_newest());
+        if let Some((cell, message)) = self.handoff.take() {
+            self.run(cell, message);
+            return true;
         }
         if !self.born.is_empty() {
             return self.activate(self.born.pop_newest());
@@ -161,11 +190,11 @@ impl Worker {
 
     /// The pick that no flood of others can keep a cell from.
     #[inline(never)]
-    fn pick_fairly(&self, picks: u32) -> Option<&Entry> {
-        match picks % FAIR_EVERY {
-            0 if (picks / FAIR_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
+    fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
+        match looks % NEWBORN_EVERY {
+            0 if (looks / NEWBORN_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
             0 => self.born.pop_newest(),
-            FAIR_HALF => self.old.pop_oldest(),
+            OLDEST_AT => self.old.pop_oldest(),
             // With no newborns to run, those that wake each other must not keep the rest waiting.
             _ if self.born.is_empty() => self.old.pop_oldest(),
             _ => None,
@@ -176,32 +205,39 @@ impl Worker {
     #[inline(always)]
     fn activate(&self, entry: Option<&Entry>) -> bool {
         let Some(entry) = entry else { return false };
-        let cell = entry.cell();
-        self.running.set(Some(cell));
-        self.woken_from.set(self.old.tail());
-        // SAFETY: the entry came from our run queue, so the cell is ours and the message, if any, its.
-        unsafe {
-            (cell.table().run)(
-                cell,
-                NonNull::from(self).cast(),
-                ptr::from_ref(entry).cast(),
-            );
-        };
-        self.running.set(None);
+        self.run(entry.cell(), entry.message());
         true
+    }
+
+    /// Runs a cell with the message that it was scheduled with, or null.
+    #[inline(always)]
+    fn run(&self, cell: CellPtr, message: *const Slot) {
+        self.running.set(Some(cell));
+        // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
+        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
+    }
+
+    /// Whether a cell of ours runs just now.
+    #[inline]
+    pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
+        self.running.get() == Some(cell)
     }
 
     /// A turn begins: what is in the run queues is there to stay.
     #[inline]
     pub(crate) fn begin_turn(&self) {
-        self.old.set_mark();
-        self.born.set_mark();
+        self.turn.set(self.turn.get() + 1);
     }
 
-    /// A cell that has just run goes to the end of the line. It does not count as woken.
+    /// The number of the turn under way, or of the last one.
+    #[inline]
+    pub(crate) fn turn(&self) -> u64 {
+        self.turn.get()
+    }
+
+    /// A cell that has just run goes to the end of the line.
     pub(crate) fn requeue(&self, cell: CellPtr) {
-        self.old.push_cell(cell);
-        self.woken_from.set(self.old.tail());
+        self.old.push_cell(self.turn(), cell);
     }
 
     /// The turn's effects happen.
@@ -285,14 +321,16 @@ impl Worker {
                 .into_iter()
                 .map(|timed| (timed.cell, timed.chain)),
         );
+        let turn = self.turn();
+        entries.extend(self.handoff.take_of_turn(turn));
         for queue in [&self.old, &self.born] {
-            entries.extend(std::iter::from_fn(|| queue.pop_past_mark()));
+            entries.extend(std::iter::from_fn(|| queue.pop_of_turn(turn)));
         }
         for entry in &entries {
-            entry.cell().clear(SCHEDULED | flag::GARBAGE);
+            entry.cell().clear(SCHEDULED);
         }
         self.begin_turn();
-        for owed in self.stage.take_owed() {
+        for owed in self.stage.take_owed(turn) {
             // SAFETY: the staged answer that keeps the asker alive is dropped below.
             let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });
         }
@@ -316,9 +354,9 @@ impl Worker {
     /// Drops the message of an entry that is in no queue any more.
     fn drop_entry(&self, entry: &Entry) {
         let cell = entry.cell();
-        if entry.has_message() {
+        if !entry.message().is_null() {
             // SAFETY: the entry's message, of the cell's type, is nobody else's.
-            unsafe { (cell.table().drop_slot)(entry.slot()) };
+            unsafe { (cell.table().drop_slot)(entry.message()) };
         }
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
@@ -368,6 +406,15 @@ impl Worker {
         unsafe { self.pool.give_envelope(oldest) };
     }
 
+    /// Keeps an envelope while its last message is handled, and frees the one before; null for none.
+    pub(crate) fn hold(&self, envelope: *mut Envelope) {
+        let before = self.held.replace(envelope);
+        if !before.is_null() {
+            // SAFETY: it was taken out of a mailbox, and its last message has been handled.
+            unsafe { self.pool.give_envelope(before) };
+        }
+    }
+
     /// Counts messages that nobody will handle.
     pub(crate) fn count_dead_letters(&self, count: u64) {
         self.shared.count_dead_letters(count);
@@ -390,7 +437,7 @@ impl Worker {
     /// Takes a cell's inbox, with its token in hand.
     fn receive(&self, cell: CellPtr) {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
-        if cell.has(flag::STOPPED) {
+        if cell.state() & (flag::STOPPED | SCHEDULED) == flag::STOPPED {
             self.awaited.set(self.awaited.get().saturating_sub(1));
             let list = cell.take_and_hold();
             self.drop_inbox(cell, list);
@@ -433,7 +480,7 @@ impl Worker {
         }
     }
 
-    fn schedule(&self, cell: CellPtr) {
+    pub(crate) fn schedule(&self, cell: CellPtr) {
         if !cell.has(SCHEDULED) {
             let queue = if cell.has(flag::NEWBORN) {
                 &self.born
@@ -441,7 +488,7 @@ impl Worker {
                 &self.old
             };
             cell.set(SCHEDULED);
-            queue.push_cell(cell);
+            queue.push_cell(self.turn(), cell);
         }
     }
 
@@ -460,13 +507,14 @@ impl Worker {
 
     /// Our count of a cell of ours is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
-        if cell.settle() == Settled::Referenced || cell.has(flag::STOPPED | flag::GARBAGE) {
+        if cell.settle() == Settled::Referenced
+            || cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE)
+            || self.is_running(cell)
+        {
+            // What is scheduled or runs is looked at more closely when its activation ends.
             return;
         }
-        if cell.has(SCHEDULED) {
-            // Its activation looks closer when it ends.
-            cell.set(flag::GARBAGE);
-        } else if cell.inbox_is_idle() {
+        if cell.inbox_is_idle() {
             self.bury(cell);
         }
     }
@@ -474,7 +522,7 @@ impl Worker {
     /// Whether nobody can reach a cell of ours whose local count is zero. With its inbox idle, nobody
     /// ever will.
     #[inline]
-    pub(crate) fn is_unreferenced(&self, cell: CellPtr) -> bool {
+    pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
     }
 
@@ -511,18 +559,7 @@ impl Worker {
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
-        if !cell.has(flag::STOPPED) {
-            cell.set(flag::STOPPED);
-            // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
-            // takes the place of the live one first.
-            unsafe {
-                let table = cell.table();
-                if let Some(dead) = table.dead {
-                    cell.set_table(dead);
-                    self.drop_task(cell, table);
-                }
-            }
-        }
+        self.retire(cell);
         self.drop_mailbox(cell);
         cell.clear(SCHEDULED);
         if cell.try_hold() {
@@ -531,6 +568,23 @@ impl Worker {
             self.awaited.set(self.awaited.get() + 1);
         }
         self.commit();
+    }
+
+    /// Drops the task of a cell, and lets the dead one take its place.
+    pub(crate) fn retire(&self, cell: CellPtr) {
+        if cell.has(flag::STOPPED) {
+            return;
+        }
+        cell.set(flag::STOPPED);
+        // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
+        // takes the place of the live one first.
+        unsafe {
+            let table = cell.table();
+            if let Some(dead) = table.dead {
+                cell.set_table(dead);
+                self.drop_task(cell, table);
+            }
+        }
     }
 
     /// Drops a task. A panic of its destructor must not keep the cell from being closed or freed.
@@ -598,11 +652,13 @@ impl Worker {
     /// A turn ended in a panic: its effects vanish and its task stops.
     #[cold]
     fn turn_panicked(&self, panic: &Panic) {
-        let running = self.running.take();
+        let Some(cell) = self.running.get() else {
+            return;
+        };
         self.undo();
-        let Some(cell) = running else { return };
+        self.running.set(None);
         self.report(cell, panic);
-        if cell.has(flag::GARBAGE) && !cell.has(SCHEDULED) {
+        if cell.has(flag::GARBAGE) {
             // Its own destructor panicked, in `run::finish`.
             // SAFETY: unreachable, and what could be dropped of its task is.
             unsafe {

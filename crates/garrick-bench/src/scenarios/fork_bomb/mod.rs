@@ -81,9 +81,9 @@ impl Actor for Tree {
 
     #[inline]
     fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
-        match (message, mem::replace(self, Self::Done)) {
-            (Message::Grow(customer, 0), _) => sent(&cx.send(&customer, Message::Any)),
-            (Message::Grow(customer, depth), _) => {
+        match message {
+            Message::Grow(customer, 0) => sent(&cx.send(&customer, Message::Any)),
+            Message::Grow(customer, depth) => {
                 let left = cx.spawn(Self::Seed);
                 let grown = cx.send(&left, Message::Grow(cx.address(), depth - 1));
                 let right = cx.spawn(Self::Seed);
@@ -91,12 +91,14 @@ impl Actor for Tree {
                 *self = Self::Two(customer);
                 sent(&grown)
             }
-            (Message::Any, Self::Two(customer)) => {
-                *self = Self::One(customer);
-                Next::Continue
-            }
-            (Message::Any, Self::One(customer)) => sent(&cx.send(&customer, Message::Any)),
-            (Message::Any, Self::Seed | Self::Done) => Next::Stop,
+            Message::Any => match mem::replace(self, Self::Done) {
+                Self::Two(customer) => {
+                    *self = Self::One(customer);
+                    Next::Continue
+                }
+                Self::One(customer) => sent(&cx.send(&customer, Message::Any)),
+                Self::Seed | Self::Done => Next::Stop,
+            },
         }
     }
 }

@@ -78,7 +78,7 @@ impl Worker {
             // One reference is counted here while there are any.
             self.settle(cell);
         }
-        self.old.push_entry(entry);
+        self.old.push_entry(self.turn(), entry);
         let list = cell.take_and_idle();
         self.sort_in(cell, list);
         self.commit();
@@ -167,7 +167,7 @@ impl Worker {
             }
         }
         for entry in kept {
-            self.old.push_entry(entry);
+            self.old.push_entry(self.turn(), entry);
         }
         if !given.is_empty() {
             self.shared.publish(given.into_iter());

@@ -1,11 +1,12 @@
 //! How a sponsor ends: every cell is closed, every task and message dropped.
 
+use std::ptr;
+
 use garrick_core::prim::atomic::Ordering::{Acquire, Release};
 
-use crate::cell::{CellPtr, SCHEDULED, flag};
+use crate::cell::{CellPtr, SCHEDULED, Slot, flag};
 use crate::pool;
 use crate::remote::Remote;
-use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
@@ -39,6 +40,7 @@ impl Worker {
     /// until there is nothing left.
     fn close_all(&self) {
         loop {
+            self.hold(ptr::null_mut());
             self.drop_scheduled();
             let mut stopped = false;
             pool::cells_of(self.home, |cell| {
@@ -63,20 +65,18 @@ impl Worker {
         while let Some(entry) = self.shared.claim() {
             self.take_over(entry);
         }
-        loop {
-            let oldest = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
-            let Some(&entry) = oldest else { return };
-            self.drop_dead(entry.cell(), &entry);
+        while let Some(entry) = self.take_oldest() {
+            self.drop_dead(entry.cell(), entry.message());
         }
     }
 
     /// Stops the cell of an entry that will not be run. It stays scheduled until then, because what
     /// waits in its mailbox keeps nothing alive.
-    pub(crate) fn drop_dead(&self, cell: CellPtr, entry: &Entry) {
-        if entry.has_message() {
+    pub(crate) fn drop_dead(&self, cell: CellPtr, message: *const Slot) {
+        if !message.is_null() {
             self.count_dead_letters(1);
-            // SAFETY: the entry left the queue, so its message is ours and of the cell's type.
-            unsafe { (cell.table().drop_slot)(entry.slot()) };
+            // SAFETY: its entry left the queue, so the message is ours and of the cell's type.
+            unsafe { (cell.table().drop_slot)(message) };
         }
         self.stop(cell);
     }

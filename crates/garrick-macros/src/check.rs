@@ -1,0 +1,252 @@
+//! What cannot be an actor, and what cannot be a message of one.
+
+use quote::ToTokens;
+use syn::{
+    FnArg, GenericParam, Ident, ImplItemFn, ItemImpl, PatType, Path, Receiver, Signature, Type,
+    TypePath,
+};
+
+use crate::errors::Errors;
+use crate::names;
+use crate::types;
+
+const OWNS: &str = "an actor cannot borrow, because it outlives whoever makes it; let it own what it needs, or \
+                    share it in an `Arc`";
+
+/// How a method that handles a message is called.
+const OF_MESSAGE: &str = "a message's method";
+
+/// How the one that is called when the actor starts is called.
+const OF_START: &str = "the method that an actor starts with";
+
+const OR_SKIP: &str = "or mark it `#[actor(skip)]` to keep it a plain method";
+
+/// The type of the block and its name, if the block can be an actor's.
+pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
+    let mut found = Errors::default();
+    if let Some((_, of, _)) = &item.trait_ {
+        of_trait(of, &mut found);
+    }
+    for lifetime in item.generics.lifetimes() {
+        found.at(lifetime, OWNS);
+    }
+    let actor = named_type(item, &mut found);
+    if errors.append(found) { None } else { actor }
+}
+
+fn of_trait(path: &Path, errors: &mut Errors) {
+    errors.at(
+        path,
+        "`#[actor]` goes on an `impl` block without a trait, and implements `Actor` itself; call the \
+         trait's methods from there",
+    );
+}
+
+fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
+    if let Type::Path(ty) = types::bare(&item.self_ty)
+        && ty.qself.is_none()
+        && let Some(last) = ty.path.segments.last()
+    {
+        // A lifetime of the block is reported already.
+        let is_reported = item.generics.lifetimes().next().is_some();
+        if !is_reported && !types::unsendable(&item.self_ty, "an actor").is_empty() {
+            errors.at(ty, OWNS);
+        }
+        return Some((ty.clone(), last.ident.clone()));
+    }
+    errors.at(
+        &item.self_ty,
+        "`#[actor]` goes on the `impl` block of a struct or an enum",
+    );
+    None
+}
+
+/// Everything that keeps `method` from being called for a message.
+pub(crate) fn message(method: &ImplItemFn) -> Errors {
+    let mut errors = Errors::default();
+    qualifiers(&method.sig, OF_MESSAGE, &mut errors);
+    generics(&method.sig, OF_MESSAGE, &mut errors);
+    if let Some(receiver) = method.sig.receiver() {
+        by_reference(receiver, OF_MESSAGE, &mut errors);
+    }
+    for argument in typed_arguments(&method.sig) {
+        unconditional(argument, &mut errors);
+        if !types::is_context(&argument.ty) {
+            for error in types::unsendable(&argument.ty, "an argument of a message") {
+                errors.push(error);
+            }
+        }
+    }
+    answer(&method.sig, &mut errors);
+    errors
+}
+
+/// The arguments after the receiver.
+pub(crate) fn typed_arguments(signature: &Signature) -> impl Iterator<Item = &PatType> {
+    signature.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(argument) => Some(argument),
+        FnArg::Receiver(_) => None,
+    })
+}
+
+fn qualifiers(signature: &Signature, of: &str, errors: &mut Errors) {
+    let mut refuse = |culprit: &dyn ToTokens, what: &str, instead: &str| {
+        let message = format!("{of} cannot be {what}; {instead}, {OR_SKIP}");
+        errors.at(culprit, message);
+    };
+    if let Some(asyncness) = &signature.asyncness {
+        refuse(
+            asyncness,
+            "`async`",
+            "a turn does not wait: let an answer come as a message, with the `_to` method of a handle",
+        );
+    }
+    if let Some(constness) = &signature.constness {
+        refuse(constness, "`const`", "leave the word out");
+    }
+    if let Some(unsafety) = &signature.unsafety {
+        refuse(
+            unsafety,
+            "`unsafe`",
+            "leave the word out, because anybody who has a handle can have it called",
+        );
+    }
+    if let Some(abi) = &signature.abi {
+        refuse(abi, "`extern`", "leave the word out");
+    }
+}
+
+fn generics(signature: &Signature, of: &str, errors: &mut Errors) {
+    for parameter in &signature.generics.params {
+        let what = match parameter {
+            GenericParam::Lifetime(_) => "lifetimes; leave them to be inferred",
+            GenericParam::Type(_) | GenericParam::Const(_) => {
+                "parameters of its own, because the actor's message is one type; move them to the `impl` block"
+            }
+        };
+        let message = format!("{of} cannot have {what}, {OR_SKIP}");
+        errors.at(parameter, message);
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        let message =
+            format!("{of} cannot have a `where` clause; move it to the `impl` block, {OR_SKIP}");
+        errors.at(clause, message);
+    }
+}
+
+fn by_reference(receiver: &Receiver, of: &str, errors: &mut Errors) {
+    if receiver.reference.is_none() || receiver.colon_token.is_some() {
+        let message = format!(
+            "{of} takes `&mut self` or `&self`, because the actor goes on after it; return `Next::Stop` to end \
+             the actor, {OR_SKIP}"
+        );
+        errors.at(receiver, message);
+    }
+}
+
+fn unconditional(argument: &PatType, errors: &mut Errors) {
+    for attribute in &argument.attrs {
+        if attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr") {
+            errors.at(
+                attribute,
+                "an argument of a message cannot depend on a condition; write the method twice, each under its \
+                 `#[cfg]`",
+            );
+        }
+    }
+}
+
+/// One context, one reply, one answer.
+fn answer(signature: &Signature, errors: &mut Errors) {
+    let at_most_one = |errors: &mut Errors, is: fn(&Type) -> bool, what: &str| {
+        for second in typed_arguments(signature).filter(|a| is(&a.ty)).skip(1) {
+            errors.at(second, format!("{OF_MESSAGE} has one {what} at most"));
+        }
+    };
+    at_most_one(errors, types::is_context, "`Context`");
+    at_most_one(errors, is_reply, "`Reply`");
+    let replies = typed_arguments(signature).any(|argument| is_reply(&argument.ty));
+    let types::Returned::Answer(returned) = types::Returned::of(&signature.output) else {
+        return;
+    };
+    if replies {
+        errors.at(
+            returned,
+            "a method that answers through its `Reply` returns nothing, or `Next`",
+        );
+        return;
+    }
+    for error in types::unsendable(&returned, "an answer") {
+        errors.push(error);
+    }
+}
+
+fn is_reply(ty: &Type) -> bool {
+    types::answer_of_reply(ty).is_some()
+}
+
+/// What keeps `method` from being called when the actor starts.
+pub(crate) fn started(method: &ImplItemFn) -> Errors {
+    let mut errors = Errors::default();
+    qualifiers(&method.sig, OF_START, &mut errors);
+    generics(&method.sig, OF_START, &mut errors);
+    match method.sig.receiver() {
+        Some(receiver) => by_reference(receiver, OF_START, &mut errors),
+        None => errors.at(
+            &method.sig.ident,
+            format!("{OF_START} takes `&mut self` or `&self`"),
+        ),
+    }
+    let arguments = typed_arguments(&method.sig).enumerate();
+    for (index, argument) in arguments {
+        if index > 0 || !types::is_context(&argument.ty) {
+            errors.at(
+                argument,
+                format!("{OF_START} takes a `&mut Context<'_, _>` at most"),
+            );
+        }
+    }
+    if let types::Returned::Answer(returned) = types::Returned::of(&method.sig.output) {
+        errors.at(returned, format!("{OF_START} returns nothing, or `Next`"));
+    }
+    errors
+}
+
+/// A name that something generated will have.
+pub(crate) struct Taken {
+    /// The variant, or the handle's method.
+    pub(crate) name: Ident,
+    /// What to call it.
+    pub(crate) kind: &'static str,
+    /// The method that it is made of.
+    pub(crate) method: Ident,
+    /// Whether the method may not be there.
+    pub(crate) conditional: bool,
+}
+
+/// Whether `new` can have its name beside `others`. Two that are there under conditions may exclude one
+/// another: rustc will see.
+pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
+    let rival = others.iter().find(|other| {
+        other.kind == new.kind && other.name == new.name && !(other.conditional && new.conditional)
+    });
+    if let Some(rival) = rival {
+        let message = format!(
+            "`{}` and `{}` would both become the {} `{}`; call one of them otherwise, {OR_SKIP}",
+            rival.method, new.method, new.kind, new.name
+        );
+        errors.at(&new.method, message);
+    }
+    rival.is_none()
+}
+
+/// Whether the handle can have a method of this name.
+pub(crate) fn free_on_handle(method: &Ident, errors: &mut Errors) -> bool {
+    let taken = names::is_of_handles(method);
+    if taken {
+        let message =
+            format!("every handle has a method `{method}`; call this one otherwise, {OR_SKIP}");
+        errors.at(method, message);
+    }
+    !taken
+}

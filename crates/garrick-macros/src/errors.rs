@@ -1,0 +1,57 @@
+//! What is wrong with a block, gathered so that all of it is reported at once.
+
+use std::fmt::Display;
+
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::Error;
+
+/// The errors found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Errors(Option<Error>);
+
+impl Errors {
+    /// Adds an error.
+    pub(crate) fn push(&mut self, error: Error) {
+        match &mut self.0 {
+            Some(first) => first.combine(error),
+            none => *none = Some(error),
+        }
+    }
+
+    /// Adds what `message` says against `culprit`.
+    pub(crate) fn at(&mut self, culprit: impl ToTokens, message: impl Display) {
+        self.push(Error::new_spanned(culprit, message));
+    }
+
+    /// Adds all that `other` has, and says whether that was anything.
+    pub(crate) fn append(&mut self, other: Self) -> bool {
+        let any = other.0.is_some();
+        if let Some(error) = other.0 {
+            self.push(error);
+        }
+        any
+    }
+
+    /// The value, or the default and an error.
+    pub(crate) fn or_default<T: Default>(&mut self, result: syn::Result<T>) -> T {
+        result.unwrap_or_else(|error| {
+            self.push(error);
+            T::default()
+        })
+    }
+
+    /// Invocations of `compile_error!`, one for each; nothing if all is well.
+    pub(crate) fn into_compile_errors(self) -> TokenStream {
+        self.0
+            .map(|error| error.to_compile_error())
+            .unwrap_or_default()
+    }
+
+    /// What was said, in order.
+    #[cfg(test)]
+    pub(crate) fn messages(self) -> Vec<String> {
+        let errors = self.0.into_iter().flatten();
+        errors.map(|error| error.to_string()).collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! The implementation of `Actor`: a method for each message.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::spanned::Spanned;
+
+use super::{for_items, own};
+use crate::attributes::{Place, carried};
+use crate::parse::{Argument, Block, Message, Started};
+use crate::types::Returned;
+
+/// `impl Actor for ...`.
+pub(super) fn implementation(block: &Block) -> TokenStream {
+    let Block {
+        krate,
+        actor,
+        message,
+        generics,
+        ..
+    } = block;
+    let attributes = for_items(block);
+    let (impl_generics, arguments, clause) = generics.split_for_impl();
+    let arms = block.messages.iter().map(|m| arm(block, m));
+    let started = block.started.as_ref().map(|s| started(block, s));
+    let name = block
+        .name
+        .as_ref()
+        .map(|name| quote!(fn name() -> &'static str { #name }));
+    let cx = own("cx", Span::mixed_site());
+    quote! {
+        #(#attributes)*
+        #[automatically_derived]
+        impl #impl_generics #krate::Actor for #actor #clause {
+            type Msg = #message #arguments;
+
+            #started
+
+            #[inline]
+            #[allow(deprecated, unused_variables, unreachable_code)]
+            fn receive(
+                &mut self,
+                message: Self::Msg,
+                #cx: &mut #krate::Context<'_, Self::Msg>,
+            ) -> #krate::Next {
+                match message { #(#arms)* }
+            }
+
+            #name
+        }
+    }
+}
+
+fn arm(block: &Block, message: &Message) -> TokenStream {
+    let attributes = carried(&message.attributes, Place::Bare);
+    let (name, variant) = (&block.message, &message.variant);
+    let mut bound = Vec::new();
+    let mut passed = Vec::new();
+    for (index, argument) in message.arguments.iter().enumerate() {
+        passed.push(match argument {
+            Argument::Context(span) => own("cx", *span),
+            Argument::Reply(span) => own("reply", *span),
+            Argument::Field(field) => {
+                let field = own(&format!("field_{index}"), field.ty.span());
+                bound.push(field.clone());
+                field
+            }
+        });
+    }
+    bound.extend(message.answer.as_ref().map(|ty| own("reply", ty.span())));
+    let pattern = (!bound.is_empty()).then(|| quote!((#(#bound),*)));
+    let method = &message.method;
+    let body = called(
+        block,
+        &quote!(Self::#method(self, #(#passed),*)),
+        &message.returned,
+    );
+    quote!(#(#attributes)* #name::#variant #pattern => { #body })
+}
+
+/// `call`, and what follows from what it returns.
+fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream {
+    let krate = &block.krate;
+    match returned {
+        Returned::Nothing => quote!(#call; #krate::Next::Continue),
+        Returned::Next => quote!(#call),
+        Returned::Answer(ty) => {
+            let reply = own("reply", ty.span());
+            quote!(#reply.send(#call); #krate::Next::Continue)
+        }
+    }
+}
+
+fn started(block: &Block, started: &Started) -> TokenStream {
+    let krate = &block.krate;
+    let attributes = carried(&started.attributes, Place::Bare);
+    let method = &started.method;
+    let passed = started.context.map(|span| own("cx", span));
+    let body = called(
+        block,
+        &quote!(Self::#method(self, #passed)),
+        &started.returned,
+    );
+    let cx = own("cx", Span::mixed_site());
+    quote! {
+        #(#attributes)*
+        const STARTS: bool = true;
+
+        #(#attributes)*
+        #[allow(deprecated, unused_variables)]
+        fn started(&mut self, #cx: &mut #krate::Context<'_, Self::Msg>) -> #krate::Next {
+            #body
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The handle: an address with a method for each message.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{Ident, Type};
+
+use super::{for_items, own, path_at};
+use crate::attributes::{Place, carried, has_docs};
+use crate::names;
+use crate::parse::{Block, Field, Message};
+
+/// The struct, its methods, and the traits of an address.
+pub(super) fn definition(block: &Block) -> TokenStream {
+    let Block {
+        krate,
+        visibility,
+        message,
+        handle,
+        generics,
+        ..
+    } = block;
+    let attributes = for_items(block);
+    let doc = format!(
+        "The address of a `{}`, with a method for each of its messages.",
+        block.ident
+    );
+    let (impl_generics, arguments, clause) = generics.split_for_impl();
+    let methods = block.messages.iter().map(|message| methods(block, message));
+    let traits = traits(block);
+    quote! {
+        #(#attributes)*
+        #[doc = #doc]
+        #[allow(dead_code)]
+        #visibility struct #handle #generics #clause {
+            address: #krate::Address<#message #arguments>,
+        }
+        #(#attributes)*
+        #[allow(
+            dead_code,
+            clippy::result_large_err,
+            clippy::too_many_arguments,
+            clippy::used_underscore_binding
+        )]
+        impl #impl_generics #handle #arguments #clause {
+            /// A handle of the actor behind `address`.
+            #[must_use]
+            #visibility fn new(address: #krate::Address<#message #arguments>) -> Self {
+                Self { address }
+            }
+            /// The actor's address.
+            #[must_use]
+            #visibility fn address(&self) -> &#krate::Address<#message #arguments> {
+                &self.address
+            }
+            #(#methods)*
+        }
+        #traits
+    }
+}
+
+fn methods(block: &Block, message: &Message) -> TokenStream {
+    match &message.answer {
+        None => send(block, message),
+        Some(answer) => {
+            let (ask, ask_to) = (ask(block, message, answer), ask_to(block, message, answer));
+            quote!(#ask #ask_to)
+        }
+    }
+}
+
+fn send(block: &Block, message: &Message) -> TokenStream {
+    let Block {
+        krate, generics, ..
+    } = block;
+    let (_, arguments, _) = generics.split_for_impl();
+    let (visibility, method) = (&message.visibility, &message.method);
+    let attributes = attributes(block, message, Place::Send, "Sends the message for");
+    let parameters = message.fields().map(parameter);
+    let sent = sent(block, message, None);
+    let name = &block.message;
+    quote! {
+        #attributes
+        #visibility fn #method(
+            &self,
+            #(#parameters),*
+        ) -> ::core::result::Result<(), #krate::SendError<#name #arguments>> {
+            self.address.send(#sent)
+        }
+    }
+}
+
+fn ask(block: &Block, message: &Message, answer: &Type) -> TokenStream {
+    let (visibility, method) = (&message.visibility, &message.method);
+    let attributes = attributes(block, message, Place::Ask, "Asks what is answered by");
+    let parameters = message.fields().map(parameter);
+    let reply = own("reply", Span::mixed_site());
+    let sent = sent(block, message, Some(&reply));
+    let returned = path_at(block, "Ask", answer);
+    // What rustc has against the answer is said of its type.
+    let asked = quote_spanned!(span_of(answer)=> self.address.ask(|#reply| #sent));
+    quote! {
+        #attributes
+        #visibility fn #method(&self, #(#parameters),*) -> #returned<#answer> {
+            #asked
+        }
+    }
+}
+
+fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
+    let krate = &block.krate;
+    let (visibility, method) = (&message.visibility, names::asking_of(&message.method));
+    let attributes = carried(&message.attributes, Place::AskTo);
+    let other = message.method.unraw();
+    let doc = format!(
+        "As [`{other}`](Self::{other}), but the answer comes to the actor whose turn `cx` is, as the message \
+         that `convert` makes of it. `convert` must not capture anything."
+    );
+    let parameters = message.fields().map(parameter);
+    let own = |name| own(name, Span::mixed_site());
+    let (reply, cx, convert) = (own("reply"), own("cx"), own("convert"));
+    let sent = sent(block, message, Some(&reply));
+    quote! {
+        #(#attributes)*
+        #[doc = #doc]
+        #visibility fn #method<__Asker: ::core::marker::Send + 'static>(
+            &self,
+            #(#parameters,)*
+            #cx: &#krate::Context<'_, __Asker>,
+            #convert: impl ::core::ops::FnOnce(
+                ::core::result::Result<#answer, #krate::NoReply>,
+            ) -> __Asker + ::core::marker::Send + 'static,
+        ) {
+            #cx.ask(&self.address, |#reply| #sent, #convert);
+        }
+    }
+}
+
+/// What holds for one of the handle's methods, and a sentence on what it is for if the actor's has none.
+fn attributes(block: &Block, message: &Message, place: Place, does: &str) -> TokenStream {
+    let attributes = carried(&message.attributes, place);
+    let doc = (!has_docs(&attributes)).then(|| {
+        let text = format!("{does} `{}::{}`.", block.ident, message.method);
+        quote!(#[doc = #text])
+    });
+    quote!(#(#attributes)* #doc)
+}
+
+fn parameter(field: &Field) -> TokenStream {
+    let Field { name, ty } = field;
+    quote!(#name: #ty)
+}
+
+/// The message, made of the arguments of the same names.
+fn sent(block: &Block, message: &Message, reply: Option<&Ident>) -> TokenStream {
+    let (name, variant) = (&block.message, &message.variant);
+    let fields = message.fields().map(|field| &field.name).chain(reply);
+    let fields: Vec<&Ident> = fields.collect();
+    let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
+    quote!(#name::#variant #fields)
+}
+
+fn span_of(ty: &Type) -> Span {
+    Span::call_site().located_at(ty.span())
+}
+
+/// A handle compares, hashes and prints as its address does, whatever the parameters can do.
+fn traits(block: &Block) -> TokenStream {
+    let Block {
+        krate,
+        message,
+        handle,
+        generics,
+        ..
+    } = block;
+    let attributes = for_items(block);
+    let (impl_generics, arguments, clause) = generics.split_for_impl();
+    let text = handle.to_string();
+    let address = quote!(#krate::Address<#message #arguments>);
+    let implement = |of: TokenStream, body: TokenStream| {
+        quote! {
+            #(#attributes)*
+            #[automatically_derived]
+            impl #impl_generics #of #clause { #body }
+        }
+    };
+    let this = quote!(#handle #arguments);
+    [
+        implement(
+            quote!(::core::clone::Clone for #this),
+            quote!(fn clone(&self) -> Self {
+                Self { address: ::core::clone::Clone::clone(&self.address) }
+            }),
+        ),
+        implement(
+            quote!(::core::cmp::PartialEq for #this),
+            quote!(fn eq(&self, other: &Self) -> bool { self.address == other.address }),
+        ),
+        implement(quote!(::core::cmp::Eq for #this), TokenStream::new()),
+        implement(
+            quote!(::core::hash::Hash for #this),
+            quote!(fn hash<__Hasher: ::core::hash::Hasher>(&self, state: &mut __Hasher) {
+                ::core::hash::Hash::hash(&self.address, state);
+            }),
+        ),
+        implement(
+            quote!(::core::fmt::Debug for #this),
+            quote!(fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                formatter.debug_tuple(#text).field(&self.address).finish()
+            }),
+        ),
+        implement(
+            quote!(::core::convert::From<#address> for #this),
+            quote!(fn from(address: #address) -> Self { Self { address } }),
+        ),
+        implement(
+            quote!(::core::convert::From<#this> for #address),
+            quote!(fn from(handle: #this) -> Self { handle.address }),
+        ),
+    ]
+    .into_iter()
+    .collect()
+}

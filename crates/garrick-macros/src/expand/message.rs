@@ -1,0 +1,124 @@
+//! The message: an enum with a variant for each method.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{format_ident, quote};
+use syn::{Ident, Path};
+
+use super::{for_items, path_at};
+use crate::attributes::{Place, carried, has_docs};
+use crate::parse::{Block, Message};
+
+/// The enum and its `Debug`.
+pub(super) fn definition(block: &Block) -> TokenStream {
+    let Block {
+        visibility,
+        message,
+        generics,
+        derives,
+        ..
+    } = block;
+    let attributes = for_items(block);
+    let doc = format!("What a `{}` receives.", block.ident);
+    let derive = (!derives.is_empty()).then(|| quote!(#[derive(#(#derives),*)]));
+    let clause = &generics.where_clause;
+    let variants = block.messages.iter().map(|m| variant(block, m));
+    let variants: Vec<TokenStream> = variants.collect();
+    let unused = unused(block, &quote!(#(#variants)*));
+    let derived = derives.iter().any(is_debug);
+    let debug = (!derived).then(|| debug_of(block, unused.is_some()));
+    quote! {
+        #(#attributes)*
+        #[doc = #doc]
+        #derive
+        #visibility enum #message #generics #clause {
+            #(#variants,)*
+            #unused
+        }
+        #debug
+    }
+}
+
+fn variant(block: &Block, message: &Message) -> TokenStream {
+    let attributes = carried(&message.attributes, Place::Variant);
+    let name = &message.variant;
+    let doc = (!has_docs(&attributes)).then(|| {
+        let text = format!("For `{}::{}`.", block.ident, message.method);
+        quote!(#[doc = #text])
+    });
+    let mut fields: Vec<TokenStream> = Vec::new();
+    for field in message.fields() {
+        let ty = &field.ty;
+        fields.push(quote!(#ty));
+    }
+    if let Some(answer) = &message.answer {
+        let reply = path_at(block, "Reply", answer);
+        fields.push(quote!(#reply<#answer>));
+    }
+    let fields = (!fields.is_empty()).then(|| quote!((#(#fields),*)));
+    quote!(#(#attributes)* #doc #name #fields)
+}
+
+/// A variant that cannot be made, for the parameters that no message has: an enum must use all of its own.
+fn unused(block: &Block, variants: &TokenStream) -> Option<TokenStream> {
+    let parameters = block.generics.type_params().map(|p| &p.ident);
+    let unused: Vec<&Ident> = parameters
+        .filter(|parameter| !mentions(variants.clone(), parameter))
+        .collect();
+    (!unused.is_empty()).then(|| {
+        quote! {
+            #[doc(hidden)]
+            __Unused(
+                ::core::convert::Infallible,
+                #(::core::marker::PhantomData<fn() -> #unused>),*
+            ),
+        }
+    })
+}
+
+fn mentions(tokens: TokenStream, word: &Ident) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(ident) => ident == *word,
+        TokenTree::Group(group) => mentions(group.stream(), word),
+        _ => false,
+    })
+}
+
+fn is_debug(path: &Path) -> bool {
+    path.segments
+        .last()
+        .is_some_and(|last| last.ident == "Debug")
+}
+
+/// A `Debug` that names the variant, whatever its fields are made of.
+fn debug_of(block: &Block, has_unused: bool) -> TokenStream {
+    let Block {
+        message, generics, ..
+    } = block;
+    let attributes = for_items(block);
+    let (impl_generics, arguments, clause) = generics.split_for_impl();
+    let arms = block.messages.iter().map(|message| {
+        let attributes = carried(&message.attributes, Place::Bare);
+        let name = &message.variant;
+        let text = name.to_string();
+        let finish = match fields(message) {
+            0 => format_ident!("finish"),
+            _ => format_ident!("finish_non_exhaustive"),
+        };
+        quote!(#(#attributes)* Self::#name { .. } => formatter.debug_tuple(#text).#finish(),)
+    });
+    let unused = has_unused.then(|| quote!(Self::__Unused(ref never, ..) => match *never {},));
+    quote! {
+        #(#attributes)*
+        #[automatically_derived]
+        impl #impl_generics ::core::fmt::Debug for #message #arguments #clause {
+            #[allow(unused_variables)]
+            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                match *self { #(#arms)* #unused }
+            }
+        }
+    }
+}
+
+fn fields(message: &Message) -> usize {
+    message.fields().count() + usize::from(message.answer.is_some())
+}

@@ -1,0 +1,133 @@
+//! Writing the code.
+//!
+//! Variables that the code makes up have the hygiene of a macro's, so that they never meet the user's; types have
+//! none, so those begin with two underscores. Spans point to what a name comes from, so that what rustc says
+//! about the code stands in the right place.
+
+mod actor;
+mod handle;
+mod message;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::spanned::Spanned;
+use syn::{Attribute, Ident, Item, ItemImpl};
+
+use crate::attributes::{Place, carried};
+use crate::errors::Errors;
+use crate::options::Options;
+use crate::parse::{self, Block};
+
+/// The expansion of `#[actor(options)] item`: the item, what is made of it, and what is wrong with it.
+pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let options: Options = errors.or_default(syn::parse2(options));
+    match syn::parse2(item.clone()) {
+        Ok(Item::Impl(item)) => block(options, item, errors),
+        Ok(_) => {
+            errors.at(item, "`#[actor]` goes on an `impl` block");
+            with_errors(item, errors)
+        }
+        Err(error) => {
+            errors.push(error);
+            errors.into_compile_errors()
+        }
+    }
+}
+
+fn block(options: Options, mut item: ItemImpl, mut errors: Errors) -> TokenStream {
+    let block = parse::block(options, &mut item, &mut errors);
+    let made = block.map(|block| {
+        let (message, handle) = (message::definition(&block), handle::definition(&block));
+        let actor = actor::implementation(&block);
+        quote!(#message #handle #actor)
+    });
+    with_errors(&quote!(#item #made), errors)
+}
+
+fn with_errors(code: &TokenStream, errors: Errors) -> TokenStream {
+    let errors = errors.into_compile_errors();
+    quote!(#code #errors)
+}
+
+/// A name of the macro's own that stands where `culprit` stands.
+fn own(name: &str, culprit: Span) -> Ident {
+    Ident::new(name, Span::mixed_site().located_at(culprit))
+}
+
+/// The path of `name` in the crate of the actors' types, standing where `culprit` does.
+fn path_at(block: &Block, name: &str, culprit: &impl ToTokens) -> TokenStream {
+    let krate = &block.krate;
+    let name = own(name, culprit.span());
+    quote!(#krate::#name)
+}
+
+/// The attributes of the block that hold for every item made of it.
+fn for_items(block: &Block) -> Vec<Attribute> {
+    carried(&block.attributes, Place::Item)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The items of the expansion, each by its first words.
+    fn items(options: TokenStream, item: &TokenStream) -> Vec<String> {
+        let file: syn::File = syn::parse2(actor(options, item)).unwrap();
+        let names = file.items.iter().map(|item| match item {
+            Item::Enum(item) => format!("enum {}", item.ident),
+            Item::Struct(item) => format!("struct {}", item.ident),
+            Item::Macro(item) => item.mac.path.to_token_stream().to_string().replace(' ', ""),
+            Item::Impl(item) => match &item.trait_ {
+                Some((_, of, _)) => format!("impl {}", of.segments.last().unwrap().ident),
+                None => format!("impl {}", item.self_ty.to_token_stream()),
+            },
+            _ => "another".to_owned(),
+        });
+        names.collect()
+    }
+
+    const OF_HANDLE: [&str; 8] = [
+        "impl CounterHandle",
+        "impl Clone",
+        "impl PartialEq",
+        "impl Eq",
+        "impl Hash",
+        "impl Debug",
+        "impl From",
+        "impl From",
+    ];
+
+    #[test]
+    fn a_block_becomes_a_message_a_handle_and_an_actor() {
+        let block = quote!(impl Counter { fn add(&mut self) {} });
+        let items = items(TokenStream::new(), &block);
+        assert_eq!(
+            items[..3],
+            ["impl Counter", "enum CounterMsg", "impl Debug"]
+        );
+        assert_eq!(items[3], "struct CounterHandle");
+        assert_eq!(items[4..12], OF_HANDLE);
+        assert_eq!(items[12..], ["impl Actor"]);
+    }
+
+    #[test]
+    fn what_is_wrong_does_not_stop_the_rest() {
+        let block = quote!(impl Counter { fn add(self) {} async fn get(&self) {} });
+        let items = items(quote!(color = 1), &block);
+        assert!(items.contains(&"impl Actor".to_owned()));
+        let wrong = items.iter().filter(|item| item.ends_with("compile_error"));
+        assert_eq!(wrong.count(), 3);
+    }
+
+    #[test]
+    fn what_is_no_block_stays_what_it_is() {
+        let items = items(
+            TokenStream::new(),
+            &quote!(
+                struct Counter;
+            ),
+        );
+        assert_eq!(items, ["struct Counter", "::core::compile_error"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! How what is generated is called.
+
+use syn::ext::IdentExt;
+use syn::{Error, Ident, Result};
+
+/// The methods that every handle has.
+const OF_HANDLES: &[&str] = &["new", "address"];
+
+/// The variant for a method: its name in camel case, `get_all` as `GetAll`.
+pub(crate) fn variant_of(method: &Ident) -> Result<Ident> {
+    let name = camel_case(&method.unraw().to_string());
+    let mut variant: Ident = syn::parse_str(&name).map_err(|_| no_variant(method, &name))?;
+    variant.set_span(method.span());
+    Ok(variant)
+}
+
+fn no_variant(method: &Ident, name: &str) -> Error {
+    let message = format!(
+        "`{method}` would become the variant `{name}`, which is no name; call it otherwise, or mark it \
+         `#[actor(skip)]`"
+    );
+    Error::new_spanned(method, message)
+}
+
+fn camel_case(name: &str) -> String {
+    name.split('_').map(capitalized).collect()
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
+}
+
+/// The handle's method by which an actor asks.
+pub(crate) fn asking_of(method: &Ident) -> Ident {
+    quote::format_ident!("{}_to", method.unraw(), span = method.span())
+}
+
+/// Whether every handle has a method of that name.
+pub(crate) fn is_of_handles(method: &Ident) -> bool {
+    OF_HANDLES.iter().any(|name| method == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::format_ident;
+
+    fn variant(method: &str) -> String {
+        variant_of(&syn::parse_str(method).unwrap())
+            .unwrap()
+            .to_string()
+    }
+
+    #[test]
+    fn variants_are_in_camel_case() {
+        assert_eq!(variant("add"), "Add");
+        assert_eq!(variant("get_all"), "GetAll");
+        assert_eq!(variant("__private_"), "Private");
+        assert_eq!(variant("add_2"), "Add2");
+        assert_eq!(variant("öffne"), "Öffne");
+    }
+
+    #[test]
+    fn a_raw_identifier_is_as_any_other() {
+        let method: Ident = syn::parse_quote!(r#type);
+        assert_eq!(variant_of(&method).unwrap(), "Type");
+        assert_eq!(asking_of(&method), "type_to");
+    }
+
+    #[test]
+    fn what_cannot_be_a_variant_is_said() {
+        for method in ["self_", "__", "_2"] {
+            let error = variant_of(&format_ident!("{method}")).unwrap_err();
+            assert!(error.to_string().contains(method));
+        }
+    }
+
+    #[test]
+    fn names_of_handles_are_taken() {
+        assert!(is_of_handles(&format_ident!("address")));
+        assert!(!is_of_handles(&format_ident!("add")));
+    }
+}

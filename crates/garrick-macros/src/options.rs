@@ -1,0 +1,221 @@
+//! What is written in parentheses: the options of a block, and the marks of a method.
+
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{
+    Attribute, Error, Ident, LitStr, Path, Result, Token, Visibility, parenthesized, parse_quote,
+};
+
+use crate::attributes;
+use crate::errors::Errors;
+
+const OPTIONS: &str = "a visibility such as `pub(crate)`, `name = \"...\"`, `handle = Name`, \
+                       `message = Name`, `derive(Trait, ...)`, `crate = path`";
+
+const MARKS: &str = "`#[actor(skip)]` for a method that is no message, `#[actor(started)]` for the one that \
+                     is called before the first message";
+
+/// The options of a block.
+#[derive(Default)]
+pub(crate) struct Options {
+    /// That of the message and the handle, if told.
+    pub(crate) visibility: Option<Visibility>,
+    /// The name under which the actor is reported.
+    pub(crate) name: Option<LitStr>,
+    /// The handle's name.
+    pub(crate) handle: Option<Ident>,
+    /// The message's name.
+    pub(crate) message: Option<Ident>,
+    /// What the message derives.
+    pub(crate) derives: Vec<Path>,
+    /// The crate that has the types of an actor.
+    krate: Option<Path>,
+}
+
+impl Options {
+    /// The crate that has the types of an actor; the facade unless told.
+    pub(crate) fn krate(&self) -> Path {
+        self.krate
+            .clone()
+            .unwrap_or_else(|| parse_quote!(::garrick))
+    }
+
+    fn parse_one(&mut self, input: ParseStream<'_>) -> Result<()> {
+        if input.peek(Token![pub]) {
+            let visibility = input.parse()?;
+            return once(&mut self.visibility, visibility, &"a visibility");
+        }
+        let key = Ident::parse_any(input)?;
+        match key.to_string().as_str() {
+            "name" => once(&mut self.name, value(input)?, &key),
+            "handle" => once(&mut self.handle, value(input)?, &key),
+            "message" => once(&mut self.message, value(input)?, &key),
+            "crate" => {
+                input.parse::<Token![=]>()?;
+                once(&mut self.krate, input.call(Path::parse_mod_style)?, &key)
+            }
+            "derive" => self.parse_derives(input),
+            _ => {
+                let message = format!("`#[actor]` has no option `{key}`; it has {OPTIONS}");
+                Err(Error::new_spanned(key, message))
+            }
+        }
+    }
+
+    fn parse_derives(&mut self, input: ParseStream<'_>) -> Result<()> {
+        let content;
+        parenthesized!(content in input);
+        let paths =
+            Punctuated::<_, Token![,]>::parse_terminated_with(&content, Path::parse_mod_style)?;
+        self.derives.extend(paths);
+        Ok(())
+    }
+}
+
+fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
+    input.parse::<Token![=]>()?;
+    input.parse()
+}
+
+/// Sets what is not set yet.
+fn once<T: quote::ToTokens>(place: &mut Option<T>, value: T, key: &impl ToString) -> Result<()> {
+    if place.is_some() {
+        let message = format!("`{}` is given twice", key.to_string());
+        return Err(Error::new_spanned(value, message));
+    }
+    *place = Some(value);
+    Ok(())
+}
+
+impl Parse for Options {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut options = Self::default();
+        while !input.is_empty() {
+            options.parse_one(input)?;
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// What a method is besides a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A plain method.
+    Skip,
+    /// Called once, before the first message.
+    Started,
+}
+
+impl Mark {
+    fn parse(attribute: &Attribute) -> Result<Self> {
+        let mark: Option<Ident> = attribute.parse_args_with(Ident::parse_any).ok();
+        match mark {
+            Some(mark) if mark == "skip" => Ok(Self::Skip),
+            Some(mark) if mark == "started" => Ok(Self::Started),
+            _ => Err(Error::new_spanned(
+                attribute,
+                format!("the marks of a method are {MARKS}"),
+            )),
+        }
+    }
+
+    /// Removes the marks from among `attributes` and returns the one that there may be. A mark that makes
+    /// no sense counts as `skip`: one error is enough.
+    pub(crate) fn take(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Option<Self> {
+        let mut taken = None;
+        for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {
+            if taken.is_some() {
+                errors.at(&attribute, "a method has one mark at most");
+            }
+            taken = Some(Self::parse(&attribute).unwrap_or_else(|error| {
+                errors.push(error);
+                Self::Skip
+            }));
+        }
+        for attribute in attributes.extract_if(.., |a| attributes::is_conditional_mark(a)) {
+            errors.at(
+                &attribute,
+                "a mark cannot depend on a condition; write the method twice, each under its `#[cfg]`",
+            );
+        }
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::ToTokens;
+
+    fn error(options: &str) -> String {
+        match syn::parse_str::<Options>(options) {
+            Ok(_) => panic!("`{options}` was accepted"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn krate(options: &Options) -> String {
+        options.krate().to_token_stream().to_string()
+    }
+
+    #[test]
+    fn options_are_read() {
+        let options: Options = parse_quote!(
+            pub(crate), name = "n", handle = H, message = M, crate = ::a::b, derive(Clone, a::B),
+        );
+        assert!(matches!(
+            options.visibility,
+            Some(Visibility::Restricted(_))
+        ));
+        assert_eq!(options.name.as_ref().unwrap().value(), "n");
+        assert_eq!(options.handle.as_ref().unwrap(), "H");
+        assert_eq!(options.message.as_ref().unwrap(), "M");
+        assert_eq!(krate(&options), ":: a :: b");
+        assert_eq!(options.derives.len(), 2);
+    }
+
+    #[test]
+    fn the_crate_is_the_facade_unless_told() {
+        assert_eq!(krate(&Options::default()), ":: garrick");
+        let options: Options = parse_quote!(crate = crate);
+        assert_eq!(krate(&options), "crate");
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        assert!(error("color = 1").contains("has no option `color`"));
+        assert!(error("name = \"a\", name = \"b\"").contains("given twice"));
+        assert!(error("pub, pub(crate)").contains("given twice"));
+        assert!(error("handle = H message = M").contains("`,`"));
+        assert!(error("name = name").contains("string"));
+    }
+
+    #[test]
+    fn marks_are_taken() {
+        let mut errors = Errors::default();
+        let mut attributes: Vec<Attribute> = parse_quote!(#[inline] #[garrick::actor(started)]);
+        assert_eq!(
+            Mark::take(&mut attributes, &mut errors),
+            Some(Mark::Started)
+        );
+        assert_eq!(attributes.len(), 1);
+        assert_eq!(Mark::take(&mut attributes, &mut errors), None);
+        assert!(errors.messages().is_empty());
+    }
+
+    #[test]
+    fn marks_without_sense_are_reported() {
+        let mut errors = Errors::default();
+        let mut attributes: Vec<Attribute> = parse_quote! {
+            #[actor]
+            #[actor(skip)]
+            #[cfg_attr(unix, actor(skip))]
+        };
+        let _ = Mark::take(&mut attributes, &mut errors);
+        assert_eq!(errors.messages().len(), 3);
+    }
+}

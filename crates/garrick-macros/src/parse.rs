@@ -1,0 +1,411 @@
+//! What a block says: the messages of the actor, and what else is known of it.
+
+use proc_macro2::Span;
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
+use syn::{
+    Attribute, Generics, Ident, ImplItem, ImplItemFn, ItemImpl, LitStr, Pat, PatType, Path, Type,
+    TypePath, Visibility, parse_quote,
+};
+
+use crate::attributes;
+use crate::check::{self, Taken};
+use crate::errors::Errors;
+use crate::names;
+use crate::options::{Mark, Options};
+use crate::types::{self, Named, Returned};
+
+/// An actor.
+pub(crate) struct Block {
+    /// The crate that has the types of an actor.
+    pub(crate) krate: Path,
+    /// The attributes of the block.
+    pub(crate) attributes: Vec<Attribute>,
+    /// That of the message and the handle.
+    pub(crate) visibility: Visibility,
+    /// The type that the actor is.
+    pub(crate) actor: TypePath,
+    /// The last word of it.
+    pub(crate) ident: Ident,
+    /// The parameters of the block, bounds and all, without any `Self`.
+    pub(crate) generics: Generics,
+    /// The message's name.
+    pub(crate) message: Ident,
+    /// The handle's name.
+    pub(crate) handle: Ident,
+    /// The name under which the actor is reported.
+    pub(crate) name: Option<LitStr>,
+    /// What the message derives.
+    pub(crate) derives: Vec<Path>,
+    /// In the order of the methods.
+    pub(crate) messages: Vec<Message>,
+    /// What is called before the first message.
+    pub(crate) started: Option<Started>,
+}
+
+/// A message and the method that handles it.
+pub(crate) struct Message {
+    /// The attributes of the method.
+    pub(crate) attributes: Vec<Attribute>,
+    /// That of the method.
+    pub(crate) visibility: Visibility,
+    /// The method's name.
+    pub(crate) method: Ident,
+    /// The variant's name.
+    pub(crate) variant: Ident,
+    /// What the method takes, in its order.
+    pub(crate) arguments: Vec<Argument>,
+    /// What the asker gets, if this is a question.
+    pub(crate) answer: Option<Type>,
+    /// What the method returns.
+    pub(crate) returned: Returned,
+}
+
+/// An argument of a method.
+pub(crate) enum Argument {
+    /// Comes with the message.
+    Field(Box<Field>),
+    /// The context; where it stands.
+    Context(Span),
+    /// The reply; where it stands.
+    Reply(Span),
+}
+
+/// What comes with a message.
+pub(crate) struct Field {
+    /// Its name as an argument of the handle's method.
+    pub(crate) name: Ident,
+    /// Its type, without any `Self`.
+    pub(crate) ty: Type,
+}
+
+/// What is called before the first message.
+pub(crate) struct Started {
+    /// The attributes of the method.
+    pub(crate) attributes: Vec<Attribute>,
+    /// The method's name.
+    pub(crate) method: Ident,
+    /// Where the context stands, if it takes it.
+    pub(crate) context: Option<Span>,
+    /// What the method returns.
+    pub(crate) returned: Returned,
+}
+
+/// Reads `item`, and takes out of it what is meant for this macro alone. A method that cannot be a message is
+/// left out; none if the block is nothing that could be an actor.
+pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) -> Option<Block> {
+    let marks = take_marks(item, errors);
+    let (actor, ident) = check::block(item, errors)?;
+    let mut reader = Reader {
+        actor: &actor,
+        taken: Vec::new(),
+        messages: Vec::new(),
+        started: None,
+        errors,
+    };
+    for (method, mark) in methods(item).zip(marks) {
+        reader.read(method, mark);
+    }
+    let (messages, started) = (reader.messages, reader.started);
+    let mut generics = item.generics.clone();
+    Named(&actor).visit_generics_mut(&mut generics);
+    let named = |name: Option<Ident>, end: &str| {
+        name.unwrap_or_else(|| Ident::new(&format!("{}{end}", ident.unraw()), ident.span()))
+    };
+    Some(Block {
+        krate: options.krate(),
+        attributes: item.attrs.clone(),
+        visibility: options
+            .visibility
+            .unwrap_or_else(|| widest(messages.iter().map(|message| &message.visibility))),
+        message: named(options.message, "Msg"),
+        handle: named(options.handle, "Handle"),
+        name: options.name,
+        derives: options.derives,
+        actor,
+        ident,
+        generics,
+        messages,
+        started,
+    })
+}
+
+fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
+    item.items.iter_mut().filter_map(|item| match item {
+        ImplItem::Fn(method) => Some(method),
+        _ => None,
+    })
+}
+
+/// The marks of the methods, in their order. Nothing else can have any.
+fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
+    for other in &mut item.items {
+        let attributes = match other {
+            ImplItem::Const(constant) => &mut constant.attrs,
+            ImplItem::Type(ty) => &mut ty.attrs,
+            ImplItem::Macro(call) => &mut call.attrs,
+            _ => continue,
+        };
+        for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {
+            errors.at(attribute, "only a method can have a mark of `#[actor]`");
+        }
+    }
+    methods(item)
+        .map(|method| Mark::take(&mut method.attrs, errors))
+        .collect()
+}
+
+/// The widest of them, as far as their words tell.
+fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility {
+    let width = |visibility: &Visibility| match visibility {
+        Visibility::Public(_) => 4,
+        Visibility::Restricted(to) if to.path.is_ident("crate") => 3,
+        Visibility::Restricted(to) if to.path.is_ident("self") => 0,
+        Visibility::Restricted(to) if to.path.is_ident("super") => 1,
+        Visibility::Restricted(_) => 2,
+        Visibility::Inherited => 0,
+    };
+    let widest = visibilities.max_by_key(|visibility| width(visibility));
+    widest.cloned().unwrap_or(Visibility::Inherited)
+}
+
+/// Allows what a message forces upon its method, used or not: arguments that it owns, a receiver, and not
+/// being `const`.
+fn forced() -> Attribute {
+    parse_quote! {
+        #[allow(
+            clippy::needless_pass_by_value,
+            clippy::unused_self,
+            clippy::missing_const_for_fn
+        )]
+    }
+}
+
+/// Goes through the methods of a block.
+struct Reader<'a> {
+    actor: &'a TypePath,
+    /// The names that are taken by the methods read so far.
+    taken: Vec<Taken>,
+    messages: Vec<Message>,
+    started: Option<Started>,
+    errors: &'a mut Errors,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, method: &mut ImplItemFn, mark: Option<Mark>) {
+        match mark {
+            Some(Mark::Skip) => {}
+            Some(Mark::Started) => self.read_started(method),
+            None if method.sig.receiver().is_none() => {}
+            None => self.read_message(method),
+        }
+    }
+
+    fn read_started(&mut self, method: &ImplItemFn) {
+        if self.errors.append(check::started(method)) {
+            return;
+        }
+        if self.started.is_some() {
+            let message = "the actor starts with another method already; call this one from there";
+            self.errors.at(&method.sig.ident, message);
+            return;
+        }
+        let context = check::typed_arguments(&method.sig).next();
+        self.started = Some(Started {
+            attributes: method.attrs.clone(),
+            method: method.sig.ident.clone(),
+            context: context.map(Spanned::span),
+            returned: Returned::of(&method.sig.output),
+        });
+    }
+
+    fn read_message(&mut self, method: &mut ImplItemFn) {
+        let bad = self.errors.append(check::message(method));
+        let Some(message) = self.message(method) else {
+            return;
+        };
+        if self.names_are_free(&message) && !bad {
+            self.messages.push(message);
+            method.attrs.push(forced());
+        }
+    }
+
+    fn message(&mut self, method: &ImplItemFn) -> Option<Message> {
+        let variant = names::variant_of(&method.sig.ident);
+        let variant = variant.map_err(|error| self.errors.push(error)).ok()?;
+        let mut answer = None;
+        let mut arguments = Vec::new();
+        for (index, argument) in check::typed_arguments(&method.sig).enumerate() {
+            answer = answer.or_else(|| types::answer_of_reply(&argument.ty).cloned());
+            arguments.push(self.argument(argument, index));
+        }
+        let returned = Returned::of(&method.sig.output);
+        if let Returned::Answer(ty) = &returned {
+            answer = Some(Type::clone(ty));
+        }
+        Some(Message {
+            attributes: method.attrs.clone(),
+            visibility: method.vis.clone(),
+            method: method.sig.ident.clone(),
+            variant,
+            arguments,
+            answer: answer.map(|ty| self.named(ty)),
+            returned,
+        })
+    }
+
+    fn argument(&self, argument: &PatType, index: usize) -> Argument {
+        if types::is_context(&argument.ty) {
+            return Argument::Context(argument.span());
+        }
+        if types::answer_of_reply(&argument.ty).is_some() {
+            return Argument::Reply(argument.span());
+        }
+        let name = match &*argument.pat {
+            Pat::Ident(pattern) => pattern.ident.clone(),
+            pattern => {
+                let span = Span::mixed_site().located_at(pattern.span());
+                Ident::new(&format!("argument_{}", index + 1), span)
+            }
+        };
+        let ty = self.named(Type::clone(&argument.ty));
+        Argument::Field(Box::new(Field { name, ty }))
+    }
+
+    fn named(&self, mut ty: Type) -> Type {
+        Named(self.actor).visit_type_mut(&mut ty);
+        ty
+    }
+
+    /// Takes the names of what will be made of `message`.
+    fn names_are_free(&mut self, message: &Message) -> bool {
+        let conditional = attributes::is_conditional(&message.attributes);
+        let taken = |name: Ident, kind| Taken {
+            name,
+            kind,
+            method: message.method.clone(),
+            conditional,
+        };
+        let mut names = vec![
+            taken(message.variant.clone(), "variant"),
+            taken(message.method.clone(), "handle's method"),
+        ];
+        if message.answer.is_some() {
+            names.push(taken(names::asking_of(&message.method), "handle's method"));
+        }
+        let mut free = check::free_on_handle(&message.method, self.errors);
+        for name in names {
+            // One error is enough for two methods of one name.
+            free = free && check::name(&name, &self.taken, self.errors);
+            self.taken.push(name);
+        }
+        free
+    }
+}
+
+impl Message {
+    /// What comes with it.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Field(field) => Some(&**field),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::{ToTokens, quote};
+
+    fn read(item: &mut ItemImpl) -> (Block, Vec<String>) {
+        let mut errors = Errors::default();
+        let block = block(Options::default(), item, &mut errors);
+        (block.unwrap(), errors.messages())
+    }
+
+    fn variants(block: &Block) -> Vec<String> {
+        let messages = block.messages.iter();
+        messages
+            .map(|message| message.variant.to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_block_is_read() {
+        let mut item = parse_quote! {
+            impl<T: Into<Self>> r#mod::Counter<T> {
+                fn new() -> Self {}
+                pub(crate) fn get(&self, (a, b): (T, Self), cx: &Context<'_, CounterMsg<T>>) -> Self {}
+                #[actor(skip)]
+                fn plain(&self) {}
+                #[actor(started)]
+                fn begin(&mut self) -> Next {}
+            }
+        };
+        let (block, errors) = read(&mut item);
+        assert!(errors.is_empty());
+        assert_eq!(
+            (block.message, block.handle),
+            (parse_quote!(CounterMsg), parse_quote!(CounterHandle))
+        );
+        assert_eq!(block.started.unwrap().method, "begin");
+        assert!(matches!(block.visibility, Visibility::Restricted(_)));
+        let generics = block.generics.to_token_stream().to_string();
+        assert_eq!(generics, quote!(<T: Into<r#mod::Counter<T> > >).to_string());
+        let [message] = block.messages.try_into().ok().unwrap();
+        assert_eq!(message.fields().count(), 1);
+        assert_eq!(message.fields().next().unwrap().name, "argument_1");
+        let answer = message.answer.to_token_stream().to_string();
+        assert_eq!(answer, quote!(r#mod::Counter<T>).to_string());
+        assert!(!item.to_token_stream().to_string().contains("actor"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_left_out_and_the_rest_stays() {
+        let mut item = parse_quote! {
+            impl Counter {
+                fn add(&mut self, by: &u64) {}
+                async fn wait(self) {}
+                fn get(&self) -> u64 {}
+                fn get_(&self) -> u64 {}
+            }
+        };
+        let (block, errors) = read(&mut item);
+        assert_eq!(variants(&block), ["Get"]);
+        assert_eq!(errors.len(), 4);
+    }
+
+    #[test]
+    fn two_under_conditions_may_have_one_name() {
+        let mut item = parse_quote! {
+            impl Counter {
+                #[cfg(unix)]
+                fn add(&mut self) {}
+                #[cfg_attr(all(), cfg(windows))]
+                fn add(&mut self) {}
+            }
+        };
+        let (block, errors) = read(&mut item);
+        assert_eq!(variants(&block), ["Add", "Add"]);
+        assert!(errors.is_empty());
+    }
+
+    #[test]
+    fn the_widest_visibility_counts() {
+        let widest_of = |all: &[Visibility]| widest(all.iter()).to_token_stream().to_string();
+        let (private, outer) = (parse_quote!(), parse_quote!(pub(in crate::a)));
+        let (above, all) = (parse_quote!(pub(super)), parse_quote!(pub(crate)));
+        assert_eq!(widest_of(&[]), "");
+        assert_eq!(widest_of(&[private, above]), "pub (super)");
+        assert_eq!(
+            widest_of(&[all, outer, Visibility::Inherited]),
+            "pub (crate)"
+        );
+        assert_eq!(
+            widest_of(&[parse_quote!(pub), parse_quote!(pub(self))]),
+            "pub"
+        );
+    }
+}

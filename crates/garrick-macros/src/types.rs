@@ -1,0 +1,254 @@
+//! What a type in a signature means, as far as its words tell. Names are not resolved: `Context`, `Next` and
+//! `Reply` are known by their last segment.
+
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    Error, ExprPath, GenericArgument, Lifetime, ParenthesizedGenericArguments, Path, PathArguments,
+    PathSegment, QSelf, ReturnType, TraitBound, Type, TypeBareFn, TypeImplTrait, TypePath,
+    TypeReference,
+};
+
+/// What a method returns.
+pub(crate) enum Returned {
+    /// Nothing, so that the actor goes on.
+    Nothing,
+    /// What comes next.
+    Next,
+    /// An answer of this type.
+    Answer(Box<Type>),
+}
+
+impl Returned {
+    pub(crate) fn of(output: &ReturnType) -> Self {
+        let ReturnType::Type(_, ty) = output else {
+            return Self::Nothing;
+        };
+        match bare(ty) {
+            Type::Tuple(tuple) if tuple.elems.is_empty() => Self::Nothing,
+            // Whoever never returns need not say what comes next.
+            Type::Never(_) => Self::Next,
+            other if last_segment(other).is_some_and(|last| last.ident == "Next") => Self::Next,
+            other => Self::Answer(Box::new(other.clone())),
+        }
+    }
+}
+
+/// Whether it is `&mut Context<'_, _>`, or `&Context<'_, _>`.
+pub(crate) fn is_context(ty: &Type) -> bool {
+    match bare(ty) {
+        Type::Reference(reference) => {
+            last_segment(&reference.elem).is_some_and(|last| last.ident == "Context")
+        }
+        _ => false,
+    }
+}
+
+/// The `R` of a `Reply<R>`.
+pub(crate) fn answer_of_reply(ty: &Type) -> Option<&Type> {
+    let last = last_segment(ty)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+        return None;
+    };
+    let mut types = arguments.args.iter();
+    match (types.next(), types.next()) {
+        (Some(GenericArgument::Type(answer)), None) if last.ident == "Reply" => Some(answer),
+        _ => None,
+    }
+}
+
+fn last_segment(ty: &Type) -> Option<&PathSegment> {
+    match bare(ty) {
+        Type::Path(path) => path.path.segments.last(),
+        _ => None,
+    }
+}
+
+/// Without the parentheses, seen and unseen, that a macro may have put around it.
+pub(crate) fn bare(mut ty: &Type) -> &Type {
+    loop {
+        ty = match ty {
+            Type::Group(group) => &group.elem,
+            Type::Paren(paren) => &paren.elem,
+            _ => return ty,
+        };
+    }
+}
+
+/// What keeps `ty` from being sent: that it borrows, or has no name. `what` it is goes into the message.
+pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
+    let mut finder = Finder {
+        what,
+        found: Vec::new(),
+    };
+    finder.visit_type(ty);
+    finder.found
+}
+
+struct Finder {
+    what: &'static str,
+    found: Vec<Error>,
+}
+
+impl Finder {
+    fn borrowed(&mut self, culprit: impl quote::ToTokens) {
+        let message = format!(
+            "{} must own what it is made of, because it outlives the call; use `String` for `&str`, `Vec<T>` \
+             for `&[T]`, an `Arc<T>` for what is shared, or `&'static`",
+            self.what
+        );
+        self.found.push(Error::new_spanned(culprit, message));
+    }
+}
+
+impl<'ast> Visit<'ast> for Finder {
+    fn visit_type_reference(&mut self, reference: &'ast TypeReference) {
+        match &reference.lifetime {
+            Some(lifetime) if lifetime.ident == "static" => {
+                visit::visit_type_reference(self, reference);
+            }
+            _ => self.borrowed(reference),
+        }
+    }
+
+    fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
+        if lifetime.ident != "static" {
+            self.borrowed(lifetime);
+        }
+    }
+
+    fn visit_type_impl_trait(&mut self, ty: &'ast TypeImplTrait) {
+        let message = format!(
+            "{} needs a type with a name, not `impl Trait`; name the type, box it (`Box<dyn Trait + Send>`), \
+             or make it a parameter of the `impl` block",
+            self.what
+        );
+        self.found.push(Error::new_spanned(ty, message));
+    }
+
+    // What a function borrows while it is called is its own affair.
+    fn visit_type_bare_fn(&mut self, _: &'ast TypeBareFn) {}
+
+    fn visit_parenthesized_generic_arguments(&mut self, _: &'ast ParenthesizedGenericArguments) {}
+
+    fn visit_trait_bound(&mut self, bound: &'ast TraitBound) {
+        if bound.lifetimes.is_none() {
+            visit::visit_trait_bound(self, bound);
+        }
+    }
+}
+
+/// Writes the actor's type in place of `Self`, which means something else where the type is copied to.
+pub(crate) struct Named<'a>(pub(crate) &'a TypePath);
+
+impl Named<'_> {
+    fn name(&self, qself: &mut Option<QSelf>, path: &mut Path) {
+        let starts = path.segments.first().is_some_and(|s| s.ident == "Self");
+        if qself.is_some() || !starts || path.leading_colon.is_some() {
+            return;
+        }
+        if path.segments.len() == 1 {
+            *path = self.0.path.clone();
+            return;
+        }
+        let rest = path.segments.iter().skip(1);
+        let actor = self.0;
+        let named: TypePath = syn::parse_quote!(<#actor>#(::#rest)*);
+        (*qself, *path) = (named.qself, named.path);
+    }
+}
+
+impl VisitMut for Named<'_> {
+    fn visit_type_path_mut(&mut self, ty: &mut TypePath) {
+        visit_mut::visit_type_path_mut(self, ty);
+        self.name(&mut ty.qself, &mut ty.path);
+    }
+
+    fn visit_expr_path_mut(&mut self, expr: &mut ExprPath) {
+        visit_mut::visit_expr_path_mut(self, expr);
+        self.name(&mut expr.qself, &mut expr.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+    use syn::parse_quote;
+
+    fn is_sendable(ty: &Type) -> bool {
+        unsendable(ty, "a message").is_empty()
+    }
+
+    #[test]
+    fn context_and_reply_are_known_by_their_names() {
+        assert!(is_context(&parse_quote!(&mut Context<'_, Msg>)));
+        assert!(is_context(&parse_quote!(&garrick::Context<'_, Msg>)));
+        assert!(!is_context(&parse_quote!(Context<'_, Msg>)));
+        let reply: Type = parse_quote!(garrick::Reply<Vec<u8>>);
+        let answer = answer_of_reply(&reply);
+        assert_eq!(quote!(#answer).to_string(), "Vec < u8 >");
+        assert!(answer_of_reply(&parse_quote!(Option<Reply<u8>>)).is_none());
+        assert!(answer_of_reply(&parse_quote!(Reply<u8, u8>)).is_none());
+    }
+
+    #[test]
+    fn what_is_returned_is_known_by_its_name() {
+        assert!(matches!(Returned::of(&parse_quote!()), Returned::Nothing));
+        assert!(matches!(
+            Returned::of(&parse_quote!(-> ())),
+            Returned::Nothing
+        ));
+        assert!(matches!(Returned::of(&parse_quote!(-> !)), Returned::Next));
+        assert!(matches!(
+            Returned::of(&parse_quote!(-> garrick::Next)),
+            Returned::Next
+        ));
+        assert!(matches!(
+            Returned::of(&parse_quote!(-> (Next))),
+            Returned::Next
+        ));
+        assert!(matches!(
+            Returned::of(&parse_quote!(-> Option<Next>)),
+            Returned::Answer(_)
+        ));
+    }
+
+    #[test]
+    fn what_is_owned_can_be_sent() {
+        assert!(is_sendable(&parse_quote!(Vec<(String, &'static str)>)));
+        assert!(is_sendable(&parse_quote!(
+            Box<dyn Fn(&str) -> &str + Send + 'static>
+        )));
+        assert!(is_sendable(&parse_quote!(
+            Box<dyn for<'a> Parse<'a> + Send>
+        )));
+        assert!(is_sendable(&parse_quote!(fn(&str) -> &str)));
+    }
+
+    #[test]
+    fn what_borrows_or_has_no_name_cannot() {
+        assert!(!is_sendable(&parse_quote!(&str)));
+        assert!(!is_sendable(&parse_quote!(Option<&mut [u8]>)));
+        assert!(!is_sendable(&parse_quote!(Cow<'_, str>)));
+        assert!(!is_sendable(&parse_quote!(&'a str)));
+        assert!(!is_sendable(&parse_quote!(&'static [&str])));
+        assert!(!is_sendable(&parse_quote!(Vec<impl Send>)));
+    }
+
+    #[test]
+    fn self_becomes_the_actor() {
+        let actor: TypePath = parse_quote!(a::Cache<T>);
+        let mut ty: Type =
+            parse_quote!((Self, Vec<Self>, Self::Key, [u8; Self::SIZE], <Self as I>::X));
+        Named(&actor).visit_type_mut(&mut ty);
+        let expected: Type = parse_quote!((
+            a::Cache<T>,
+            Vec<a::Cache<T>>,
+            <a::Cache<T>>::Key,
+            [u8; <a::Cache<T>>::SIZE],
+            <a::Cache<T> as I>::X
+        ));
+        assert_eq!(quote!(#ty).to_string(), quote!(#expected).to_string());
+    }
+}

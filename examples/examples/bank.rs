@@ -1,0 +1,102 @@
+//! Actors made of `impl` blocks: a bank opens accounts, and asks all of them what they hold together.
+
+use std::collections::BTreeMap;
+
+use garrick::prelude::*;
+
+#[derive(Default)]
+struct Account {
+    balance: u64,
+}
+
+/// There is not enough in the account; this much is missing.
+#[derive(Debug, PartialEq, Eq)]
+struct Missing(u64);
+
+#[garrick::actor]
+impl Account {
+    /// Pays in.
+    fn pay_in(&mut self, amount: u64) {
+        self.balance += amount;
+    }
+
+    /// Pays out, and tells what is left.
+    fn pay_out(&mut self, amount: u64) -> Result<u64, Missing> {
+        let left = self.balance.checked_sub(amount);
+        self.balance = left.ok_or_else(|| Missing(amount - self.balance))?;
+        Ok(self.balance)
+    }
+
+    /// What it holds.
+    fn balance(&self) -> u64 {
+        self.balance
+    }
+}
+
+#[derive(Default)]
+struct Bank {
+    accounts: BTreeMap<String, AccountHandle>,
+    /// Those who wait for the total.
+    waiting: Vec<Reply<u64>>,
+    /// The accounts that have not said yet what they hold.
+    missing: usize,
+    /// What the others hold.
+    total: u64,
+}
+
+#[garrick::actor]
+impl Bank {
+    /// The account of `owner`, opened if there is none yet.
+    fn account(&mut self, owner: String, cx: &mut Context<'_, BankMsg>) -> AccountHandle {
+        let open = || cx.spawn(Account::default()).into();
+        self.accounts.entry(owner).or_insert_with(open).clone()
+    }
+
+    /// What all accounts hold together. The answer waits for theirs, which come as messages.
+    fn total(&mut self, reply: Reply<u64>, cx: &mut Context<'_, BankMsg>) {
+        self.waiting.push(reply);
+        if self.missing > 0 {
+            return;
+        }
+        (self.missing, self.total) = (self.accounts.len(), 0);
+        for account in self.accounts.values() {
+            account.balance_to(cx, BankMsg::Counted);
+        }
+        self.answer_if_counted();
+    }
+
+    /// An account has said what it holds.
+    fn counted(&mut self, balance: Result<u64, NoReply>) {
+        self.total += balance.unwrap_or(0);
+        self.missing -= 1;
+        self.answer_if_counted();
+    }
+
+    #[actor(skip)]
+    fn answer_if_counted(&mut self) {
+        if self.missing == 0 {
+            for reply in self.waiting.drain(..) {
+                reply.send(self.total);
+            }
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let bank = BankHandle::new(system.spawn(Bank::default())?);
+    let ada = bank.account("Ada".to_owned()).wait()?;
+    let alan = bank.account("Alan".to_owned()).wait()?;
+    assert_eq!(bank.account("Ada".to_owned()).wait()?, ada);
+
+    ada.pay_in(100)?;
+    alan.pay_in(20)?;
+    assert_eq!(ada.pay_out(30).wait()?, Ok(70));
+    assert_eq!(alan.pay_out(30).wait()?, Err(Missing(10)));
+
+    let total = bank.total().wait()?;
+    println!("Ada and Alan have {total} together");
+    assert_eq!(total, 90);
+    system.shutdown();
+    Ok(())
+}
