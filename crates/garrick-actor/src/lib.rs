@@ -42,6 +42,8 @@ mod builder;
 mod local;
 mod system;
 
+mod mailbox;
+
 pub use actor::{Actor, Next};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
@@ -53,4 +55,5 @@ pub use garrick_sched::{
 };
 pub use handle::Handle;
 pub use local::Local;
+pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError, Workload};
 pub use system::System;

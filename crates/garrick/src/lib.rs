@@ -26,9 +26,9 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped,
-    Failure, Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError,
-    StartError, System, World, behavior,
+    Actor, Address, Ask, Behavior, BehaviorContext, Builder, CapacityError, Context, Contramap,
+    Contramapped, Failure, Handle, Inlet, Local, Mailbox, Nanos, Next, NoReply, OnFull, RealWorld,
+    Reply, SendError, SpawnError, StartError, System, TrySendError, Workload, World, behavior,
 };
 
 pub use garrick_macros::actor;
