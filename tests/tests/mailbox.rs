@@ -43,12 +43,12 @@ fn all(heard: &Receiver<u32>) -> Vec<u32> {
 #[test]
 fn a_full_mailbox_that_fails_gives_the_message_back() {
     let (local, inlet, heard) = stand(2, OnFull::Fail);
-    assert_eq!((inlet.capacity(), inlet.len()), (Some(2), Some(0)));
+    assert_eq!((inlet.capacity(), inlet.waiting()), (Some(2), Some(0)));
     assert_eq!(inlet.address().send(1), Ok(()));
     assert_eq!(inlet.try_send(2), Ok(()));
     assert_eq!(inlet.address().send(3), Err(SendError(3)));
     assert_eq!(inlet.try_send(4), Err(TrySendError::Full(4)));
-    assert_eq!(inlet.len(), Some(2));
+    assert_eq!(inlet.waiting(), Some(2));
     local.run();
     assert_eq!(inlet.try_send(5), Ok(()));
     local.run();
@@ -66,10 +66,10 @@ fn the_newest_or_the_oldest_is_dropped_and_counted() {
         for n in 0..10 {
             assert_eq!(inlet.address().send(n), Ok(()));
         }
-        assert_eq!(inlet.len(), Some(3));
+        assert_eq!(inlet.waiting(), Some(3));
         local.run();
         assert_eq!((all(&heard), inlet.dropped()), (left.to_vec(), 7));
-        assert_eq!(inlet.len(), Some(0));
+        assert_eq!(inlet.waiting(), Some(0));
     }
 }
 
@@ -96,7 +96,11 @@ fn actors_meet_the_same_bounds_and_never_wait() {
         sender.send(Next::Undo).unwrap();
         local.run();
         let _ = all(&refused);
-        assert_eq!((all(&heard), inlet.len()), (vec![], Some(0)), "{on_full:?}");
+        assert_eq!(
+            (all(&heard), inlet.waiting()),
+            (vec![], Some(0)),
+            "{on_full:?}"
+        );
         let dropped_before = inlet.dropped();
         sender.send(Next::Continue).unwrap();
         local.run();
@@ -150,7 +154,7 @@ fn threads_wait_for_room_and_nothing_is_lost() {
                         0 => inlet.address().send(message).unwrap(),
                         _ => inlet.send_blocking(message).unwrap(),
                     }
-                    assert!(inlet.len() <= Some(16));
+                    assert!(inlet.waiting() <= Some(16));
                 }
             })
         })
@@ -278,7 +282,7 @@ fn the_highest_rank_comes_first_and_equals_in_order() {
     }
     local.run();
     assert_eq!(all(&heard), [205, 200, 101, 102, 1, 2]);
-    assert_eq!((inlet.capacity(), inlet.len()), (None, None));
+    assert_eq!((inlet.capacity(), inlet.waiting()), (None, None));
 }
 
 #[test]

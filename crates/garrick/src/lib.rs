@@ -45,3 +45,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
+
+/// The guide to mailboxes, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mailboxes.md")]
+mod mailboxes {}

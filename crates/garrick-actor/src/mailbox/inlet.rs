@@ -123,7 +123,7 @@ impl<M: Send + 'static> Inlet<M> {
     }
 
     /// How many messages wait, where there is a bound.
-    pub fn len(&self) -> Option<usize> {
+    pub fn waiting(&self) -> Option<usize> {
         Some(self.front.as_ref()?.room().taken())
     }
 
