@@ -9,7 +9,7 @@ use nix::time::{ClockId, clock_gettime};
 
 /// Whose CPU time is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
+pub enum Clock {
     /// The calling thread's.
     Thread,
     /// That of all threads of the process.
@@ -30,16 +30,16 @@ impl Clock {
 
 /// A time span, measured both ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+pub struct Span {
     /// CPU time.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
     /// Wall time.
-    pub(crate) wall: Duration,
+    pub wall: Duration,
 }
 
 /// Measures one [`Span`], from its making on.
 #[derive(Debug)]
-pub(crate) struct Stopwatch {
+pub struct Stopwatch {
     /// Whose CPU time counts.
     clock: Clock,
     /// CPU time at the start.
@@ -50,7 +50,7 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     /// Starts now.
-    pub(crate) fn start(clock: Clock) -> Self {
+    pub fn start(clock: Clock) -> Self {
         Self {
             clock,
             wall: Instant::now(),
@@ -59,7 +59,7 @@ impl Stopwatch {
     }
 
     /// The time since the start.
-    pub(crate) fn stop(&self) -> Span {
+    pub fn stop(&self) -> Span {
         Span {
             cpu: self.clock.now().saturating_sub(self.cpu),
             wall: self.wall.elapsed(),
