@@ -3,6 +3,7 @@
 //! On a shared machine wall time says what else ran. CPU time is what the work itself cost, and what
 //! figures are compared by; wall time beside it shows waiting, and what a second core gains.
 
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
@@ -29,12 +30,20 @@ impl Clock {
 }
 
 /// A time span, measured both ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
     /// CPU time.
     pub cpu: Duration,
     /// Wall time.
     pub wall: Duration,
+}
+
+/// For what is measured in pieces, with other things between them.
+impl AddAssign for Span {
+    fn add_assign(&mut self, piece: Self) {
+        self.cpu += piece.cpu;
+        self.wall += piece.wall;
+    }
 }
 
 /// Measures one [`Span`], from its making on.
@@ -81,6 +90,18 @@ mod tests {
             }
             assert!(watch.stop().cpu > Duration::ZERO, "{clock:?}");
         }
+    }
+
+    #[test]
+    fn pieces_add_up() {
+        let piece = Span {
+            cpu: Duration::from_millis(1),
+            wall: Duration::from_millis(3),
+        };
+        let mut whole = Span::default();
+        whole += piece;
+        whole += piece;
+        assert_eq!((whole.cpu.as_millis(), whole.wall.as_millis()), (2, 6));
     }
 
     #[test]

@@ -50,6 +50,7 @@ mod pipeline;
 
 mod scenario;
 
+mod channel;
 mod list;
 mod yardstick;
 
@@ -59,6 +60,7 @@ mod scenarios;
 
 mod commands;
 
+pub use channel::{Channel, Ours, Parked, Std};
 pub use clock::{Clock, Span, Stopwatch};
 pub use commands::{measure, run};
 pub use scenario::{Contender, Effort, Measured, Result, Scenario};
