@@ -43,5 +43,6 @@ pub use {
     runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     runtime::task::{Flow, Task},
     runtime::turn::Turn,
+    runtime::watch::{Ended, Watch},
     world::{Nanos, RealWorld, World},
 };

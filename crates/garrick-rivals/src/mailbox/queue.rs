@@ -105,9 +105,7 @@ impl Crowd {
                 body();
             })
         };
-        let threads = (0..producers)
-            .map(start)
-            .collect::<std::io::Result<_>>()?;
+        let threads = (0..producers).map(start).collect::<std::io::Result<_>>()?;
         Ok(Self { barrier, threads })
     }
 

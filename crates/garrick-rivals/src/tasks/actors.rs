@@ -35,6 +35,69 @@ impl Actor for Permanent {
     }
 }
 
+/// Does the first task that it is sent, tells its foreman and stops.
+struct Hand {
+    foreman: Address<ToForeman>,
+}
+
+impl Actor for Hand {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+        // A foreman that is gone asks for nothing more.
+        let _ = cx.send(&self.foreman, ToForeman::Answer(work()));
+        Next::Stop
+    }
+}
+
+/// Makes an actor for each task of a batch, and adds up their answers.
+struct Foreman {
+    /// Answers still to come.
+    open: u64,
+    /// The sum of those that came.
+    sum: u64,
+    /// Where the sum goes. None between batches.
+    reply: Option<Reply<u64>>,
+}
+
+/// What a [`Foreman`] receives.
+enum ToForeman {
+    /// Have so many tasks done, and reply with the sum of the answers.
+    Batch(u64, Reply<u64>),
+    /// What one of the tasks came to.
+    Answer(u64),
+}
+
+impl Actor for Foreman {
+    type Msg = ToForeman;
+
+    fn receive(&mut self, message: ToForeman, cx: &mut Context<'_, ToForeman>) -> Next {
+        match message {
+            ToForeman::Batch(tasks, reply) => {
+                self.open = tasks;
+                self.sum = 0;
+                self.reply = Some(reply);
+                for _ in 0..tasks {
+                    let foreman = cx.address();
+                    if cx.send(&cx.spawn(Hand { foreman }), ()).is_err() {
+                        return Next::Stop;
+                    }
+                }
+            }
+            ToForeman::Answer(answer) => {
+                self.open -= 1;
+                self.sum += answer;
+            }
+        }
+        if self.open == 0
+            && let Some(reply) = self.reply.take()
+        {
+            reply.send(self.sum);
+        }
+        Next::Continue
+    }
+}
+
 /// An actor made for each task.
 #[derive(Debug)]
 pub(super) struct Created {
@@ -56,6 +119,35 @@ impl Crew for Created {
         // The answers end with the last actor that could give one.
         drop(answers);
         Ok(answered.iter().sum())
+    }
+}
+
+/// An actor made for each task by another one, which replies when all have answered.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    _system: System,
+    foreman: Address<ToForeman>,
+}
+
+impl Crew for Gathered {
+    fn hire() -> Result<Self> {
+        let system = System::new()?;
+        let foreman = system.spawn(Foreman {
+            open: 0,
+            sum: 0,
+            reply: None,
+        })?;
+        Ok(Self {
+            _system: system,
+            foreman,
+        })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        Ok(self
+            .foreman
+            .ask(|reply| ToForeman::Batch(tasks, reply))
+            .wait()?)
     }
 }
 
@@ -114,9 +206,11 @@ fn ask(actor: &Address<Reply<u64>>) -> Ask<u64> {
     actor.ask(|reply| reply)
 }
 
+/// Adds up the answers. The last question is waited for first: the other answers are there by then or will be
+/// soon, and the caller sleeps once instead of at each.
 fn wait_for(asks: Vec<Ask<u64>>) -> Result<u64> {
     let mut sum = 0;
-    for ask in asks {
+    for ask in asks.into_iter().rev() {
         sum += ask.wait()?;
     }
     Ok(sum)

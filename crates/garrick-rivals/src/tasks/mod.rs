@@ -11,16 +11,19 @@ mod work;
 
 use garrick_bench::{Contender, Effort, Scenario};
 
-use actors::{Created, Pooled, Reused};
+use actors::{Created, Gathered, Pooled, Reused};
 use crew::{Crew, measure};
 use threads::{Bare, Fixed, RayonIterator, RayonSpawn};
 
 pub(crate) const CREATED: Scenario = Scenario {
     name: "tasks-created",
     operation: "one batch of 100 tasks, each 20 times fib(15): an actor is made for each and sent it, and \
-                answers over a channel; against a thread for each, and against pools",
+                answers over a channel, or by gathered: another actor makes them all and replies once with the sum; against a thread for each, and against pools",
     contenders: |_: &Effort| {
-        let mut contenders = vec![by::<Created>("garrick", "created", BATCH)];
+        let mut contenders = vec![
+            by::<Created>("garrick", "created", BATCH),
+            by::<Gathered>("garrick", "gathered", BATCH),
+        ];
         contenders.extend(threads(BATCH));
         contenders
     },

@@ -84,11 +84,17 @@ pub(crate) fn tail_of(state: u64) -> *mut Envelope {
 /// Room for one message inside an entry of a run queue.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
+/// Lets a task go on after a turn that panicked, if it can: gets the home worker, untyped, and what the panic
+/// said, and is true if the task goes on.
+pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
+
 /// What a cell's kind of task can do, one static table per type.
 pub(crate) struct Table {
     /// Runs one activation: the message with which the cell was scheduled, which is moved out, unless the
     /// pointer is null; then the mailbox. The home worker is passed untyped because it lives in a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
+    /// For a task that can survive a turn that panicked.
+    pub(crate) recover: Option<Recover>,
     /// Drops the task in place.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope, and says how many there were.
@@ -97,6 +103,8 @@ pub(crate) struct Table {
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Drops the message in a slot.
     pub(crate) drop_slot: unsafe fn(*const Slot),
+    /// The table of the same block when somebody wants to know of its end; none if this is it.
+    pub(crate) watched: Option<&'static Table>,
     /// The table of the same block with its task gone.
     pub(crate) dead: Option<&'static Table>,
     /// Size of the whole block, in bytes.

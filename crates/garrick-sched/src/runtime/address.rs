@@ -10,6 +10,7 @@ use crate::parcel;
 use crate::pool::Pool;
 use crate::remote::Remote;
 use crate::runtime::current;
+use crate::runtime::watch::{Ended, Watch, Watcher};
 
 /// The task is gone; the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,13 +103,71 @@ impl<M: 'static> Address<M> {
     /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged.
     pub fn stop(&self) {
         match current::worker() {
-            Some(worker) => worker.stage.send_stop(&worker.pool, self.cell),
+            Some(worker) => {
+                let note = worker.pool.take_envelope(Kind::Stop, 0, 0);
+                worker.stage.send_note(self.cell, note);
+            }
             None => {
                 // SAFETY: we hold a reference.
                 let _ =
                     current::with_pool(|pool| unsafe { deliver_note(pool, self.cell, Kind::Stop) });
             }
         }
+    }
+
+    /// Calls `notice` once, when the task has ended, on the worker that it ended on; at once, if it has ended
+    /// before. Inside of a turn, the watch is staged. What `notice` does must be short: it sends, as a rule, and
+    /// what it captures must not keep the task reachable, or it could end only by stopping. A notice that
+    /// panics is caught. Without an end, as in a program that exits, there is no notice.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    /// use garrick_sched::{Ended, Flow, Here, Task, Turn};
+    ///
+    /// struct Once;
+    ///
+    /// impl Task for Once {
+    ///     type Message = ();
+    ///
+    ///     fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+    ///         Flow::Stop
+    ///     }
+    /// }
+    ///
+    /// let here = Here::new_here()?;
+    /// let once = here.spawn(Once);
+    /// let (notices, ended) = mpsc::channel();
+    /// once.watch(move |how| notices.send(how).unwrap());
+    /// once.send(()).unwrap();
+    /// here.run();
+    /// assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
+    /// # Ok::<(), garrick_sched::StartError>(())
+    /// ```
+    pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
+        let (watch, watcher) = Watcher::new(notice);
+        if let Some(worker) = current::worker() {
+            let note = parcel::note(&worker.pool, Kind::Watch, watcher);
+            worker.stage.send_note(self.cell, note);
+            return watch;
+        }
+        let refused = current::with_pool(|pool| {
+            let note = parcel::note(pool, Kind::Watch, watcher);
+            // SAFETY: we hold a reference, and the note is ours; it is again if it is not delivered, with
+            // the watcher in it.
+            unsafe {
+                if deliver(self.cell, Chain::of_one(note)) {
+                    return None;
+                }
+                let watcher = parcel::take_back::<Watcher>(note);
+                pool.give_envelope(note);
+                watcher
+            }
+        });
+        if let Some(watcher) = refused {
+            watcher.tell(Ended::Before);
+        }
+        watch
     }
 
     /// Whether the task has stopped. False may be out of date at once, true never is.

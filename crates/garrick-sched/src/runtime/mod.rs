@@ -14,6 +14,7 @@ pub(crate) mod stage;
 pub(crate) mod task;
 pub(crate) mod timer;
 pub(crate) mod turn;
+pub(crate) mod watch;
 pub(crate) mod worker;
 
 use crate::pool::{self, Audit};

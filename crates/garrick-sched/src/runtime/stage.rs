@@ -9,7 +9,7 @@
 use std::cell::{Cell, RefCell};
 use std::ptr;
 
-use crate::cell::{CellPtr, Chain, Envelope, Header, Kind};
+use crate::cell::{CellPtr, Chain, Envelope, Header};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::SendError;
@@ -201,9 +201,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Keeps a note that stops a task of any worker, after what this turn has sent to it.
-    pub(crate) fn send_stop(&self, pool: &Pool, cell: CellPtr) {
-        let note = pool.take_envelope(Kind::Stop, 0, 0);
+    /// Keeps a note to a cell of any worker, after what this turn has sent to it.
+    pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
         // What is sent behind the note must not go into an envelope before it.

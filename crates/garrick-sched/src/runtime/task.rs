@@ -41,6 +41,17 @@ pub trait Task: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
 
+    /// Whether [`Task::recover`] is to be called after a turn that panicked. If not, the task is dropped.
+    const RECOVERS: bool = false;
+
+    /// A turn has panicked, and what it had staged has vanished; the task's own fields are as the panic left
+    /// them. This is a turn of its own, in which the task may put itself in order; [`Flow::Continue`] lets it go
+    /// on with the next message. `message` is what the panic said.
+    fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
+        let _ = (message, turn);
+        Flow::Stop
+    }
+
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
@@ -60,6 +71,12 @@ impl<T: Task> Task for Boxed<T> {
 
     fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
         self.0.receive(message, turn)
+    }
+
+    const RECOVERS: bool = T::RECOVERS;
+
+    fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.recover(message, turn)
     }
 
     fn name() -> &'static str {
@@ -83,7 +100,17 @@ struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
     const LIVE: Table = Table {
+        watched: Some(&Self::WATCHED),
+        ..Self::WATCHED
+    };
+
+    const WATCHED: Table = Table {
         run: run::run::<T>,
+        recover: if T::RECOVERS {
+            Some(run::recover::<T>)
+        } else {
+            None
+        },
         drop_task: drop_task::<T>,
         dead: Some(&Self::DEAD),
         ..Self::DEAD
@@ -91,10 +118,12 @@ impl<T: Task> Tables<T> {
 
     const DEAD: Table = Table {
         run: run::run_dead,
+        recover: None,
         drop_task: nothing_to_drop,
         drop_unread: parcel::drop_unread::<T::Message>,
         split_newest: split_newest::<T::Message>,
         drop_slot: drop_slot::<T::Message>,
+        watched: None,
         dead: None,
         block_bytes: size_of::<Block<T>>(),
         name: T::name,

@@ -10,6 +10,7 @@ use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::sponsor::Handle;
 use crate::runtime::task::{self, Task};
+use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -73,6 +74,23 @@ impl<M: 'static> Turn<'_, M> {
         T::Message: Send,
     {
         self.worker.spawn(task)
+    }
+
+    /// Lets this task know when another one ends: as a message that `convert` makes of how it ended, behind
+    /// everything that the other one has sent before. The watch keeps this task alive until then.
+    pub fn watch<N: 'static>(
+        &self,
+        whom: &Address<N>,
+        convert: impl FnOnce(Ended) -> M + Send + 'static,
+    ) -> Watch
+    where
+        M: Send,
+    {
+        let watcher = self.address();
+        whom.watch(move |ended| {
+            // A watcher that has stopped does not miss the notice.
+            let _ = watcher.send(convert(ended));
+        })
     }
 
     /// The address of the task whose turn it is.
