@@ -4,7 +4,20 @@ use std::sync::mpsc;
 
 use garrick_core::queue::{Queue, Receiver, Sender};
 
-/// A queue of numbers that never waits.
+/// A queue of numbers, to push to and pop from without waiting.
+///
+/// # Examples
+/// ```
+/// use garrick_bench::{Channel, Std};
+///
+/// fn relay<C: Channel>() -> Option<u64> {
+///     let (sender, mut receiver) = C::open();
+///     C::push(&sender, 7);
+///     C::try_pop(&mut receiver)
+/// }
+///
+/// assert_eq!(relay::<Std>(), Some(7));
+/// ```
 pub trait Channel: 'static {
     /// The handle that pushes. Clones push into the same queue.
     type Sender: Clone + Send + 'static;

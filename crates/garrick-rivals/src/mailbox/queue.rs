@@ -9,8 +9,8 @@ use garrick_bench::{Channel, Clock, Measured, Result, Span, Stopwatch};
 use super::tally::{Tally, value};
 use super::{BATCH, Side};
 
-/// Looks at an empty queue before the consumer gives its core away, at each look again: what a consumer can
-/// do alike with all queues, of which not all can park it.
+/// How often the consumer looks at an empty queue, spinning, before it yields its core at each further look.
+/// That can be done with every queue; not every one can park who waits for it.
 const SPINS_MAX: u32 = 64;
 
 /// Fills a queue and empties it, batch by batch, and measures one of the two.
