@@ -32,8 +32,12 @@ mod context;
 
 mod actor;
 
+mod letters;
+
 mod behavior;
 mod contramap;
+
+pub mod behaviors;
 
 mod handle;
 

@@ -1,0 +1,353 @@
+//! Several services as one, whose answers come together in a stated order.
+//!
+//! ```text
+//!                 +-- Left --> [ left ] ---+
+//!   question -> fork                       join -> (left, right)
+//!                 +-- Right -> [ right ] --+
+//! ```
+
+use std::sync::Arc;
+
+use garrick_sched::Reply;
+
+use super::relay::label;
+use super::service::{Answer, Request, Service, ask_for};
+use super::stateless::stateless;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// What a [`join`] waits for.
+#[derive(Debug)]
+pub enum Side<A, B> {
+    /// How the first question ended.
+    Left(Answer<A>),
+    /// How the second one did.
+    Right(Answer<B>),
+}
+
+/// Waits for one answer of each side, in any order, and gives both to `reply`. The seed's `join`.
+///
+/// If one side has no answer, there is no answer, at once; what the other side says is then ignored. A side that
+/// answers again replaces its answer while the other is awaited.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Local, Next, Reply, behaviors::{Side, join}};
+///
+/// struct Both;
+///
+/// impl Actor for Both {
+///     type Msg = Reply<(u32, &'static str)>;
+///
+///     fn receive(&mut self, reply: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+///         let join = cx.spawn(join(reply));
+///         let _ = cx.send(&join, Side::Right(Ok("one")));
+///         let _ = cx.send(&join, Side::Left(Ok(1)));
+///         Next::Continue
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let both = local.spawn(Both).ask(|reply| reply);
+/// local.run();
+/// assert_eq!(both.wait(), Ok((1, "one")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn join<A, B>(reply: Reply<(A, B)>) -> impl Actor<Msg = Side<A, B>> + Send
+where
+    A: Send + 'static,
+    B: Send + 'static,
+{
+    Join {
+        left: None,
+        right: None,
+        reply: Some(reply),
+    }
+}
+
+struct Join<A: 'static, B: 'static> {
+    left: Option<A>,
+    right: Option<B>,
+    /// None once it is answered or one side has failed.
+    reply: Option<Reply<(A, B)>>,
+}
+
+impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
+    type Msg = Side<A, B>;
+
+    fn receive(&mut self, side: Side<A, B>, _: &mut Context<'_, Self::Msg>) -> Next {
+        match side {
+            Side::Left(Ok(left)) => self.left = Some(left),
+            Side::Right(Ok(right)) => self.right = Some(right),
+            Side::Left(Err(_)) | Side::Right(Err(_)) => self.reply = None,
+        }
+        if self.left.is_some()
+            && self.right.is_some()
+            && let Some(reply) = self.reply.take()
+            && let Some(both) = self.left.take().zip(self.right.take())
+        {
+            reply.send(both);
+        }
+        Next::Continue
+    }
+}
+
+/// A service that asks both at the same time, and answers with both answers. The seed's `fork`, for services that
+/// may answer differently; for many of one kind see [`par`].
+///
+/// Stateless; each question makes a [`join`]. Costs that, a clone of the question and four messages. There is no
+/// answer if one of them gives none.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Contramap, Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let one = local.spawn(behaviors::constant(1));
+/// let name = local.spawn(behaviors::constant("one"));
+/// let both = local.spawn(behaviors::fork(
+///     local.spawn(one.contramap(|((), reply)| reply)),
+///     local.spawn(name.contramap(|((), reply)| reply)),
+/// ));
+/// let asked = both.ask(|reply| ((), reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok((1, "one")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn fork<Q, A, B>(
+    left: Service<Q, A>,
+    right: Service<Q, B>,
+) -> impl Actor<Msg = Request<Q, (A, B)>> + Send
+where
+    Q: Clone + Send + 'static,
+    A: Send + 'static,
+    B: Send + 'static,
+{
+    stateless(move |(question, reply): Request<Q, (A, B)>, cx| {
+        let join = cx.spawn(join(reply));
+        // A request that comes back is dropped, and the join hears that there is no answer.
+        let to_left = Reply::to_task(join.clone(), Side::Left);
+        let _ = cx.send(&left, (question.clone(), to_left));
+        let to_right = Reply::to_task(join, Side::Right);
+        let _ = cx.send(&right, (question, to_right));
+        Next::Continue
+    })
+}
+
+/// A service that asks all `services` at the same time, and answers with their answers in the order in which the
+/// services are stated, whichever comes first. The seed's `par`.
+///
+/// Stateless; each question makes an actor that gathers the answers, and one for each service that labels its
+/// answer. Costs those, a clone of the question and three messages for each service. There is no answer, at
+/// once, if one of them gives none. The answer of no services is empty.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Contramap, Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let services = (0..3).map(|n| {
+///     let constant = local.spawn(behaviors::constant(n));
+///     local.spawn(constant.contramap(|((), reply)| reply))
+/// });
+/// let all = local.spawn(behaviors::par(services.collect()));
+/// let asked = all.ask(|reply| ((), reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok(vec![0, 1, 2]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn par<Q, R>(services: Vec<Service<Q, R>>) -> impl Actor<Msg = Request<Q, Vec<R>>> + Send
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    stateless(move |(question, reply): Request<Q, Vec<R>>, cx| {
+        if services.is_empty() {
+            reply.send(Vec::new());
+            return Next::Continue;
+        }
+        let gather = cx.spawn(Gather {
+            answers: services.iter().map(|_| None).collect(),
+            left: services.len(),
+            reply: Some(reply),
+        });
+        for (place, service) in services.iter().enumerate() {
+            let labelled = cx.spawn(label(gather.clone(), place));
+            ask_for(cx, service, question.clone(), &labelled);
+        }
+        Next::Continue
+    })
+}
+
+/// Puts the answers of one question in their places.
+struct Gather<R: 'static> {
+    answers: Vec<Option<R>>,
+    /// How many are missing.
+    left: usize,
+    /// None once one of the services has failed.
+    reply: Option<Reply<Vec<R>>>,
+}
+
+impl<R: Send + 'static> Actor for Gather<R> {
+    type Msg = (usize, Answer<R>);
+
+    fn receive(&mut self, (place, answer): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+        let Ok(answer) = answer else {
+            self.reply = None;
+            return Next::Continue;
+        };
+        self.answers[place] = Some(answer);
+        self.left -= 1;
+        if self.left == 0
+            && let Some(reply) = self.reply.take()
+        {
+            reply.send(self.answers.drain(..).flatten().collect());
+        }
+        Next::Continue
+    }
+}
+
+/// A service that asks `services` one after the other, each when the one before has answered, and answers with
+/// their answers in this order. The seed's `ser`, or `seq`.
+///
+/// Stateless; each question makes an actor that goes through them. Costs that, a clone of the question and two
+/// messages for each service. If one of them gives no answer there is none, and those behind it are not asked.
+/// The answer of no services is empty.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Contramap, Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let services = (0..3).map(|n| {
+///     let constant = local.spawn(behaviors::constant(n));
+///     local.spawn(constant.contramap(|((), reply)| reply))
+/// });
+/// let in_turn = local.spawn(behaviors::seq(services.collect()));
+/// let asked = in_turn.ask(|reply| ((), reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok(vec![0, 1, 2]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn seq<Q, R>(services: Vec<Service<Q, R>>) -> impl Actor<Msg = Request<Q, Vec<R>>> + Send
+where
+    Q: Clone + Send + Sync + 'static,
+    R: Send + 'static,
+{
+    let services: Arc<[_]> = services.into();
+    stateless(move |(question, reply): Request<Q, Vec<R>>, cx| {
+        let Some(first) = services.first() else {
+            reply.send(Vec::new());
+            return Next::Continue;
+        };
+        let steps = cx.spawn(Steps {
+            question: question.clone(),
+            answers: Vec::with_capacity(services.len()),
+            services: services.clone(),
+            reply: Some(reply),
+        });
+        ask_for(cx, first, question, &steps);
+        Next::Continue
+    })
+}
+
+/// Goes through the services for one question. Only the reply that is out can reach it.
+struct Steps<Q, R: 'static> {
+    services: Arc<[Service<Q, R>]>,
+    question: Q,
+    /// Those of the services that have answered.
+    answers: Vec<R>,
+    /// None once it is answered or a service has failed.
+    reply: Option<Reply<Vec<R>>>,
+}
+
+impl<Q, R> Actor for Steps<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    type Msg = Answer<R>;
+
+    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
+        let Ok(answer) = answer else {
+            self.reply = None;
+            return Next::Continue;
+        };
+        self.answers.push(answer);
+        if let Some(next) = self.services.get(self.answers.len()) {
+            ask_for(cx, next, self.question.clone(), &cx.address());
+        } else if let Some(reply) = self.reply.take() {
+            reply.send(std::mem::take(&mut self.answers));
+        }
+        Next::Continue
+    }
+}
+
+/// A service that asks `first`, asks `second` what that answers, and answers with the answer of that. The seed's
+/// `pipe`.
+///
+/// Stateless; each question makes an actor that lasts until `first` has answered. Costs that, and a message more
+/// than asking one after the other, for `second` answers the customer itself. There is no answer if one of them gives none.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Local, Next, behaviors::{self, Request}};
+///
+/// struct Double;
+///
+/// impl Actor for Double {
+///     type Msg = Request<u32, u32>;
+///
+///     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///         reply.send(2 * n);
+///         Next::Continue
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let double = local.spawn(Double);
+/// let four_times = local.spawn(behaviors::pipe(double.clone(), double));
+/// let asked = four_times.ask(|reply| (5, reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok(20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pipe<A, B, C>(
+    first: Service<A, B>,
+    second: Service<B, C>,
+) -> impl Actor<Msg = Request<A, C>> + Send
+where
+    A: Send + 'static,
+    B: Send + 'static,
+    C: Send + 'static,
+{
+    stateless(move |(question, reply): Request<A, C>, cx| {
+        let joint = cx.spawn(Joint {
+            second: second.clone(),
+            reply: Some(reply),
+        });
+        ask_for(cx, &first, question, &joint);
+        Next::Continue
+    })
+}
+
+/// Takes one answer of the first service to the second.
+struct Joint<B, C: 'static> {
+    second: Service<B, C>,
+    /// None once it has been handed on.
+    reply: Option<Reply<C>>,
+}
+
+impl<B: Send + 'static, C: Send + 'static> Actor for Joint<B, C> {
+    type Msg = Answer<B>;
+
+    fn receive(&mut self, answer: Answer<B>, cx: &mut Context<'_, Answer<B>>) -> Next {
+        if let Some(reply) = self.reply.take()
+            && let Ok(answer) = answer
+        {
+            // A request that comes back is dropped, and its customer hears that there is no answer.
+            let _ = cx.send(&self.second, (answer, reply));
+        }
+        Next::Continue
+    }
+}
