@@ -74,8 +74,8 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// let local = Local::new()?;
     /// let (done, is_done) = std::sync::mpsc::channel();
-    /// let later = local.spawn_behavior(move |second: &bool, cx| {
-    ///     if *second {
+    /// let later = local.spawn_behavior(move |second: bool, cx| {
+    ///     if second {
     ///         done.send(()).unwrap();
     ///     } else {
     ///         cx.send_after(Duration::from_micros(50), &cx.address(), true).unwrap();

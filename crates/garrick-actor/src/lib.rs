@@ -37,9 +37,9 @@ mod letters;
 mod behavior;
 mod contramap;
 
-pub mod behaviors;
-
 mod handle;
+
+pub mod behaviors;
 
 mod builder;
 

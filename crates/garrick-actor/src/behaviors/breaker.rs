@@ -37,12 +37,12 @@ use crate::context::Context;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Local, NoReply, Reply, behaviors::{self, Request}};
+/// use garrick_actor::{Local, NoReply, behaviors::{self, Request}};
 ///
 /// let local = Local::new()?;
 /// // It gives no answers.
-/// let broken = local.spawn(behaviors::sink::<Request<(), u32>>());
-/// let log = local.spawn_behavior(|now: &behaviors::Circuit, _| {
+/// let broken = behaviors::sink::<Request<(), u32>>();
+/// let log = local.spawn_behavior(|now: behaviors::Circuit, _| {
 ///     println!("the circuit is {now:?}");
 ///     garrick_actor::Next::Continue
 /// });
@@ -266,7 +266,7 @@ where
                 is_bad: self.is_bad,
                 reply: Some(reply),
             });
-            ask_for(cx, &self.service, question, &witness);
+            ask_for(&self.service, question, &witness);
         }
         Next::Continue
     }

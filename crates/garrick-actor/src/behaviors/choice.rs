@@ -2,14 +2,15 @@
 
 use garrick_sched::Reply;
 
+use super::passage::passage;
 use super::service::{Answer, Request, Service, ask_for};
-use super::stateless::stateless;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::handle::Handle;
 
 /// A service that asks all `services`, and answers with what answers first. The seed's `race`.
 ///
-/// Stateless; each question makes an actor that lasts until its last answer is in. Costs that actor, a clone of
+/// A door; each question makes an actor `on` a system that lasts until its last answer is in. Costs that actor, a clone of
 /// the question and two messages for each service. Those that come later have worked for nothing: they are not
 /// told.
 ///
@@ -18,30 +19,31 @@ use crate::context::Context;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let service = |name| {
-///     let constant = local.spawn(behaviors::constant(name));
-///     local.spawn(constant.contramap(|((), reply)| reply))
-/// };
-/// let race = local.spawn(behaviors::race(vec![service("tortoise"), service("hare")]));
+/// let service = |name| behaviors::adapter(behaviors::constant(name), |((), reply)| reply);
+/// let runners = vec![service("tortoise"), service("hare")];
+/// let race = behaviors::race(&local.handle(), runners);
 /// let asked = race.ask(|reply| ((), reply));
 /// local.run();
 /// println!("{} wins", asked.wait()?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn race<Q, R>(services: Vec<Service<Q, R>>) -> impl Actor<Msg = Request<Q, R>> + Send
+pub fn race<Q, R>(on: &Handle, services: Vec<Service<Q, R>>) -> Service<Q, R>
 where
     Q: Clone + Send + 'static,
     R: Send + 'static,
 {
-    stateless(move |(question, reply): Request<Q, R>, cx| {
-        let finish = cx.spawn(Finish { reply: Some(reply) });
-        for service in &services {
-            ask_for(cx, service, question.clone(), &finish);
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, R>| {
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(finish) = on.spawn(Finish { reply: Some(reply) }) {
+            for service in &services {
+                ask_for(service, question.clone(), &finish);
+            }
         }
-        Next::Continue
+        Ok(())
     })
 }
 

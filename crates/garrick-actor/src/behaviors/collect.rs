@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use garrick_sched::Reply;
 
+use super::passage::passage;
 use super::relay::label;
 use super::service::{Answer, Request, Service, ask_for};
-use super::stateless::stateless;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::handle::Handle;
 
 /// What a [`join`] waits for.
 #[derive(Debug)]
@@ -95,87 +96,85 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
 /// A service that asks both at the same time, and answers with both answers. The seed's `fork`, for services that
 /// may answer differently; for many of one kind see [`par`].
 ///
-/// Stateless; each question makes a [`join`]. Costs that, a clone of the question and four messages. There is no
+/// A door; each question makes a [`join`] `on` a system. Costs that, a clone of the question and four messages. There is no
 /// answer if one of them gives none.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let one = local.spawn(behaviors::constant(1));
-/// let name = local.spawn(behaviors::constant("one"));
-/// let both = local.spawn(behaviors::fork(
-///     local.spawn(one.contramap(|((), reply)| reply)),
-///     local.spawn(name.contramap(|((), reply)| reply)),
-/// ));
+/// let one = behaviors::adapter(behaviors::constant(1), |((), reply)| reply);
+/// let name = behaviors::adapter(behaviors::constant("one"), |((), reply)| reply);
+/// let both = behaviors::fork(&local.handle(), one, name);
 /// let asked = both.ask(|reply| ((), reply));
 /// local.run();
 /// assert_eq!(asked.wait(), Ok((1, "one")));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn fork<Q, A, B>(
-    left: Service<Q, A>,
-    right: Service<Q, B>,
-) -> impl Actor<Msg = Request<Q, (A, B)>> + Send
+pub fn fork<Q, A, B>(on: &Handle, left: Service<Q, A>, right: Service<Q, B>) -> Service<Q, (A, B)>
 where
     Q: Clone + Send + 'static,
     A: Send + 'static,
     B: Send + 'static,
 {
-    stateless(move |(question, reply): Request<Q, (A, B)>, cx| {
-        let join = cx.spawn(join(reply));
-        // A request that comes back is dropped, and the join hears that there is no answer.
-        let to_left = Reply::to_task(join.clone(), Side::Left);
-        let _ = cx.send(&left, (question.clone(), to_left));
-        let to_right = Reply::to_task(join, Side::Right);
-        let _ = cx.send(&right, (question, to_right));
-        Next::Continue
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, (A, B)>| {
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(join) = on.spawn(join(reply)) {
+            // A request that comes back is dropped, and the join hears that there is no answer.
+            let to_left = Reply::to_task(join.clone(), Side::Left);
+            let _ = left.send((question.clone(), to_left));
+            let to_right = Reply::to_task(join, Side::Right);
+            let _ = right.send((question, to_right));
+        }
+        Ok(())
     })
 }
 
 /// A service that asks all `services` at the same time, and answers with their answers in the order in which the
 /// services are stated, whichever comes first. The seed's `par`.
 ///
-/// Stateless; each question makes an actor that gathers the answers, and one for each service that labels its
-/// answer. Costs those, a clone of the question and three messages for each service. There is no answer, at
+/// A door; each question makes an actor `on` a system that gathers the answers, and a [`label`] for each of them.
+/// Costs those, a clone of the question and two messages for each service. There is no answer, at
 /// once, if one of them gives none. The answer of no services is empty.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let services = (0..3).map(|n| {
-///     let constant = local.spawn(behaviors::constant(n));
-///     local.spawn(constant.contramap(|((), reply)| reply))
-/// });
-/// let all = local.spawn(behaviors::par(services.collect()));
+/// let services = (0..3).map(|n| behaviors::adapter(behaviors::constant(n), |((), reply)| reply));
+/// let all = behaviors::par(&local.handle(), services.collect());
 /// let asked = all.ask(|reply| ((), reply));
 /// local.run();
 /// assert_eq!(asked.wait(), Ok(vec![0, 1, 2]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn par<Q, R>(services: Vec<Service<Q, R>>) -> impl Actor<Msg = Request<Q, Vec<R>>> + Send
+pub fn par<Q, R>(on: &Handle, services: Vec<Service<Q, R>>) -> Service<Q, Vec<R>>
 where
     Q: Clone + Send + 'static,
     R: Send + 'static,
 {
-    stateless(move |(question, reply): Request<Q, Vec<R>>, cx| {
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, Vec<R>>| {
         if services.is_empty() {
             reply.send(Vec::new());
-            return Next::Continue;
+            return Ok(());
         }
-        let gather = cx.spawn(Gather {
+        let gather = Gather {
             answers: services.iter().map(|_| None).collect(),
             left: services.len(),
             reply: Some(reply),
-        });
-        for (place, service) in services.iter().enumerate() {
-            let labelled = cx.spawn(label(gather.clone(), place));
-            ask_for(cx, service, question.clone(), &labelled);
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(gather) = on.spawn(gather) {
+            for (place, service) in services.iter().enumerate() {
+                let labelled = label(gather.clone(), place);
+                ask_for(service, question.clone(), &labelled);
+            }
         }
-        Next::Continue
+        Ok(())
     })
 }
 
@@ -210,44 +209,45 @@ impl<R: Send + 'static> Actor for Gather<R> {
 /// A service that asks `services` one after the other, each when the one before has answered, and answers with
 /// their answers in this order. The seed's `ser`, or `seq`.
 ///
-/// Stateless; each question makes an actor that goes through them. Costs that, a clone of the question and two
+/// A door; each question makes an actor `on` a system that goes through them. Costs that, a clone of the question and two
 /// messages for each service. If one of them gives no answer there is none, and those behind it are not asked.
 /// The answer of no services is empty.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let services = (0..3).map(|n| {
-///     let constant = local.spawn(behaviors::constant(n));
-///     local.spawn(constant.contramap(|((), reply)| reply))
-/// });
-/// let in_turn = local.spawn(behaviors::seq(services.collect()));
+/// let services = (0..3).map(|n| behaviors::adapter(behaviors::constant(n), |((), reply)| reply));
+/// let in_turn = behaviors::seq(&local.handle(), services.collect());
 /// let asked = in_turn.ask(|reply| ((), reply));
 /// local.run();
 /// assert_eq!(asked.wait(), Ok(vec![0, 1, 2]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn seq<Q, R>(services: Vec<Service<Q, R>>) -> impl Actor<Msg = Request<Q, Vec<R>>> + Send
+pub fn seq<Q, R>(on: &Handle, services: Vec<Service<Q, R>>) -> Service<Q, Vec<R>>
 where
-    Q: Clone + Send + Sync + 'static,
+    Q: Clone + Send + 'static,
     R: Send + 'static,
 {
     let services: Arc<[_]> = services.into();
-    stateless(move |(question, reply): Request<Q, Vec<R>>, cx| {
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, Vec<R>>| {
         let Some(first) = services.first() else {
             reply.send(Vec::new());
-            return Next::Continue;
+            return Ok(());
         };
-        let steps = cx.spawn(Steps {
+        let steps = Steps {
             question: question.clone(),
             answers: Vec::with_capacity(services.len()),
             services: services.clone(),
             reply: Some(reply),
-        });
-        ask_for(cx, first, question, &steps);
-        Next::Continue
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(steps) = on.spawn(steps) {
+            ask_for(first, question, &steps);
+        }
+        Ok(())
     })
 }
 
@@ -275,7 +275,7 @@ where
         };
         self.answers.push(answer);
         if let Some(next) = self.services.get(self.answers.len()) {
-            ask_for(cx, next, self.question.clone(), &cx.address());
+            ask_for(next, self.question.clone(), &cx.address());
         } else if let Some(reply) = self.reply.take() {
             reply.send(std::mem::take(&mut self.answers));
         }
@@ -286,7 +286,7 @@ where
 /// A service that asks `first`, asks `second` what that answers, and answers with the answer of that. The seed's
 /// `pipe`.
 ///
-/// Stateless; each question makes an actor that lasts until `first` has answered. Costs that, and a message more
+/// A door; each question makes an actor `on` a system that lasts until `first` has answered. Costs that, and a message more
 /// than asking one after the other, for `second` answers the customer itself. There is no answer if one of them gives none.
 ///
 /// # Examples
@@ -306,28 +306,29 @@ where
 ///
 /// let local = Local::new()?;
 /// let double = local.spawn(Double);
-/// let four_times = local.spawn(behaviors::pipe(double.clone(), double));
+/// let four_times = behaviors::pipe(&local.handle(), double.clone(), double);
 /// let asked = four_times.ask(|reply| (5, reply));
 /// local.run();
 /// assert_eq!(asked.wait(), Ok(20));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn pipe<A, B, C>(
-    first: Service<A, B>,
-    second: Service<B, C>,
-) -> impl Actor<Msg = Request<A, C>> + Send
+pub fn pipe<A, B, C>(on: &Handle, first: Service<A, B>, second: Service<B, C>) -> Service<A, C>
 where
     A: Send + 'static,
     B: Send + 'static,
     C: Send + 'static,
 {
-    stateless(move |(question, reply): Request<A, C>, cx| {
-        let joint = cx.spawn(Joint {
+    let on = on.clone();
+    passage(move |(question, reply): Request<A, C>| {
+        let joint = Joint {
             second: second.clone(),
             reply: Some(reply),
-        });
-        ask_for(cx, &first, question, &joint);
-        Next::Continue
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(joint) = on.spawn(joint) {
+            ask_for(&first, question, &joint);
+        }
+        Ok(())
     })
 }
 

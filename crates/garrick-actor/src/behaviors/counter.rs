@@ -23,7 +23,7 @@ pub enum Count {
 /// Counts up and down from 0. The seed's `counter`.
 ///
 /// At the ends of `i64` it stays where it is. An actor that is to see only some of this, such as one that counts up
-/// and cannot read, is given an address made by [`contramap`](crate::Contramap::contramap).
+/// and cannot read, is given an [`adapter`](super::adapter()).
 ///
 /// # Examples
 /// ```

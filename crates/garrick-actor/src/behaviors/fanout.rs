@@ -5,31 +5,31 @@ use std::hash::Hash;
 
 use garrick_sched::{Address, SendError};
 
-use super::stateless::stateless;
+use super::passage::passage;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 
 /// Sends every message to both. The seed's `tee`.
 ///
-/// Stateless. Costs a clone and two messages. Copies for one that has stopped are dead letters; when both have
-/// stopped, so does this.
+/// A door. Costs a clone and two messages. Copies for one that has stopped vanish; when both have stopped, messages
+/// come back.
 ///
 /// # Examples
 /// ```
 /// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
-/// let work = local.spawn_behavior(|_: &u32, _| Next::Continue);
-/// let log = local.spawn_behavior(|n: &u32, _| {
+/// let work = local.spawn_behavior(|_: u32, _| Next::Continue);
+/// let log = local.spawn_behavior(|n: u32, _| {
 ///     println!("{n} came by");
 ///     Next::Continue
 /// });
-/// let logged = local.spawn(behaviors::tee(work, log));
+/// let logged = behaviors::tee(work, log);
 /// logged.send(1)?;
 /// local.run();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn tee<M>(to: Address<M>, copy: Address<M>) -> impl Actor<Msg = M> + Send
+pub fn tee<M>(to: Address<M>, copy: Address<M>) -> Address<M>
 where
     M: Clone + Send + 'static,
 {
@@ -38,53 +38,42 @@ where
 
 /// Sends every message to all `targets`. The seed's `send-to-all`, or `splay`.
 ///
-/// Stateless. Costs a clone and a message for each of them. Copies for one that has stopped are dead letters;
-/// when all have stopped, so does this. With none it is a [`sink`](super::sink()). For targets that come and go see
+/// A door. Costs a clone and a message for each of them. Copies for one that has stopped vanish; when all have
+/// stopped, messages come back. With none it is a [`sink`](super::sink()). For targets that come and go see
 /// [`subject`].
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::{Local, behaviors::{self, Count}};
 ///
 /// let local = Local::new()?;
 /// let counters: Vec<_> = (0..3).map(|_| local.spawn(behaviors::counter())).collect();
-/// let reset_all = local.spawn(behaviors::broadcast(
-///     counters
-///         .iter()
-///         .map(|counter| {
-///             use garrick_actor::Contramap;
-///             local.spawn(counter.contramap(|()| behaviors::Count::Reset))
-///         })
-///         .collect(),
-/// ));
+/// let resets = counters.into_iter().map(|counter| behaviors::adapter(counter, |()| Count::Reset));
+/// let reset_all = behaviors::broadcast(resets.collect());
 /// reset_all.send(())?;
 /// local.run();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn broadcast<M>(targets: Vec<Address<M>>) -> impl Actor<Msg = M> + Send
+pub fn broadcast<M>(targets: Vec<Address<M>>) -> Address<M>
 where
     M: Clone + Send + 'static,
 {
-    stateless(move |msg: M, cx: &Context<'_, M>| {
+    passage(move |msg: M| {
         let mut stopped = 0;
         for target in &targets {
-            if let Err(SendError(copy)) = cx.send(target, msg.clone()) {
-                cx.dead_letter(copy);
-                stopped += 1;
-            }
+            stopped += usize::from(target.send(msg.clone()).is_err());
         }
         if stopped == targets.len() && stopped > 0 {
-            return Next::Stop;
+            return Err(SendError(msg));
         }
-        Next::Continue
+        Ok(())
     })
 }
 
 /// Sends every message to the one of `routes` that its key names. With [`label`](super::label()) at the other end,
 /// many channels share one.
 ///
-/// Stateless. Costs a look in a map and one message. A message with a key that has no route, or whose target has
-/// stopped, is a dead letter.
+/// A door. Costs a look in a map. A message with a key that has no route, or whose target has stopped, comes back.
 ///
 /// # Examples
 /// ```
@@ -92,15 +81,15 @@ where
 /// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
-/// let even = local.spawn_behavior(|n: &u32, _| {
+/// let even = local.spawn_behavior(|n: u32, _| {
 ///     assert_eq!(n % 2, 0);
 ///     Next::Continue
 /// });
-/// let odd = local.spawn_behavior(|n: &u32, _| {
+/// let odd = local.spawn_behavior(|n: u32, _| {
 ///     assert_eq!(n % 2, 1);
 ///     Next::Continue
 /// });
-/// let sorted = local.spawn(behaviors::demux(HashMap::from([(0, even), (1, odd)])));
+/// let sorted = behaviors::demux(HashMap::from([(0, even), (1, odd)]));
 /// for n in 0..10 {
 ///     sorted.send((n % 2, n))?;
 /// }
@@ -108,20 +97,17 @@ where
 /// assert_eq!(local.handle().failures(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn demux<K, M>(routes: HashMap<K, Address<M>>) -> impl Actor<Msg = (K, M)> + Send
+pub fn demux<K, M>(routes: HashMap<K, Address<M>>) -> Address<(K, M)>
 where
     K: Eq + Hash + Send + Sync + 'static,
     M: Send + 'static,
 {
-    stateless(move |(key, msg): (K, M), cx: &Context<'_, (K, M)>| {
-        let sent = match routes.get(&key) {
-            Some(to) => cx.send(to, msg),
-            None => Err(SendError(msg)),
-        };
-        if let Err(SendError(msg)) = sent {
-            cx.dead_letter(msg);
+    passage(move |(key, msg): (K, M)| match routes.get(&key) {
+        Some(to) => {
+            let sent = to.send(msg);
+            sent.map_err(|SendError(msg)| SendError((key, msg)))
         }
-        Next::Continue
+        None => Err(SendError((key, msg))),
     })
 }
 
@@ -139,24 +125,23 @@ pub enum Subject<M> {
 /// Sends what it is notified of to whoever has subscribed, in the order of subscription. The seed's `subscribe`
 /// and `notify`.
 ///
-/// Whoever is to subscribe only, or to notify only, is given an address made by
-/// [`contramap`](crate::Contramap::contramap).
+/// Whoever is to subscribe only, or to notify only, is given an [`adapter`](super::adapter()).
 ///
 /// Costs a clone and a message for each subscriber; subscribing takes a look at all of them. Those that have stopped
 /// are forgotten at the next notification. Without subscribers a notification vanishes.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, Next, behaviors::{self, Subject}};
+/// use garrick_actor::{Local, Next, behaviors::{self, Subject}};
 ///
 /// let local = Local::new()?;
 /// let weather = local.spawn(behaviors::subject());
-/// let reader = local.spawn_behavior(|news: &&str, _| {
-///     assert_eq!(*news, "rain");
+/// let reader = local.spawn_behavior(|news: &str, _| {
+///     assert_eq!(news, "rain");
 ///     Next::Stop
 /// });
 /// weather.send(Subject::Subscribe(reader))?;
-/// let station = local.spawn(weather.contramap(Subject::Notify));
+/// let station = behaviors::adapter(weather, Subject::Notify);
 /// station.send("rain")?;
 /// station.send("sun")?;
 /// local.run();

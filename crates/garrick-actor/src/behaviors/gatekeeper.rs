@@ -16,23 +16,23 @@ pub enum Gate<M> {
 
 /// Passes messages on to `to`, until its owner closes it. The seed's `gatekeeper`.
 ///
-/// The owner keeps the gatekeeper's address, and gives others one that can only pass, made by
-/// [`contramap`](crate::Contramap::contramap) with [`Gate::Pass`]. What the seed tells apart by who sends is so told
+/// The owner keeps the gatekeeper's address, and gives others one that can only pass: an [`adapter`](super::adapter())
+/// with [`Gate::Pass`], which they cannot even stop. What the seed tells apart by who sends is so told
 /// apart by type.
 ///
 /// Closed, it stops, and those that were given an address learn of it as they would of the target's end: by their
 /// messages coming back. It stops as well when it finds that the target has stopped; that message is a dead letter.
 ///
-/// Costs two messages, one of them for the address that can only pass.
+/// Costs one message.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, Next, behaviors::{Gate, gatekeeper}};
+/// use garrick_actor::{Local, Next, behaviors::{Gate, adapter, gatekeeper}};
 ///
 /// let local = Local::new()?;
-/// let target = local.spawn_behavior(|_: &&str, _| Next::Continue);
+/// let target = local.spawn_behavior(|_: &str, _| Next::Continue);
 /// let gate = local.spawn(gatekeeper(target));
-/// let guest = local.spawn(gate.contramap(Gate::Pass));
+/// let guest = adapter(gate.clone(), Gate::Pass);
 /// guest.send("may I?")?;
 /// local.run();
 ///

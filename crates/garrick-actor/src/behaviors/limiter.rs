@@ -38,8 +38,8 @@ use crate::context::Context;
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
-/// let listener = local.spawn_behavior(move |n: &u32, _| {
-///     to.send(*n).unwrap();
+/// let listener = local.spawn_behavior(move |n: u32, _| {
+///     to.send(n).unwrap();
 ///     Next::Continue
 /// });
 /// let limiter = behaviors::limiter(listener, Duration::from_micros(100)).burst(2);

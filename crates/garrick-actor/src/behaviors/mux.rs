@@ -30,25 +30,25 @@ pub enum Mux<Q, R: 'static> {
 /// Makes a service of a `wire` that knows nothing of replies: numbers the questions, and gives each answer to
 /// whoever asked the question of that number, in whatever order answers come.
 ///
-/// Those that ask are given an address made by [`contramap`](crate::Contramap::contramap) with [`Mux::Ask`], the
-/// other end of the wire one with [`Mux::Answer`].
+/// Those that ask are given an [`adapter`](super::adapter()) with [`Mux::Ask`], the other end of the wire one with
+/// [`Mux::Answer`].
 ///
-/// Costs three messages and a place in a map for each question. An answer to a question that is not open is a
+/// Costs two messages and a place in a map for each question. An answer to a question that is not open is a
 /// dead letter. When the wire has ended, all open questions have no answer, and the mux stops; it watches the wire,
 /// and lives as long. A question that the wire forgets stays open: ask through a [`timeout`](super::timeout()).
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, Next, behaviors::{self, Mux}};
+/// use garrick_actor::{Local, Next, behaviors::{self, Mux}};
 ///
 /// let local = Local::new()?;
 /// let (to, sent) = std::sync::mpsc::channel();
-/// let wire = local.spawn_behavior(move |numbered: &(u64, &str), _| {
-///     to.send(*numbered).unwrap();
+/// let wire = local.spawn_behavior(move |numbered: (u64, &str), _| {
+///     to.send(numbered).unwrap();
 ///     Next::Continue
 /// });
 /// let mux = local.spawn(behaviors::mux(wire));
-/// let service = local.spawn(mux.contramap(Mux::Ask));
+/// let service = behaviors::adapter(mux.clone(), Mux::Ask);
 /// let one = service.ask(|reply| ("one", reply));
 /// let three = service.ask(|reply| ("three", reply));
 /// local.run();

@@ -23,8 +23,8 @@ use crate::context::Context;
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
-/// let listener = local.spawn_behavior(move |word: &&str, _| {
-///     to.send(*word).unwrap();
+/// let listener = local.spawn_behavior(move |word: &str, _| {
+///     to.send(word).unwrap();
 ///     Next::Continue
 /// });
 /// let sequencer = local.spawn(behaviors::sequencer(listener));

@@ -1,138 +1,199 @@
 //! The smallest ones: they answer, pass on, mark and swallow.
 
-use garrick_sched::{Address, Reply};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
-use super::stateless::stateless;
+use garrick_sched::{Address, Reply, SendError};
+
+use super::passage::passage;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 
 /// Answers every question with `value`. The seed's `const`.
 ///
-/// Stateless. Costs a clone of the value and the answer.
+/// A door. Costs a clone of the value and the answer.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, behaviors};
+/// use garrick_actor::behaviors;
 ///
-/// let local = Local::new()?;
-/// let pi = local.spawn(behaviors::constant(3.14159));
-/// let asked = pi.ask(|reply| reply);
-/// local.run();
-/// assert_eq!(asked.wait(), Ok(3.14159));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let one = behaviors::constant(1);
+/// assert_eq!(one.ask(|reply| reply).wait(), Ok(1));
 /// ```
-pub fn constant<V>(value: V) -> impl Actor<Msg = Reply<V>> + Send
+pub fn constant<V>(value: V) -> Address<Reply<V>>
 where
     V: Clone + Send + Sync + 'static,
 {
-    stateless(move |reply: Reply<V>, _| {
+    passage(move |reply: Reply<V>| {
         reply.send(value.clone());
-        Next::Continue
+        Ok(())
     })
 }
 
 /// Passes every message on to `to`: another address for the same receiver. The seed's `fwd`.
 ///
-/// It can be stopped where its target must not be, which makes it a capability to be taken back; for one that
-/// its holders cannot stop for each other see [`gatekeeper`](super::gatekeeper()).
+/// Others who hold it cannot stop the target with [`Address::stop`], because a door cannot be stopped. To take the
+/// right to send back, see [`gatekeeper`](super::gatekeeper()).
 ///
-/// Stateless. Costs one message. Stops when it finds that the target has stopped; that message is a dead letter.
+/// A door. Costs nothing but the call.
 ///
 /// # Examples
 /// ```
 /// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
-/// let target = local.spawn_behavior(|n: &u32, _| {
-///     assert_eq!(*n, 1);
+/// let target = local.spawn_behavior(|n: u32, _| {
+///     assert_eq!(n, 1);
 ///     Next::Continue
 /// });
-/// let other_name = local.spawn(behaviors::forward(target));
+/// let other_name = behaviors::forward(target);
 /// other_name.send(1)?;
 /// local.run();
 /// assert_eq!(local.handle().failures(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn forward<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = M> + Send {
-    stateless(move |msg, cx: &Context<'_, M>| cx.relay(&to, msg))
+pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
+    passage(move |msg| to.send(msg))
 }
 
 /// Passes every message on to `to`, with `label` before it, so that the receiver can tell this way from others. The
 /// seed's `label`.
 ///
-/// To make another shape of the message, such as a variant of an enum, use
-/// [`contramap`](crate::Contramap::contramap).
-///
-/// Stateless. Costs a clone of the label and one message. Stops as [`forward`] does.
+/// A door. Costs a clone of the label.
 ///
 /// # Examples
 /// ```
 /// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
-/// let log = local.spawn_behavior(|(level, line): &(&str, &str), _| {
+/// let log = local.spawn_behavior(|(level, line): (&str, &str), _| {
 ///     println!("{level}: {line}");
 ///     Next::Continue
 /// });
-/// let warn = local.spawn(behaviors::label(log.clone(), "warning"));
-/// let note = local.spawn(behaviors::label(log, "note"));
+/// let warn = behaviors::label(log.clone(), "warning");
+/// let note = behaviors::label(log, "note");
 /// warn.send("it is late")?;
 /// note.send("the moon is up")?;
 /// local.run();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn label<L, M>(to: Address<(L, M)>, label: L) -> impl Actor<Msg = M> + Send
+pub fn label<L, M>(to: Address<(L, M)>, label: L) -> Address<M>
 where
     L: Clone + Send + Sync + 'static,
     M: Send + 'static,
 {
-    stateless(move |msg, cx: &Context<'_, M>| cx.relay(&to, (label.clone(), msg)))
+    passage(move |msg| {
+        let sent = to.send((label.clone(), msg));
+        sent.map_err(|SendError((_, msg))| SendError(msg))
+    })
 }
 
-/// Passes every message on to `to`, with its own address before it: a label that nobody else can make, because an
-/// address cannot be guessed. The seed's `tag`.
+/// Passes on to `to` what `function` makes of every message: `to` seen as an address for other messages. A label of
+/// any shape; with the variant of an enum as the function, it gives away the right to send that variant only.
 ///
-/// Stateless. Costs one message. Stops as [`forward`] does.
+/// As [`contramap`](crate::Contramap::contramap), but a door. Costs the call. If the target stops just while the
+/// function works, the message is lost; a [`Reply`] in it says that there is no answer.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Address, Local, Next, behaviors};
+/// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
-/// let judge = local.spawn_behavior(|(path, n): &(Address<u32>, u32), _| {
-///     println!("{n} came by {path:?}");
+/// let length = local.spawn_behavior(|n: usize, _| {
+///     assert_eq!(n, 5);
 ///     Next::Continue
 /// });
-/// let one = local.spawn(behaviors::tag(judge.clone()));
-/// let other = local.spawn(behaviors::tag(judge));
-/// one.send(1)?;
-/// other.send(2)?;
+/// let word = behaviors::adapter(length, |word: &str| word.len());
+/// word.send("hello")?;
 /// local.run();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn tag<M: Send + 'static>(to: Address<(Address<M>, M)>) -> impl Actor<Msg = M> + Send {
-    stateless(move |msg, cx: &Context<'_, M>| cx.relay(&to, (cx.address(), msg)))
+pub fn adapter<N, M, F>(to: Address<M>, function: F) -> Address<N>
+where
+    N: 'static,
+    M: Send + 'static,
+    F: Fn(N) -> M + Send + Sync + 'static,
+{
+    passage(move |msg| {
+        if to.is_stopped() {
+            return Err(SendError(msg));
+        }
+        // What comes back now cannot be turned into what came.
+        let _ = to.send(function(msg));
+        Ok(())
+    })
+}
+
+/// A label that nobody else can make. Made by [`tag`].
+#[derive(Clone)]
+pub struct Tag(Arc<()>);
+
+/// Passes every message on to `to`, with a [`Tag`] before it that no other way has: what comes so tagged came this way.
+/// The seed's `tag`, which is its own address; here it gives away no right to send.
+///
+/// A door. Costs a clone of the tag.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, Next, behaviors::{self, Tag}};
+///
+/// let local = Local::new()?;
+/// let (to, heard) = std::sync::mpsc::channel();
+/// let judge = local.spawn_behavior(move |tagged: (Tag, u32), _| {
+///     to.send(tagged).unwrap();
+///     Next::Continue
+/// });
+/// let (one, tag_of_one) = behaviors::tag(judge.clone());
+/// let (other, tag_of_other) = behaviors::tag(judge);
+/// one.send(1)?;
+/// other.send(2)?;
+/// local.run();
+/// let heard: Vec<_> = heard.try_iter().collect();
+/// assert!(heard.contains(&(tag_of_one, 1)));
+/// assert!(heard.contains(&(tag_of_other, 2)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn tag<M: Send + 'static>(to: Address<(Tag, M)>) -> (Address<M>, Tag) {
+    let tag = Tag(Arc::new(()));
+    (label(to, tag.clone()), tag)
+}
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Tag {}
+
+impl Hash for Tag {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag({:p})", self.0)
+    }
 }
 
 /// Swallows every message. The seed's `sink`.
 ///
 /// What it swallows is handled, hence no dead letter; a [`Reply`] in it answers that there is no answer.
 ///
-/// Stateless.
+/// A door.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, NoReply, Reply, behaviors};
+/// use garrick_actor::{NoReply, Reply, behaviors};
 ///
-/// let local = Local::new()?;
-/// let sink = local.spawn(behaviors::sink::<Reply<u32>>());
-/// let asked = sink.ask(|reply| reply);
-/// local.run();
-/// assert_eq!(asked.wait(), Err(NoReply::Dropped));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let sink = behaviors::sink::<Reply<u32>>();
+/// assert_eq!(sink.ask(|reply| reply).wait(), Err(NoReply::Dropped));
 /// ```
-pub fn sink<M: Send + 'static>() -> impl Actor<Msg = M> + Send {
-    stateless(|_: M, _| Next::Continue)
+pub fn sink<M: 'static>() -> Address<M> {
+    passage(|_| Ok(()))
 }
 
 /// Passes its first message on to `to`, and swallows the others. The seed's `once`, a customer that cannot be
@@ -146,8 +207,8 @@ pub fn sink<M: Send + 'static>() -> impl Actor<Msg = M> + Send {
 /// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
-/// let winner = local.spawn_behavior(|name: &&str, _| {
-///     assert_eq!(*name, "Atalanta");
+/// let winner = local.spawn_behavior(|name: &str, _| {
+///     assert_eq!(name, "Atalanta");
 ///     Next::Continue
 /// });
 /// let line = local.spawn(behaviors::once(winner));

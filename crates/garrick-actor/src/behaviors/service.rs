@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Nanos, NoReply, Reply};
 
-use crate::context::Context;
-
 /// A question with the right to answer it: in the seed's terms, a message whose first part is the customer.
 ///
 /// With a question of 8 bytes it is 24 bytes, which travel fastest.
@@ -18,19 +16,14 @@ pub type Service<Q, R> = Address<Request<Q, R>>;
 pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// Sends `service` a question to be answered to `to`. If the service has stopped, that hears so.
-pub(super) fn ask_for<M, Q, R>(
-    cx: &Context<'_, M>,
-    service: &Service<Q, R>,
-    question: Q,
-    to: &Address<Answer<R>>,
-) where
-    M: 'static,
+pub(super) fn ask_for<Q, R>(service: &Service<Q, R>, question: Q, to: &Address<Answer<R>>)
+where
     Q: 'static,
     R: Send + 'static,
 {
     let reply = Reply::to_task(to.clone(), |answer| answer);
     // A request that comes back is dropped, and its reply answers that nobody does.
-    let _ = cx.send(service, (question, reply));
+    let _ = service.send((question, reply));
 }
 
 /// A time span as the world counts it; one that is too long lasts for ever.

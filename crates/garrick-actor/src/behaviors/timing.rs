@@ -4,61 +4,80 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Nanos, Reply, SendError};
 
-use super::service::{Answer, Request, Service, ask_for};
-use super::stateless::stateless;
+use super::passage::passage;
+use super::service::{Answer, Request, Service};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::handle::Handle;
 
 /// A service that asks `service`, and says with its answer how long that took by the world's clock. The seed's
 /// `timing`, which it put around what it measured.
 ///
-/// Stateless; each question makes an actor that waits for its answer. Costs that and two more messages, whose time
-/// is measured too. There is no answer if the service gives none.
+/// A door; each question makes an actor `on` a system that waits for its answer. Costs that and two more messages,
+/// one of which is measured too. There is no answer if the service gives none.
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Contramap, Local, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
-/// let constant = local.spawn(behaviors::constant("done"));
-/// let service = local.spawn(constant.contramap(|((), reply)| reply));
-/// let timed = local.spawn(behaviors::timer(service));
+/// let service = behaviors::adapter(behaviors::constant("done"), |((), reply)| reply);
+/// let timed = behaviors::timer(&local.handle(), service);
 /// let asked = timed.ask(|reply| ((), reply));
 /// local.run();
 /// let (done, took) = asked.wait()?;
 /// println!("{done} in {took:?}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn timer<Q, R>(service: Service<Q, R>) -> impl Actor<Msg = Request<Q, (R, Duration)>> + Send
+pub fn timer<Q, R>(on: &Handle, service: Service<Q, R>) -> Service<Q, (R, Duration)>
 where
     Q: Send + 'static,
     R: Send + 'static,
 {
-    stateless(move |(question, reply): Request<Q, (R, Duration)>, cx| {
-        let stopwatch = cx.spawn(Stopwatch {
-            began: cx.now(),
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, (R, Duration)>| {
+        let stopwatch = Stopwatch {
+            service: service.clone(),
+            began: 0,
             reply: Some(reply),
-        });
-        ask_for(cx, &service, question, &stopwatch);
-        Next::Continue
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(stopwatch) = on.spawn(stopwatch) {
+            let _ = stopwatch.send(Watched::Begin(question));
+        }
+        Ok(())
     })
 }
 
-struct Stopwatch<R: 'static> {
+enum Watched<Q, R> {
+    Begin(Q),
+    Answered(Answer<R>),
+}
+
+struct Stopwatch<Q, R: 'static> {
+    service: Service<Q, R>,
     began: Nanos,
     /// None once it has been used.
     reply: Option<Reply<(R, Duration)>>,
 }
 
-impl<R: Send + 'static> Actor for Stopwatch<R> {
-    type Msg = Answer<R>;
+impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
+    type Msg = Watched<Q, R>;
 
-    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
-        if let Some(reply) = self.reply.take()
-            && let Ok(answer) = answer
-        {
-            let took = Duration::from_nanos(cx.now().saturating_sub(self.began));
-            reply.send((answer, took));
+    fn receive(&mut self, msg: Watched<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+        match msg {
+            Watched::Begin(question) => {
+                self.began = cx.now();
+                cx.ask(&self.service, |reply| (question, reply), Watched::Answered);
+            }
+            Watched::Answered(answer) => {
+                if let Some(reply) = self.reply.take()
+                    && let Ok(answer) = answer
+                {
+                    let took = Duration::from_nanos(cx.now().saturating_sub(self.began));
+                    reply.send((answer, took));
+                }
+            }
         }
         Next::Continue
     }
@@ -66,8 +85,8 @@ impl<R: Send + 'static> Actor for Stopwatch<R> {
 
 /// Passes every message on to `to` once `by` has passed. The seed's `send-after`, as a pipe.
 ///
-/// Messages stay in order. Stateless: those under way are with the timers, and arrive even if this has ended.
-/// Costs a timer. Stops when it finds that the target has stopped; that message is a dead letter.
+/// Messages stay in order. Those under way are with the timers, and arrive even if this has ended. Costs a message
+/// and a timer. Stops when it finds that the target has stopped; that message is a dead letter.
 ///
 /// # Examples
 /// ```
@@ -76,7 +95,7 @@ impl<R: Send + 'static> Actor for Stopwatch<R> {
 ///
 /// let local = Local::new()?;
 /// let (done, is_done) = std::sync::mpsc::channel();
-/// let target = local.spawn_behavior(move |_: &(), _| {
+/// let target = local.spawn_behavior(move |(), _| {
 ///     done.send(()).unwrap();
 ///     Next::Continue
 /// });
@@ -86,15 +105,26 @@ impl<R: Send + 'static> Actor for Stopwatch<R> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn delay<M: Send + 'static>(to: Address<M>, by: Duration) -> impl Actor<Msg = M> + Send {
-    stateless(
-        move |msg, cx: &Context<'_, M>| match cx.send_after(by, &to, msg) {
+    Delay { to, by }
+}
+
+struct Delay<M> {
+    to: Address<M>,
+    by: Duration,
+}
+
+impl<M: Send + 'static> Actor for Delay<M> {
+    type Msg = M;
+
+    fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
+        match cx.send_after(self.by, &self.to, msg) {
             Ok(()) => Next::Continue,
             Err(SendError(msg)) => {
                 cx.dead_letter(msg);
                 Next::Stop
             }
-        },
-    )
+        }
+    }
 }
 
 /// A service that asks `service`, and gives no answer if there is none once `after` has passed. The seed's
@@ -102,8 +132,8 @@ pub fn delay<M: Send + 'static>(to: Address<M>, by: Duration) -> impl Actor<Msg 
 ///
 /// The service is not told that nobody waits for it any more. What it answers later vanishes.
 ///
-/// Stateless; each question makes an actor that lasts until `after` has passed, even if the answer comes sooner,
-/// and so do a timer and its message. Costs those and two more messages.
+/// A door; each question makes an actor `on` a system that lasts until `after` has passed, even if the answer comes
+/// sooner, and so does a timer. Costs those and three more messages.
 ///
 /// # Examples
 /// ```
@@ -124,46 +154,61 @@ pub fn delay<M: Send + 'static>(to: Address<M>, by: Duration) -> impl Actor<Msg 
 ///
 /// let system = garrick_actor::System::new()?;
 /// let hoarder = system.spawn(Hoarder(Vec::new()))?;
-/// let timed = system.spawn(behaviors::timeout(hoarder, Duration::from_millis(1)))?;
+/// let timed = behaviors::timeout(&system.handle(), hoarder, Duration::from_millis(1));
 /// assert_eq!(timed.ask(|reply| ((), reply)).wait(), Err(NoReply::Dropped));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn timeout<Q, R>(
-    service: Service<Q, R>,
-    after: Duration,
-) -> impl Actor<Msg = Request<Q, R>> + Send
+pub fn timeout<Q, R>(on: &Handle, service: Service<Q, R>, after: Duration) -> Service<Q, R>
 where
     Q: Send + 'static,
     R: Send + 'static,
 {
-    stateless(move |(question, reply): Request<Q, R>, cx| {
-        let patience = cx.spawn(Patience { reply: Some(reply) });
-        let answered = Reply::to_task(patience.clone(), Patient::Answered);
-        // A request that comes back is dropped, and its reply answers that nobody does.
-        let _ = cx.send(&service, (question, answered));
-        let _ = cx.send_after(after, &patience, Patient::Over);
-        Next::Continue
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, R>| {
+        let patience = Patience {
+            service: service.clone(),
+            after,
+            reply: Some(reply),
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(patience) = on.spawn(patience) {
+            let _ = patience.send(Patient::Begin(question));
+        }
+        Ok(())
     })
 }
 
-enum Patient<R> {
+enum Patient<Q, R> {
+    Begin(Q),
     Answered(Answer<R>),
     Over,
 }
 
-struct Patience<R: 'static> {
+struct Patience<Q, R: 'static> {
+    service: Service<Q, R>,
+    after: Duration,
     /// None once it has been used.
     reply: Option<Reply<R>>,
 }
 
-impl<R: Send + 'static> Actor for Patience<R> {
-    type Msg = Patient<R>;
+impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
+    type Msg = Patient<Q, R>;
 
-    fn receive(&mut self, msg: Patient<R>, _: &mut Context<'_, Patient<R>>) -> Next {
-        if let Some(reply) = self.reply.take()
-            && let Patient::Answered(Ok(answer)) = msg
-        {
-            reply.send(answer);
+    fn receive(&mut self, msg: Patient<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+        match msg {
+            Patient::Begin(question) => {
+                cx.ask(&self.service, |reply| (question, reply), Patient::Answered);
+                // We have not stopped, so we take this.
+                let _ = cx.send_after(self.after, &cx.address(), Patient::Over);
+            }
+            Patient::Answered(answer) => {
+                if let Some(reply) = self.reply.take()
+                    && let Ok(answer) = answer
+                {
+                    reply.send(answer);
+                }
+            }
+            Patient::Over => self.reply = None,
         }
         Next::Continue
     }

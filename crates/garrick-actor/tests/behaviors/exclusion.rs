@@ -64,6 +64,7 @@ fn an_answer_in_a_turn_that_panics_is_none() {
     let serializer = stand.spawn(serializer(service));
     assert_eq!(stand.ask(&serializer, 1), Err(DROPPED));
     assert_eq!(stand.ask(&serializer, 2), Err(DROPPED));
+    assert_eq!(stand.ask(&serializer, 3), Err(DROPPED));
     assert!(serializer.is_stopped());
 }
 
@@ -71,7 +72,7 @@ fn an_answer_in_a_turn_that_panics_is_none() {
 fn a_service_that_keeps_a_reply_is_waited_for_as_long_as_the_timeout_says() {
     let stand = Stand::new();
     let (service, asked) = stand.by_hand::<u32, u32>();
-    let timed = stand.spawn(timeout(service, Duration::from_millis(5)));
+    let timed = timeout(&stand.handle(), service, Duration::from_millis(5));
     let serializer = stand.spawn(serializer(timed));
     let kept = serializer.ask(|reply| (1, reply));
     let next = serializer.ask(|reply| (2, reply));

@@ -1,7 +1,6 @@
 //! Many questions on one wire.
 
-use garrick_actor::Contramap;
-use garrick_actor::behaviors::{Mux, Service, mux};
+use garrick_actor::behaviors::{Mux, Service, adapter, mux};
 
 use crate::stand::{DROPPED, Stand, heard};
 
@@ -10,12 +9,12 @@ fn each_answer_finds_its_asker() {
     let stand = Stand::new();
     let (wire, sent) = stand.listener::<(u64, u32)>();
     let mux = stand.spawn(mux::<u32, u32>(wire));
-    let service: Service<u32, u32> = stand.spawn(mux.contramap(Mux::Ask));
+    let service: Service<u32, u32> = adapter(mux.clone(), Mux::Ask);
     let asks: Vec<_> = (0..5).map(|n| service.ask(|reply| (n, reply))).collect();
     stand.run();
     let mut questions = heard(&sent);
     questions.reverse();
-    let wire_end = stand.spawn(mux.contramap(Mux::Answer));
+    let wire_end = adapter(mux.clone(), Mux::Answer);
     for (number, question) in questions {
         wire_end.send((number, question * 10)).unwrap();
     }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use garrick_actor::behaviors::{
-    Request, Service, breaker, fork, par, pipe, race, retry, seq, serializer,
+    Request, Service, adapter, breaker, fork, par, pipe, race, retry, seq, serializer,
 };
 use garrick_actor::{Actor, Context, Next, NoReply, Reply, System};
 
@@ -78,10 +78,9 @@ where
 
 #[test]
 fn a_serializer_lets_one_through_whoever_asks() {
-    use garrick_actor::Contramap;
     let system = system();
     let resource = system.spawn(Exclusive { under_way: None }).unwrap();
-    let service = system.spawn(resource.contramap(Msg::Asked)).unwrap();
+    let service = adapter(resource, Msg::Asked);
     let serializer = system.spawn(serializer(service)).unwrap();
     ask_all(&serializer, |n| n + 1);
     assert_eq!((system.failures(), system.dead_letters()), (0, 0));
@@ -91,15 +90,15 @@ fn a_serializer_lets_one_through_whoever_asks() {
 fn services_that_make_an_actor_for_each_question_answer_everybody() {
     let system = system();
     let add = || system.spawn(Increment).unwrap();
-    let race = system.spawn(race(vec![add(), add()])).unwrap();
+    let race = race(&system.handle(), vec![add(), add()]);
     ask_all(&race, |n| n + 1);
-    let fork = system.spawn(fork(add(), add())).unwrap();
+    let fork = fork(&system.handle(), add(), add());
     ask_all(&fork, |n| (n + 1, n + 1));
-    let par = system.spawn(par(vec![add(), add(), add()])).unwrap();
+    let par = par(&system.handle(), vec![add(), add(), add()]);
     ask_all(&par, |n| vec![n + 1; 3]);
-    let seq = system.spawn(seq(vec![add(), add(), add()])).unwrap();
+    let seq = seq(&system.handle(), vec![add(), add(), add()]);
     ask_all(&seq, |n| vec![n + 1; 3]);
-    let pipe = system.spawn(pipe(add(), add())).unwrap();
+    let pipe = pipe(&system.handle(), add(), add());
     ask_all(&pipe, |n| n + 2);
     let retry = system.spawn(retry(add())).unwrap();
     ask_all(&retry, |n| n + 1);
@@ -113,7 +112,7 @@ fn a_system_that_ends_leaves_nobody_waiting() {
     let system = system();
     let keeps = system.spawn(Keeps(Vec::new())).unwrap();
     let serializer = system.spawn(serializer(keeps.clone())).unwrap();
-    let par = system.spawn(par(vec![serializer.clone(), keeps])).unwrap();
+    let par = par(&system.handle(), vec![serializer.clone(), keeps]);
     let asks: Vec<_> = (0..10).map(|n| par.ask(|reply| (n, reply))).collect();
     system.shutdown();
     for ask in asks {

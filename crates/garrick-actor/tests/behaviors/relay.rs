@@ -1,44 +1,53 @@
 //! const, fwd, label, tag, sink, once, gatekeeper, counter, contramap.
 
 use garrick_actor::behaviors::{
-    Count, Gate, constant, counter, forward, gatekeeper, label, once, sink, tag,
+    Count, Gate, adapter, constant, counter, forward, gatekeeper, label, once, sink, tag,
 };
-use garrick_actor::{Contramap, Reply};
+use garrick_actor::{Contramap, Reply, SendError};
 
 use crate::stand::{DROPPED, Stand, heard};
 
 #[test]
 fn a_constant_answers_every_time() {
     let stand = Stand::new();
-    let constant = stand.spawn(constant("same"));
+    let constant = constant("same");
     for _ in 0..3 {
         assert_eq!(stand.answer(constant.ask(|reply| reply)), Ok("same"));
     }
 }
 
 #[test]
-fn a_forward_keeps_order_and_stops_with_its_target() {
+fn a_forward_keeps_order_and_gives_back_what_its_target_would() {
     let stand = Stand::new();
     let (target, told) = stand.listener();
-    let forward = stand.spawn(forward(target.clone()));
+    let forward = forward(target.clone());
     (0..100).for_each(|n| forward.send(n).unwrap());
     stand.run();
     assert_eq!(heard(&told), (0..100).collect::<Vec<_>>());
 
     stand.stop(&target);
-    forward.send(100).unwrap();
-    stand.run();
-    assert_eq!(stand.dead_letters(), 1);
-    assert!(forward.send(101).is_err());
+    assert_eq!(forward.send(100), Err(SendError(100)));
 }
 
 #[test]
-fn all_that_a_forward_cannot_pass_on_is_counted() {
+fn doors_give_back_what_they_got_not_what_they_made_of_it() {
     let stand = Stand::new();
-    let forward = stand.spawn(forward(stand.stopped()));
-    (0..10).for_each(|n| forward.send(n).unwrap());
-    stand.run();
-    assert_eq!(stand.dead_letters(), 10);
+    let gone = stand.stopped::<(char, u32)>();
+    assert_eq!(label(gone.clone(), 'a').send(1), Err(SendError(1)));
+    let adapted = adapter(gone.clone(), |n| ('a', n));
+    assert_eq!(adapted.send(2), Err(SendError(2)));
+    let (tagged, _) = tag(stand.stopped());
+    assert_eq!(tagged.send(3), Err(SendError(3)));
+}
+
+#[test]
+fn an_adapter_gives_away_one_variant() {
+    let stand = Stand::new();
+    let counter = stand.spawn(counter());
+    let reset = adapter(counter.clone(), |()| Count::Reset);
+    counter.send(Count::Up).unwrap();
+    reset.send(()).unwrap();
+    assert_eq!(stand.answer(counter.ask(Count::Read)), Ok(0));
 }
 
 #[test]
@@ -55,7 +64,7 @@ fn a_contramap_counts_what_it_cannot_pass_on() {
 #[test]
 fn a_reply_in_an_undeliverable_message_says_so() {
     let stand = Stand::new();
-    let forward = stand.spawn(forward(stand.stopped::<Reply<u32>>()));
+    let forward = forward(stand.stopped::<Reply<u32>>());
     assert_eq!(stand.answer(forward.ask(|reply| reply)), Err(DROPPED));
 }
 
@@ -63,10 +72,7 @@ fn a_reply_in_an_undeliverable_message_says_so() {
 fn labels_tell_ways_apart() {
     let stand = Stand::new();
     let (target, told) = stand.listener();
-    let (a, b) = (
-        stand.spawn(label(target.clone(), 'a')),
-        stand.spawn(label(target, 'b')),
-    );
+    let (a, b) = (label(target.clone(), 'a'), label(target, 'b'));
     a.send(1).unwrap();
     stand.run();
     b.send(2).unwrap();
@@ -75,21 +81,21 @@ fn labels_tell_ways_apart() {
 }
 
 #[test]
-fn a_tag_names_itself() {
+fn tags_are_all_different() {
     let stand = Stand::new();
     let (target, told) = stand.listener();
-    let (a, b) = (stand.spawn(tag(target.clone())), stand.spawn(tag(target)));
+    let ((a, tag_of_a), (b, tag_of_b)) = (tag(target.clone()), tag(target));
     a.send(1).unwrap();
     stand.run();
     b.send(2).unwrap();
     stand.run();
-    assert_eq!(heard(&told), [(a, 1), (b, 2)]);
+    assert_eq!(heard(&told), [(tag_of_a, 1), (tag_of_b, 2)]);
 }
 
 #[test]
 fn a_sink_handles_what_it_swallows() {
     let stand = Stand::new();
-    let sink = stand.spawn(sink::<Reply<u32>>());
+    let sink = sink::<Reply<u32>>();
     assert_eq!(stand.answer(sink.ask(|reply| reply)), Err(DROPPED));
     assert_eq!(stand.dead_letters(), 0);
 }
@@ -121,7 +127,7 @@ fn a_closed_gate_tells_whoever_comes_late() {
     let stand = Stand::new();
     let (target, told) = stand.listener();
     let gate = stand.spawn(gatekeeper(target));
-    let guest = stand.spawn(gate.contramap(Gate::Pass));
+    let guest = adapter(gate.clone(), Gate::Pass);
     guest.send(1).unwrap();
     stand.run();
     gate.send(Gate::Close).unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use garrick_actor::behaviors::{Request, Service};
 use garrick_actor::{
-    Actor, Address, Ask, Context, Local, Nanos, Next, NoReply, Reply, System, World,
+    Actor, Address, Ask, Context, Handle, Local, Nanos, Next, NoReply, Reply, System, World,
 };
 
 /// A world with a clock that is set by hand.
@@ -159,8 +159,12 @@ impl Stand {
         ask.wait_timeout(Duration::ZERO)
     }
 
+    pub(crate) fn handle(&self) -> Handle {
+        self.local.handle()
+    }
+
     pub(crate) fn dead_letters(&self) -> u64 {
-        self.local.handle().dead_letters()
+        self.handle().dead_letters()
     }
 }
 

@@ -14,7 +14,7 @@ fn ms(count: u64) -> Duration {
 fn a_timer_says_how_long_it_took() {
     let stand = Stand::new();
     let (service, asked) = stand.by_hand::<u32, u32>();
-    let timer = stand.spawn(timer(service));
+    let timer = timer(&stand.handle(), service);
     let ask = timer.ask(|reply| (1, reply));
     stand.run();
     stand.advance(ms(7));
@@ -26,7 +26,7 @@ fn a_timer_says_how_long_it_took() {
 fn a_timer_of_nothing_has_no_answer() {
     let stand = Stand::new();
     for fails in [stand.mute::<u32, u32>(), stand.doomed(), stand.stopped()] {
-        let timer = stand.spawn(timer(fails));
+        let timer = timer(&stand.handle(), fails);
         assert_eq!(stand.ask(&timer, 1), Err(DROPPED));
     }
 }
@@ -68,7 +68,7 @@ fn a_delay_to_nowhere_is_a_dead_letter_at_once_or_later() {
 fn an_answer_in_time_is_passed_on_and_one_too_late_vanishes() {
     let stand = Stand::new();
     let (service, asked) = stand.by_hand::<u32, u32>();
-    let timed = stand.spawn(timeout(service, ms(5)));
+    let timed = timeout(&stand.handle(), service, ms(5));
     let (in_time, late) = (timed.ask(|reply| (1, reply)), timed.ask(|reply| (2, reply)));
     stand.run();
     let mut requests = asked.try_iter();
@@ -87,7 +87,7 @@ fn an_answer_in_time_is_passed_on_and_one_too_late_vanishes() {
 fn a_service_that_fails_is_not_waited_for() {
     let stand = Stand::new();
     for fails in [stand.mute::<u32, u32>(), stand.doomed(), stand.stopped()] {
-        let timed = stand.spawn(timeout(fails, ms(5)));
+        let timed = timeout(&stand.handle(), fails, ms(5));
         assert_eq!(stand.ask(&timed, 1), Err(DROPPED));
     }
 }
