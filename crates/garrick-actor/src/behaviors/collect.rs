@@ -8,10 +8,9 @@
 
 use std::sync::Arc;
 
-use garrick_sched::Reply;
+use garrick_sched::{Address, Reply};
 
 use super::passage::passage;
-use super::relay::label;
 use super::service::{Answer, Request, Service, ask_for};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
@@ -135,9 +134,9 @@ where
 /// A service that asks all `services` at the same time, and answers with their answers in the order in which the
 /// services are stated, whichever comes first. The seed's `par`.
 ///
-/// A door; each question makes an actor `on` a system that gathers the answers, and a [`label`] for each of them.
-/// Costs those, a clone of the question and two messages for each service. There is no answer, at
-/// once, if one of them gives none. The answer of no services is empty.
+/// A door; each question makes an actor `on` a system that gathers the answers, and one for each service that
+/// labels its answer. Costs those, a clone of the question and three messages for each service. There is no answer,
+/// at once, if one of them gives none. The answer of no services is empty.
 ///
 /// # Examples
 /// ```
@@ -170,12 +169,29 @@ where
         // If the system has ended, the reply is dropped with the actor.
         if let Ok(gather) = on.spawn(gather) {
             for (place, service) in services.iter().enumerate() {
-                let labelled = label(gather.clone(), place);
-                ask_for(service, question.clone(), &labelled);
+                let gather = gather.clone();
+                if let Ok(place) = on.spawn(Place { place, gather }) {
+                    ask_for(service, question.clone(), &place);
+                }
             }
         }
         Ok(())
     })
+}
+
+/// Labels the answer of one service with its place. Not a door, because what an undone turn has answered must be
+/// taken back here.
+struct Place<R> {
+    place: usize,
+    gather: Address<(usize, Answer<R>)>,
+}
+
+impl<R: Send + 'static> Actor for Place<R> {
+    type Msg = Answer<R>;
+
+    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
+        cx.relay(&self.gather, (self.place, answer))
+    }
 }
 
 /// Puts the answers of one question in their places.

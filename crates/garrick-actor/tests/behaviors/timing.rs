@@ -69,10 +69,12 @@ fn an_answer_in_time_is_passed_on_and_one_too_late_vanishes() {
     let stand = Stand::new();
     let (service, asked) = stand.by_hand::<u32, u32>();
     let timed = timeout(&stand.handle(), service, ms(5));
-    let (in_time, late) = (timed.ask(|reply| (1, reply)), timed.ask(|reply| (2, reply)));
+    let in_time = timed.ask(|reply| (1, reply));
     stand.run();
-    let mut requests = asked.try_iter();
-    let (first, second) = (requests.next().unwrap(), requests.next().unwrap());
+    let first = asked.try_recv().unwrap();
+    let late = timed.ask(|reply| (2, reply));
+    stand.run();
+    let second = asked.try_recv().unwrap();
     stand.advance(ms(4));
     first.1.send(10);
     assert_eq!(stand.answer(in_time), Ok(10));
