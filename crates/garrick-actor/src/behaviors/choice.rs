@@ -10,9 +10,9 @@ use crate::handle::Handle;
 
 /// A service that asks all `services`, and answers with what answers first. The seed's `race`.
 ///
-/// A door; each question makes an actor `on` a system that lasts until its last answer is in. Costs that actor, a clone of
-/// the question and two messages for each service. Those that come later have worked for nothing: they are not
-/// told.
+/// A door; each question makes an actor `on` a system that lasts until its last answer is in. Costs that actor, a
+/// clone of the question and two messages for each service. Those that come later have worked for nothing: they are
+/// not told.
 ///
 /// There is no answer if none of the services gives one, which includes those that have stopped, and a race
 /// between none.

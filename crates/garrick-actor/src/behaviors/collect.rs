@@ -95,8 +95,8 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
 /// A service that asks both at the same time, and answers with both answers. The seed's `fork`, for services that
 /// may answer differently; for many of one kind see [`par`].
 ///
-/// A door; each question makes a [`join`] `on` a system. Costs that, a clone of the question and four messages. There is no
-/// answer if one of them gives none.
+/// A door; each question makes a [`join`] `on` a system. Costs that, a clone of the question and four messages.
+/// There is no answer if one of them gives none.
 ///
 /// # Examples
 /// ```
@@ -225,9 +225,9 @@ impl<R: Send + 'static> Actor for Gather<R> {
 /// A service that asks `services` one after the other, each when the one before has answered, and answers with
 /// their answers in this order. The seed's `ser`, or `seq`.
 ///
-/// A door; each question makes an actor `on` a system that goes through them. Costs that, a clone of the question and two
-/// messages for each service. If one of them gives no answer there is none, and those behind it are not asked.
-/// The answer of no services is empty.
+/// A door; each question makes an actor `on` a system that goes through them. Costs that, a clone of the question
+/// and two messages for each service. If one of them gives no answer there is none, and those behind it are not
+/// asked. The answer of no services is empty.
 ///
 /// # Examples
 /// ```
@@ -302,8 +302,9 @@ where
 /// A service that asks `first`, asks `second` what that answers, and answers with the answer of that. The seed's
 /// `pipe`.
 ///
-/// A door; each question makes an actor `on` a system that lasts until `first` has answered. Costs that, and a message more
-/// than asking one after the other, for `second` answers the customer itself. There is no answer if one of them gives none.
+/// A door; each question makes an actor `on` a system that lasts until `first` has answered. Costs that, and a
+/// message more than asking one after the other, for `second` answers the customer itself. There is no answer if
+/// one of them gives none.
 ///
 /// # Examples
 /// ```

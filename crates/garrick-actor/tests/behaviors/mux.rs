@@ -1,6 +1,6 @@
 //! Many questions on one wire.
 
-use garrick_actor::behaviors::{Mux, Service, adapter, mux};
+use garrick_actor::behaviors::{Mux, Service, adapter, forward, mux};
 
 use crate::stand::{DROPPED, Stand, heard};
 
@@ -60,4 +60,15 @@ fn a_wire_that_has_ended_already_refuses() {
         Err(DROPPED)
     );
     assert!(mux.is_stopped());
+}
+
+#[test]
+fn a_wire_may_be_a_door() {
+    let stand = Stand::new();
+    let (wire, sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(forward(wire)));
+    let ask = mux.ask(|reply| Mux::Ask((1, reply)));
+    stand.run();
+    mux.send(Mux::Answer(sent.try_recv().unwrap())).unwrap();
+    assert_eq!(stand.answer(ask), Ok(1));
 }

@@ -30,6 +30,18 @@ fn a_forward_keeps_order_and_gives_back_what_its_target_would() {
 }
 
 #[test]
+fn whoever_holds_a_door_cannot_stop_what_is_behind_it() {
+    let stand = Stand::new();
+    let (target, told) = stand.listener();
+    let forward = forward(target);
+    forward.stop();
+    stand.run();
+    forward.send(1).unwrap();
+    stand.run();
+    assert_eq!(heard(&told), [1]);
+}
+
+#[test]
 fn doors_give_back_what_they_got_not_what_they_made_of_it() {
     let stand = Stand::new();
     let gone = stand.stopped::<(char, u32)>();
