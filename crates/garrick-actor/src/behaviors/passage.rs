@@ -31,7 +31,7 @@ where
     type Message = M;
 
     #[inline]
-    fn pass(&self, message: M) -> Result<(), SendError<M>> {
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
         (self.function)(message)
     }
 }
