@@ -1,6 +1,7 @@
 //! What an actor can do while it handles a message.
 
 use std::fmt;
+use std::time::Duration;
 
 use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
 
@@ -58,6 +59,40 @@ impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
         self.turn.send(to, msg)
+    }
+
+    /// Sends `msg` to `to` once `delay` has passed, to the timers' resolution of some 10 us. Until then the message
+    /// keeps its receiver alive. There is no way to take it back.
+    ///
+    /// # Errors
+    /// Gives the message back if the actor is known to have stopped.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_actor::{Local, Next};
+    ///
+    /// let local = Local::new()?;
+    /// let (done, is_done) = std::sync::mpsc::channel();
+    /// let later = local.spawn_behavior(move |second: bool, cx| {
+    ///     if second {
+    ///         done.send(()).unwrap();
+    ///     } else {
+    ///         cx.send_after(Duration::from_micros(50), &cx.address(), true).unwrap();
+    ///     }
+    ///     Next::Continue
+    /// });
+    /// later.send(false)?;
+    /// local.run_until(|| is_done.try_recv().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send_after<N: 'static>(
+        &self,
+        delay: Duration,
+        to: &Address<N>,
+        msg: N,
+    ) -> Result<(), SendError<N>> {
+        self.turn.send_after(delay, to, msg)
     }
 
     /// The address of the actor whose turn it is.

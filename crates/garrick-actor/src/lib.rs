@@ -32,10 +32,14 @@ mod context;
 
 mod actor;
 
+mod letters;
+
 mod behavior;
 mod contramap;
 
 mod handle;
+
+pub mod behaviors;
 
 mod builder;
 

@@ -33,6 +33,9 @@ pub use garrick_actor::{
 
 pub use garrick_macros::actor;
 
+/// Small standard actors: relays, races, serializers, retries and the like.
+pub use garrick_actor::behaviors;
+
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
 
@@ -40,6 +43,11 @@ pub use garrick_flow as flow;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The examples of the guide to the small standard actors.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/behaviors.md")]
+pub struct Behaviors;
 
 /// The examples of [`actor`], which name this crate.
 #[cfg(doctest)]
