@@ -36,6 +36,7 @@ mod behavior;
 mod contramap;
 
 mod handle;
+mod within;
 
 mod builder;
 
@@ -54,3 +55,4 @@ pub use garrick_sched::{
 pub use handle::Handle;
 pub use local::Local;
 pub use system::System;
+pub use within::AskWithin;
