@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod context;
+mod timer;
 
 mod actor;
 
@@ -55,4 +56,5 @@ pub use garrick_sched::{
 pub use handle::Handle;
 pub use local::Local;
 pub use system::System;
+pub use timer::{SendEveryError, Timer};
 pub use within::AskWithin;

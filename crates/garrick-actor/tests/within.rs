@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-use common::{ByHand, ms, settle, silence_panics, fail};
+use common::{ByHand, fail, ms, settle, silence_panics};
 use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, System};
 
 /// Answers when told.
