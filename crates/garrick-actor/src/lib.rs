@@ -29,6 +29,8 @@
 #![forbid(unsafe_code)]
 
 mod context;
+
+mod batch;
 mod timer;
 
 mod actor;
@@ -39,12 +41,15 @@ mod contramap;
 mod handle;
 mod within;
 
+mod pipe;
+
 mod builder;
 
 mod local;
 mod system;
 
 pub use actor::{Actor, Next};
+pub use batch::{BatchError, SendBatch};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
 pub use context::Context;
@@ -55,6 +60,7 @@ pub use garrick_sched::{
 };
 pub use handle::Handle;
 pub use local::Local;
+pub use pipe::Pending;
 pub use system::System;
 pub use timer::{SendEveryError, Timer};
 pub use within::AskWithin;
