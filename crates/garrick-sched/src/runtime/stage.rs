@@ -13,6 +13,7 @@ use crate::cell::{CellPtr, Chain, Envelope, Header};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::SendError;
+use crate::runtime::door;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -151,7 +152,7 @@ impl Stage {
     /// # Errors
     /// Gives the message back if the cell is closed.
     #[inline(never)]
-    pub(crate) fn send_out<M>(
+    pub(crate) fn send_out<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
@@ -169,12 +170,16 @@ impl Stage {
 
     /// The same for a cell that is not the last one that was sent to, or whose envelope is full.
     #[inline(never)]
-    fn send_out_to_other<M>(
+    fn send_out_to_other<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
         message: M,
     ) -> Result<(), SendError<M>> {
+        if cell.is_door() {
+            // SAFETY: the caller holds a reference, and says that its messages are of this type.
+            return unsafe { door::pass(cell, message) };
+        }
         let mut outgoing = self.outgoing.borrow_mut();
         let same = outgoing
             .iter_mut()

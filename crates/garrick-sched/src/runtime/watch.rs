@@ -4,10 +4,10 @@
 //! replaced by one that says so, and who watches is kept beside all cells, by address. A notice to watch
 //! travels like a message, so it comes behind what its sender sent before.
 
+use garrick_core::prim::atomic::{AtomicBool, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::fmt;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::cell::CellPtr;
