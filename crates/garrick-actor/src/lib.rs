@@ -28,6 +28,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod shelf;
+
+mod beside;
+
 mod context;
 
 mod batch;
@@ -37,6 +41,8 @@ mod actor;
 
 mod behavior;
 mod contramap;
+mod receive_timeout;
+mod stash;
 
 mod handle;
 mod within;
@@ -61,6 +67,8 @@ pub use garrick_sched::{
 pub use handle::Handle;
 pub use local::Local;
 pub use pipe::Pending;
+pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
+pub use stash::{StashError, Stashing, with_stash};
 pub use system::System;
 pub use timer::{SendEveryError, Timer};
 pub use within::AskWithin;
