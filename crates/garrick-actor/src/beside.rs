@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
+use crate::path::ActorPath;
 use crate::shelf::Shelf;
 
 /// What the wrappers around an actor lend to its context. An actor without wrappers has none of it, and pays
@@ -11,6 +12,8 @@ pub(crate) struct Beside<'a, M> {
     pub(crate) stash: Option<&'a RefCell<Shelf<M>>>,
     /// What this turn wants of the receive timeout. The context writes, the wrapper reads.
     pub(crate) patience: Option<&'a Cell<Option<Patience>>>,
+    /// Its path. The context reads it.
+    pub(crate) path: Option<&'a ActorPath>,
 }
 
 impl<M> Clone for Beside<'_, M> {
@@ -26,6 +29,7 @@ impl<M> Beside<'_, M> {
     pub(crate) const NONE: Self = Self {
         stash: None,
         patience: None,
+        path: None,
     };
 }
 

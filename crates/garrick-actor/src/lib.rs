@@ -28,7 +28,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod path;
+
+mod failure;
 mod shelf;
+#[cfg(feature = "tracing")]
+mod span;
 
 mod beside;
 
@@ -45,6 +50,7 @@ mod receive_timeout;
 mod stash;
 
 mod handle;
+mod named;
 mod within;
 
 mod pipe;
@@ -60,12 +66,13 @@ pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
 pub use context::Context;
 pub use contramap::{Contramap, Contramapped};
+pub use failure::Failure;
 pub use garrick_sched::{
-    Address, Ask, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
-    World,
+    Address, Ask, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, World,
 };
 pub use handle::Handle;
 pub use local::Local;
+pub use path::ActorPath;
 pub use pipe::Pending;
 pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
 pub use stash::{StashError, Stashing, with_stash};

@@ -26,9 +26,10 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped,
-    Failure, Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError,
-    StartError, System, World, behavior,
+    Actor, ActorPath, Address, Ask, AskWithin, BatchError, Behavior, BehaviorContext, Builder,
+    Context, Contramap, Contramapped, Failure, Handle, Local, Nanos, Next, NoReply, Pending,
+    RealWorld, Reply, SendBatch, SendError, SendEveryError, SpawnError, StartError, StashError,
+    Stashing, System, Timer, WithReceiveTimeout, World, behavior, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -45,3 +46,8 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
+
+/// The Rust code in the guide to time and the stash.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/time-and-stash.md")]
+pub struct TimeAndStash;
