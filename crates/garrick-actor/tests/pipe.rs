@@ -10,10 +10,13 @@ use std::thread;
 use common::{ms, settle};
 use garrick_actor::{Actor, Ask, AskWithin, Context, Local, Next, NoReply, Reply};
 
+/// What a piper has heard, with the number of the pipe that it came through.
+type Heard = Rc<RefCell<Vec<(u8, Result<u32, NoReply>)>>>;
+
 /// Pipes what it is given, and writes down what comes.
 #[derive(Default)]
 struct Piper {
-    heard: Rc<RefCell<Vec<(u8, Result<u32, NoReply>)>>>,
+    heard: Heard,
 }
 
 enum Msg {
@@ -44,7 +47,7 @@ struct Stand {
     clock: std::sync::Arc<common::ByHand>,
     local: Local,
     piper: garrick_actor::Address<Msg>,
-    heard: Rc<RefCell<Vec<(u8, Result<u32, NoReply>)>>>,
+    heard: Heard,
     /// Questions that wait to be answered.
     asked: Rc<RefCell<Vec<Reply<u32>>>>,
     oracle: garrick_actor::Address<Reply<u32>>,
