@@ -37,15 +37,16 @@ enum Heard<R> {
     TimeOver,
 }
 
-/// The deadline of an actor's question: passes on what comes first.
-struct Deadline<R, G> {
+/// The deadline of an actor's question `N`: passes on what comes first.
+struct Deadline<N, R, G> {
     /// Gives the answer to the asker; none once it was given.
     give: Option<G>,
-    answer: PhantomData<fn(R)>,
+    types: PhantomData<fn(N, R)>,
 }
 
-impl<R, G> Task for Deadline<R, G>
+impl<N, R, G> Task for Deadline<N, R, G>
 where
+    N: 'static,
     R: 'static,
     G: FnOnce(Result<R, NoReply>) + 'static,
 {
@@ -55,7 +56,11 @@ where
         if let Some(give) = self.give.take() {
             give(match heard {
                 Heard::Answer(answer) => answer,
-                Heard::TimeOver => Err(NoReply::TimedOut),
+                Heard::TimeOver => {
+                    #[cfg(feature = "tracing")]
+                    crate::span::timed_out::<N, R, G>();
+                    Err(NoReply::TimedOut)
+                }
             });
         }
         // It must not stop before its timer has come, which would be a dead letter then.
@@ -180,9 +185,9 @@ impl<M: 'static> Context<'_, M> {
             let _ = asker.send(convert(answer));
         };
         let turn = self.turn();
-        let deadline = turn.spawn(Deadline {
+        let deadline = turn.spawn(Deadline::<N, _, _> {
             give: Some(give),
-            answer: PhantomData,
+            types: PhantomData,
         });
         // It does not stop, so it takes the message.
         let _ = turn.send_after(timeout, &deadline, Heard::TimeOver);

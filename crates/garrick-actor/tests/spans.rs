@@ -4,8 +4,9 @@
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use garrick_actor::{Local, Next, behavior};
+use garrick_actor::{Local, Next, NoReply, Reply, behavior};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -32,7 +33,7 @@ impl Visit for Fields {
 
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        ["turn", "named"].contains(&metadata.name())
+        metadata.is_event() || ["turn", "named"].contains(&metadata.name())
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -46,7 +47,11 @@ impl Subscriber for Recorder {
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    fn event(&self, _: &Event<'_>) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields("event".to_owned());
+        event.record(&mut fields);
+        self.tell(fields.0);
+    }
 
     fn enter(&self, _: &Id) {
         self.tell("enter".to_owned());
@@ -75,4 +80,35 @@ fn a_turn_is_a_span_with_the_type_and_the_path() {
     assert_eq!((&told[3], told[4].as_str()), (&told[0], "enter"));
     assert!(told[5].starts_with("span path=\"/user/teller#"));
     assert_eq!(told[6..], ["enter", "exit", "exit"]);
+}
+
+#[test]
+fn a_question_that_is_not_answered_in_time_is_an_event_with_the_parties() {
+    let recorder = Recorder::default();
+    tracing::subscriber::with_default(recorder.clone(), || {
+        let local = Local::new().unwrap();
+        let mute = local.spawn_behavior(|reply: Reply<u8>, cx| {
+            let later = Duration::from_secs(60);
+            let silent = cx.spawn_behavior(|_: Reply<u8>, _| Next::Continue);
+            cx.send_after(later, &silent, reply).unwrap();
+            Next::Continue
+        });
+        let asker = local.spawn_behavior(move |answer: Option<Result<u8, NoReply>>, cx| {
+            match answer {
+                None => cx.ask_within(Duration::ZERO, &mute, |reply| reply, Some),
+                Some(answer) => assert_eq!(answer, Err(NoReply::TimedOut)),
+            }
+            Next::Continue
+        });
+        asker.send(None).unwrap();
+        local.run();
+        assert_eq!(local.handle().failures(), 0);
+    });
+    let told = recorder.told.lock().unwrap();
+    let event = told.iter().find(|line| line.starts_with("event")).unwrap();
+    assert!(
+        event.contains("answer=\"u8\"") && event.contains("Reply<u8>"),
+        "{event}"
+    );
+    assert!(event.contains("asker="), "{event}");
 }
