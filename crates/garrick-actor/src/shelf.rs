@@ -84,3 +84,75 @@ impl<M> fmt::Debug for Shelf<M> {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a turn may do, and how it may end.
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Add,
+        Release(usize),
+        Commit,
+        Undo,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            4 => Just(Step::Add),
+            2 => (0..6_usize).prop_map(Step::Release),
+            1 => Just(Step::Commit),
+            1 => Just(Step::Undo),
+        ];
+        prop::collection::vec(step, 0..60)
+    }
+
+    /// A shelf as two plain lists.
+    #[derive(Clone, Default)]
+    struct Model {
+        kept: Vec<u32>,
+        released: Vec<u32>,
+    }
+
+    impl Model {
+        fn release(&mut self, count: usize) -> usize {
+            let count = count.min(self.kept.len());
+            self.released.extend(self.kept.drain(..count));
+            count
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shelf_does_what_plain_lists_do(steps in steps(), capacity in 0..8_usize) {
+            let (mut shelf, mut model) = (Shelf::new(capacity), Model::default());
+            // The model at the beginning of the turn.
+            let mut before = model.clone();
+            for (n, step) in (0..).zip(steps) {
+                match step {
+                    Step::Add => {
+                        let added = shelf.add(n);
+                        prop_assert_eq!(added.is_ok(), model.kept.len() < capacity);
+                        model.kept.extend(added.is_ok().then_some(n));
+                    }
+                    Step::Release(count) => {
+                        prop_assert_eq!(shelf.release(count), model.release(count));
+                    }
+                    Step::Commit => {
+                        let released: Vec<_> = shelf.commit().collect();
+                        prop_assert_eq!(released, mem::take(&mut model.released));
+                        before = model.clone();
+                    }
+                    Step::Undo => {
+                        drop(shelf.undo());
+                        model = before.clone();
+                    }
+                }
+                prop_assert_eq!(shelf.len(), model.kept.len());
+            }
+            prop_assert_eq!(Vec::from(shelf.take_all()), before.kept);
+        }
+    }
+}
