@@ -1,9 +1,10 @@
 //! What an actor can do while it handles a message.
 
 use std::fmt;
-use std::time::Duration;
 
 use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
+
+use crate::beside::Beside;
 
 /// The turn under way, as the actor whose turn it is sees it. `M` is what that actor receives.
 ///
@@ -12,12 +13,37 @@ use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
 /// [`Next::Undo`](crate::Next::Undo) or a panic.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
+    /// What the actor was made with; none for most.
+    beside: Option<&'a Beside<'a, M>>,
 }
 
 impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub(crate) fn new(turn: &'a Turn<'a, M>) -> Self {
-        Self { turn }
+        Self { turn, beside: None }
+    }
+
+    /// The same turn, with what a wrapper lends to it.
+    pub(crate) fn with<'b>(&self, beside: &'b Beside<'b, M>) -> Context<'b, M>
+    where
+        'a: 'b,
+    {
+        Context {
+            turn: self.turn,
+            beside: Some(beside),
+        }
+    }
+
+    /// The same turn, for somebody who wraps the context.
+    #[inline]
+    pub(crate) fn again(&self) -> Self {
+        Self { ..*self }
+    }
+
+    /// What wrappers have lent to the turn.
+    #[inline]
+    pub(crate) fn beside(&self) -> Beside<'a, M> {
+        self.beside.copied().unwrap_or(Beside::NONE)
     }
 
     #[inline]
@@ -59,40 +85,6 @@ impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
         self.turn.send(to, msg)
-    }
-
-    /// Sends `msg` to `to` once `delay` has passed, to the timers' resolution of some 10 us. Until then the message
-    /// keeps its receiver alive. There is no way to take it back.
-    ///
-    /// # Errors
-    /// Gives the message back if the actor is known to have stopped.
-    ///
-    /// # Examples
-    /// ```
-    /// use std::time::Duration;
-    /// use garrick_actor::{Local, Next};
-    ///
-    /// let local = Local::new()?;
-    /// let (done, is_done) = std::sync::mpsc::channel();
-    /// let later = local.spawn_behavior(move |second: bool, cx| {
-    ///     if second {
-    ///         done.send(()).unwrap();
-    ///     } else {
-    ///         cx.send_after(Duration::from_micros(50), &cx.address(), true).unwrap();
-    ///     }
-    ///     Next::Continue
-    /// });
-    /// later.send(false)?;
-    /// local.run_until(|| is_done.try_recv().is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn send_after<N: 'static>(
-        &self,
-        delay: Duration,
-        to: &Address<N>,
-        msg: N,
-    ) -> Result<(), SendError<N>> {
-        self.turn.send_after(delay, to, msg)
     }
 
     /// The address of the actor whose turn it is.

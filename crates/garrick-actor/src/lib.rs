@@ -28,7 +28,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod path;
+
+mod failure;
+mod shelf;
+#[cfg(feature = "tracing")]
+mod span;
+
+mod beside;
+
 mod context;
+
+mod batch;
+mod timer;
 
 mod actor;
 
@@ -36,8 +48,14 @@ mod letters;
 
 mod behavior;
 mod contramap;
+mod receive_timeout;
+mod stash;
 
 mod handle;
+mod named;
+mod within;
+
+mod pipe;
 
 pub mod behaviors;
 
@@ -49,15 +67,22 @@ mod system;
 mod mailbox;
 
 pub use actor::{Actor, Next};
+pub use batch::{BatchError, SendBatch};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
 pub use context::Context;
 pub use contramap::{Contramap, Contramapped};
+pub use failure::Failure;
 pub use garrick_sched::{
-    Address, Ask, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
-    World,
+    Address, Ask, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, World,
 };
 pub use handle::Handle;
 pub use local::Local;
 pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError, Workload};
+pub use path::ActorPath;
+pub use pipe::Pending;
+pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
+pub use stash::{StashError, Stashing, with_stash};
 pub use system::System;
+pub use timer::{SendEveryError, Timer};
+pub use within::AskWithin;

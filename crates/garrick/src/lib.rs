@@ -26,9 +26,11 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, Behavior, BehaviorContext, Builder, CapacityError, Context, Contramap,
-    Contramapped, Failure, Handle, Inlet, Local, Mailbox, Nanos, Next, NoReply, OnFull, RealWorld,
-    Reply, SendError, SpawnError, StartError, System, TrySendError, Workload, World, behavior,
+    Actor, ActorPath, Address, Ask, AskWithin, BatchError, Behavior, BehaviorContext, Builder,
+    CapacityError, Context, Contramap, Contramapped, Failure, Handle, Inlet, Local, Mailbox, Nanos,
+    Next, NoReply, OnFull, Pending, RealWorld, Reply, SendBatch, SendError, SendEveryError,
+    SpawnError, StartError, StashError, Stashing, System, Timer, TrySendError, WithReceiveTimeout,
+    Workload, World, behavior, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -57,4 +59,9 @@ pub struct ActorMacro;
 /// The guide to mailboxes, whose examples run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mailboxes.md")]
-mod mailboxes {}
+pub struct Mailboxes;
+
+/// The Rust code in the guide to time and the stash.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/time-and-stash.md")]
+pub struct TimeAndStash;
