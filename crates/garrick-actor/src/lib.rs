@@ -42,6 +42,11 @@ mod builder;
 mod local;
 mod system;
 
+mod request;
+
+pub mod naming;
+pub mod route;
+
 pub use actor::{Actor, Next};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
@@ -53,4 +58,5 @@ pub use garrick_sched::{
 };
 pub use handle::Handle;
 pub use local::Local;
+pub use request::Request;
 pub use system::System;

@@ -148,7 +148,8 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
 #[cold]
 unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     // SAFETY: by contract.
-    let message = (!message.is_null()).then(|| unsafe { parcel::read_at::<T::Message>(message.cast()) });
+    let message =
+        (!message.is_null()).then(|| unsafe { parcel::read_at::<T::Message>(message.cast()) });
     if start::<T>(cell, worker) == Next::Over {
         if let Some(message) = message {
             worker.count_dead_letters(1);
@@ -207,11 +208,7 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 
 /// The first batch of an activation that cannot be over with `message`, or has none.
 #[inline(never)]
-fn first_batch<T: Task>(
-    cell: CellPtr,
-    worker: &Worker,
-    message: *const Slot,
-) -> Option<Batch> {
+fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) -> Option<Batch> {
     worker.limits.set(Limits::of(cell));
     if message.is_null() {
         return next_batch::<T>(cell, worker);

@@ -1,0 +1,309 @@
+//! The receptionist: who serves a protocol.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
+
+use super::subscribers::Subscribers;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// Knows who serves which protocol, and tells everybody who wants to know of changes.
+///
+/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. Who has stopped
+/// is taken out when the receptionist is next asked or told something about the same key.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::naming::{Key, Receptionist};
+/// use garrick_actor::{Actor, Context, Next, System};
+///
+/// # struct Printer;
+/// # impl Actor for Printer {
+/// #     type Msg = String;
+/// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
+/// # }
+/// const PRINTERS: Key<String> = Key::new("printers");
+///
+/// let system = System::new()?;
+/// let receptionist = Receptionist::spawn(&system.handle())?;
+/// let (left, right) = (system.spawn(Printer)?, system.spawn(Printer)?);
+/// receptionist.serve(&PRINTERS, &left)?;
+/// receptionist.serve(&PRINTERS, &right)?;
+/// assert_eq!(receptionist.find(&PRINTERS).wait()?, [left, right]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Receptionist {
+    address: Address<Order>,
+}
+
+/// A protocol: messages of type `M`, and a name to tell protocols of the same type apart.
+pub struct Key<M> {
+    name: Cow<'static, str>,
+    message: PhantomData<fn(M)>,
+}
+
+/// What a subscriber to a [`Key`] is told.
+pub enum Listing<M> {
+    /// Who serves now. The first that a subscriber hears, once.
+    Present(Vec<Address<M>>),
+    /// Somebody serves as well.
+    Added(Address<M>),
+    /// Somebody does not serve any more, or has stopped.
+    Removed(Address<M>),
+}
+
+/// What is to be done to the services.
+type Order = Box<dyn FnOnce(&mut Services) + Send>;
+
+impl<M> Key<M> {
+    /// A key of this name. Keys of one name and one message type are the same key.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            message: PhantomData,
+        }
+    }
+
+    /// A key whose name is made at run time.
+    #[must_use]
+    pub fn owned(name: impl Into<String>) -> Self {
+        Self {
+            name: Cow::Owned(name.into()),
+            message: PhantomData,
+        }
+    }
+}
+
+impl Receptionist {
+    /// Makes a receptionist.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
+        match on.spawn(ReceptionistActor(Services::default())) {
+            Ok(address) => Ok(Self { address }),
+            Err(_) => Err(SpawnError(())),
+        }
+    }
+
+    /// Lets `address` serve this protocol; it need not be told twice.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn serve<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        address: &Address<M>,
+    ) -> Result<(), SendError<()>> {
+        let address = address.clone();
+        self.order(key, move |service| service.add(address))
+    }
+
+    /// `address` does not serve this protocol any more.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn withdraw<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        address: &Address<M>,
+    ) -> Result<(), SendError<()>> {
+        let address = address.clone();
+        self.order(key, move |service| {
+            service.remove(|other| *other == address);
+        })
+    }
+
+    /// Tells `subscriber` who serves this protocol, and then of every change.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn subscribe<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        subscriber: &Address<Listing<M>>,
+    ) -> Result<(), SendError<()>> {
+        let subscriber = subscriber.clone();
+        self.order(key, move |service| service.subscribe(&subscriber))
+    }
+
+    /// Tells `subscriber` no more.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn unsubscribe<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        subscriber: &Address<Listing<M>>,
+    ) -> Result<(), SendError<()>> {
+        let subscriber = subscriber.clone();
+        self.order(key, move |service| service.subscribers.remove(&subscriber))
+    }
+
+    /// Who serves this protocol, in the order in which they came.
+    pub fn find<M: Send + 'static>(&self, key: &Key<M>) -> Ask<Vec<Address<M>>> {
+        self.address.ask(|reply| find(key, reply))
+    }
+
+    /// As [`Receptionist::find`], from an actor: the answer comes as a message, as with [`Context::ask`].
+    pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
+    where
+        M: Send + 'static,
+        N: Send + 'static,
+        F: FnOnce(Result<Vec<Address<M>>, NoReply>) -> N + Send + 'static,
+    {
+        cx.ask(&self.address, |reply| find(key, reply), convert);
+    }
+
+    fn order<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        change: impl FnOnce(&mut Service<M>) + Send + 'static,
+    ) -> Result<(), SendError<()>> {
+        let sent = self.address.send(order(key, change));
+        sent.map_err(|_| SendError(()))
+    }
+}
+
+fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order {
+    order(key, move |service| reply.send(service.serving.clone()))
+}
+
+/// An order about one protocol.
+fn order<M: Send + 'static>(
+    key: &Key<M>,
+    change: impl FnOnce(&mut Service<M>) + Send + 'static,
+) -> Order {
+    let name = key.name.clone();
+    Box::new(move |services| {
+        let service = services.of::<M>(name);
+        service.remove(Address::is_stopped);
+        change(service);
+    })
+}
+
+/// Who serves a protocol, and who wants to know.
+struct Service<M> {
+    serving: Vec<Address<M>>,
+    subscribers: Subscribers<Listing<M>>,
+}
+
+impl<M: 'static> Service<M> {
+    fn new() -> Self {
+        Self {
+            serving: Vec::new(),
+            subscribers: Subscribers::new(),
+        }
+    }
+
+    fn add(&mut self, address: Address<M>) {
+        if !self.serving.contains(&address) && !address.is_stopped() {
+            self.serving.push(address.clone());
+            self.subscribers.publish(Listing::Added(address));
+        }
+    }
+
+    fn remove(&mut self, is_gone: impl Fn(&Address<M>) -> bool) {
+        for gone in self.serving.extract_if(.., |address| is_gone(address)) {
+            self.subscribers.publish(Listing::Removed(gone));
+        }
+    }
+
+    fn subscribe(&mut self, subscriber: &Address<Listing<M>>) {
+        if self.subscribers.add(subscriber.clone()) {
+            // One that has stopped is taken out at the next change.
+            let _ = subscriber.send(Listing::Present(self.serving.clone()));
+        }
+    }
+}
+
+/// Services by protocol.
+#[derive(Default)]
+struct Services {
+    /// `Service<M>` for every key that somebody has named.
+    by_key: HashMap<(TypeId, Cow<'static, str>), Box<dyn Any + Send>>,
+}
+
+impl Services {
+    fn of<M: Send + 'static>(&mut self, name: Cow<'static, str>) -> &mut Service<M> {
+        let any = self
+            .by_key
+            .entry((TypeId::of::<M>(), name))
+            .or_insert_with(|| Box::new(Service::<M>::new()));
+        any.downcast_mut()
+            .expect("the message type is part of the key")
+    }
+}
+
+struct ReceptionistActor(Services);
+
+impl Actor for ReceptionistActor {
+    type Msg = Order;
+
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+        order(&mut self.0);
+        Next::Continue
+    }
+}
+
+impl<M> Clone for Key<M> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            message: PhantomData,
+        }
+    }
+}
+
+impl<M> Clone for Listing<M> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Present(all) => Self::Present(all.clone()),
+            Self::Added(one) => Self::Added(one.clone()),
+            Self::Removed(one) => Self::Removed(one.clone()),
+        }
+    }
+}
+
+impl<M> PartialEq for Listing<M> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Present(a), Self::Present(b)) => a == b,
+            (Self::Added(a), Self::Added(b)) | (Self::Removed(a), Self::Removed(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl<M> Eq for Listing<M> {}
+
+impl<M> fmt::Debug for Key<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = std::any::type_name::<M>();
+        write!(f, "Key<{message}>({:?})", self.name)
+    }
+}
+
+impl<M> fmt::Debug for Listing<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Present(all) => f.debug_tuple("Present").field(all).finish(),
+            Self::Added(one) => f.debug_tuple("Added").field(one).finish(),
+            Self::Removed(one) => f.debug_tuple("Removed").field(one).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Receptionist {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receptionist").finish_non_exhaustive()
+    }
+}

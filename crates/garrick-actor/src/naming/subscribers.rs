@@ -1,0 +1,51 @@
+//! Everybody who gets what is published.
+
+use garrick_sched::Address;
+
+/// Subscribers in the order in which they came.
+pub(super) struct Subscribers<M> {
+    list: Vec<Address<M>>,
+}
+
+impl<M: 'static> Subscribers<M> {
+    pub(super) fn new() -> Self {
+        Self { list: Vec::new() }
+    }
+
+    /// Takes one in. True if it was not there yet.
+    pub(super) fn add(&mut self, address: Address<M>) -> bool {
+        let is_new = !self.list.contains(&address);
+        if is_new {
+            self.list.push(address);
+        }
+        is_new
+    }
+
+    pub(super) fn remove(&mut self, address: &Address<M>) {
+        self.list.retain(|other| other != address);
+    }
+
+    /// How many have not stopped.
+    pub(super) fn count(&mut self) -> usize {
+        self.list.retain(|address| !address.is_stopped());
+        self.list.len()
+    }
+
+    /// Sends `message` to all of them, and takes out those that have stopped.
+    pub(super) fn publish(&mut self, message: M)
+    where
+        M: Clone,
+    {
+        let mut to_come = self.list.len();
+        let mut message = Some(message);
+        self.list.retain(|address| {
+            to_come -= 1;
+            // The last one gets the original.
+            let message = match to_come {
+                0 => message.take(),
+                _ => message.clone(),
+            };
+            message.is_some_and(|message| address.send(message).is_ok())
+        });
+    }
+}
