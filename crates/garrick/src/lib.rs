@@ -27,8 +27,8 @@ pub mod prelude;
 
 pub use garrick_actor::{
     Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped,
-    Failure, Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError,
-    StartError, System, World, behavior,
+    Failure, Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, Request, SendError, SpawnError,
+    StartError, System, World, behavior, naming, route,
 };
 
 pub use garrick_macros::actor;
