@@ -2,14 +2,13 @@
 
 use garrick::prelude::*;
 
-#[derive(Clone, Copy)]
 enum Event {
     Coin,
     Push,
 }
 
 fn locked() -> Behavior<Event> {
-    behavior(|event: &Event, cx| {
+    behavior(|event, cx| {
         match event {
             Event::Coin => {
                 println!("locked:   a coin, unlock");
@@ -22,7 +21,7 @@ fn locked() -> Behavior<Event> {
 }
 
 fn unlocked() -> Behavior<Event> {
-    behavior(|event: &Event, cx| {
+    behavior(|event, cx| {
         match event {
             Event::Coin => println!("unlocked: thank you for the coin"),
             Event::Push => {

@@ -4,7 +4,7 @@ use garrick::prelude::*;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
-    let display = system.spawn_behavior(|celsius: &f64, _| {
+    let display = system.spawn_behavior(|celsius: f64, _| {
         println!("{celsius:.1} degrees Celsius");
         Next::Continue
     })?;

@@ -321,13 +321,13 @@ fn a_behavior_gets_answers_as_messages() {
     let local = Local::new().unwrap();
     let counter = counter(&local);
     let (to, got) = std::sync::mpsc::channel();
-    let asker = local.spawn_behavior(move |msg: &Result<String, NoReply>, cx| {
+    let asker = local.spawn_behavior(move |msg: Result<String, NoReply>, cx| {
         match msg {
-            Ok(suffix) => counter.type_to(suffix.clone(), cx, |answer| match answer {
+            Ok(suffix) => counter.type_to(suffix, cx, |answer| match answer {
                 Ok(_) => Err(NoReply::TimedOut),
                 Err(error) => Err(error),
             }),
-            Err(error) => to.send(*error).unwrap(),
+            Err(error) => to.send(error).unwrap(),
         }
         Next::Continue
     });

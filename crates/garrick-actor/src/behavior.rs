@@ -2,7 +2,9 @@
 //!
 //! After the actors of seed 004: a behavior is a function of one message, and becoming is replacing
 //! it for the next one. The function cannot change what it captures, so a turn that does not end well
-//! leaves nothing behind: the actor performs as expected, or not at all.
+//! leaves nothing behind: the actor performs as expected, or not at all. The message is the function's own,
+//! and gone with the turn however that ends; a [`Reply`](crate::Reply) in it then answers
+//! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -12,7 +14,7 @@ use garrick_sched::Address;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 
-type Function<M> = dyn Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send;
+type Function<M> = dyn Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send;
 
 /// An actor made of a closure by [`behavior`].
 pub struct Behavior<M> {
@@ -26,36 +28,33 @@ pub struct Behavior<M> {
 /// # Examples
 /// A flip-flop, in two behaviors that become each other:
 /// ```
-/// use garrick_actor::{Behavior, Local, Next, Reply, behavior};
+/// use garrick_actor::{Behavior, Next, Reply, System, behavior};
 ///
 /// enum Msg {
 ///     Flip,
-///     Show(std::sync::mpsc::Sender<&'static str>),
+///     Show(Reply<&'static str>),
 /// }
 ///
 /// fn showing(now: &'static str, other: &'static str) -> Behavior<Msg> {
-///     behavior(move |msg: &Msg, cx| {
+///     behavior(move |msg, cx| {
 ///         match msg {
 ///             Msg::Flip => cx.becomes_behavior(showing(other, now)),
-///             Msg::Show(to) => to.send(now).unwrap(),
+///             Msg::Show(reply) => reply.send(now),
 ///         }
 ///         Next::Continue
 ///     })
 /// }
 ///
-/// let local = Local::new()?;
-/// let flip_flop = local.spawn(showing("on", "off"));
-/// let (to, shown) = std::sync::mpsc::channel();
-/// for msg in [Msg::Show(to.clone()), Msg::Flip, Msg::Show(to)] {
-///     flip_flop.send(msg).unwrap();
-/// }
-/// local.run();
-/// assert_eq!(shown.iter().collect::<Vec<_>>(), ["on", "off"]);
+/// let system = System::new()?;
+/// let flip_flop = system.spawn(showing("on", "off"))?;
+/// assert_eq!(flip_flop.ask(Msg::Show).wait(), Ok("on"));
+/// flip_flop.send(Msg::Flip)?;
+/// assert_eq!(flip_flop.ask(Msg::Show).wait(), Ok("off"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn behavior<M, F>(function: F) -> Behavior<M>
 where
-    F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+    F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
 {
     Behavior {
         function: Box::new(function),
@@ -74,7 +73,7 @@ impl<M: 'static> BehaviorContext<'_, M> {
     /// than once, the last call counts.
     pub fn becomes<F>(&mut self, function: F)
     where
-        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
     {
         self.becomes_behavior(behavior(function));
     }
@@ -93,7 +92,7 @@ impl<M: 'static> Actor for Behavior<M> {
             context: Context::new(cx.turn()),
             staged: None,
         };
-        let next = (self.function)(&msg, &mut cx);
+        let next = (self.function)(msg, &mut cx);
         if next == Next::Continue
             && let Some(staged) = cx.staged
         {
@@ -111,9 +110,9 @@ impl<M: 'static> Context<'_, M> {
     /// use garrick_actor::{Local, Next};
     ///
     /// let local = Local::new()?;
-    /// let parent = local.spawn_behavior(|n: &u32, cx| {
-    ///     let child = cx.spawn_behavior(|n: &u32, _| {
-    ///         assert_eq!(*n, 2);
+    /// let parent = local.spawn_behavior(|n: u32, cx| {
+    ///     let child = cx.spawn_behavior(|n: u32, _| {
+    ///         assert_eq!(n, 2);
     ///         Next::Stop
     ///     });
     ///     let _ = cx.send(&child, n + 1);
@@ -126,7 +125,7 @@ impl<M: 'static> Context<'_, M> {
     pub fn spawn_behavior<N, F>(&self, function: F) -> Address<N>
     where
         N: Send + 'static,
-        F: Fn(&N, &mut BehaviorContext<'_, N>) -> Next + Send + 'static,
+        F: Fn(N, &mut BehaviorContext<'_, N>) -> Next + Send + 'static,
     {
         self.spawn(behavior(function))
     }

@@ -47,8 +47,8 @@ impl<'a, M: 'static> Context<'a, M> {
     /// }
     ///
     /// let local = Local::new()?;
-    /// let print = local.spawn_behavior(|n: &u32, _| {
-    ///     assert_eq!(*n, 21);
+    /// let print = local.spawn_behavior(|n: u32, _| {
+    ///     assert_eq!(n, 21);
     ///     Next::Continue
     /// });
     /// local.spawn(Halve(print)).send(42)?;

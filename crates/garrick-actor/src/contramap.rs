@@ -21,8 +21,8 @@ pub trait Contramap<M> {
     /// use garrick_actor::{Contramap, Local, Next};
     ///
     /// let local = Local::new()?;
-    /// let length = local.spawn_behavior(|n: &usize, _| {
-    ///     assert_eq!(*n, 5);
+    /// let length = local.spawn_behavior(|n: usize, _| {
+    ///     assert_eq!(n, 5);
     ///     Next::Continue
     /// });
     /// let word = local.spawn(length.contramap(|word: &str| word.len()));

@@ -32,7 +32,7 @@ impl Handle {
     /// let system = System::new()?;
     /// let handle = system.handle();
     /// system.shutdown_now();
-    /// assert!(handle.spawn(behavior(|_: &(), _| Next::Stop)).is_err());
+    /// assert!(handle.spawn(behavior(|_: (), _| Next::Stop)).is_err());
     /// # Ok::<(), garrick_actor::StartError>(())
     /// ```
     pub fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
@@ -52,7 +52,7 @@ impl Handle {
     pub fn spawn_behavior<M, F>(&self, function: F) -> Result<Address<M>, SpawnError<Behavior<M>>>
     where
         M: Send + 'static,
-        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
     {
         self.spawn(behavior(function))
     }

@@ -59,7 +59,7 @@ impl Local {
     pub fn spawn_behavior<M, F>(&self, function: F) -> Address<M>
     where
         M: 'static,
-        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
     {
         self.spawn(behavior(function))
     }
@@ -87,6 +87,30 @@ impl Local {
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         self.here.run_until(done);
+    }
+
+    /// Runs its actors until `future` is ready, and sleeps meanwhile when none of them has anything to
+    /// handle. This is how the thread that runs the actors waits for an answer of theirs, because
+    /// [`Ask::wait`](crate::Ask::wait) would keep them from running, and says so.
+    ///
+    /// # Panics
+    /// If called by an actor.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Local, Next, Reply};
+    ///
+    /// let local = Local::new()?;
+    /// let double = local.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
+    ///     reply.send(2 * n);
+    ///     Next::Continue
+    /// });
+    /// assert_eq!(local.block_on(double.ask(|reply| (21, reply))), Ok(42));
+    /// # Ok::<(), garrick_actor::StartError>(())
+    /// ```
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.here.block_on(future)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::handle::Handle;
 /// use garrick_actor::{Next, System};
 ///
 /// let system = System::builder().name("greeters").workers(2).start()?;
-/// let greeter = system.spawn_behavior(|name: &String, _| {
+/// let greeter = system.spawn_behavior(|name: String, _| {
 ///     println!("Hello, {name}!");
 ///     Next::Continue
 /// })?;
@@ -63,7 +63,7 @@ impl System {
     pub fn spawn_behavior<M, F>(&self, function: F) -> Result<Address<M>, SpawnError<Behavior<M>>>
     where
         M: Send + 'static,
-        F: Fn(&M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
     {
         self.handle.spawn_behavior(function)
     }

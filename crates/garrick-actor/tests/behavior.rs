@@ -1,14 +1,16 @@
 //! Closures that become.
 #![forbid(unsafe_code)]
 
-use garrick_actor::{Behavior, BehaviorContext, Contramap, Local, Next, Reply, System, behavior};
+use garrick_actor::{Behavior, Contramap, Local, Next, NoReply, Reply, System, behavior};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 enum Msg {
     /// Becomes a counter with each of these, and ends in that.
     Try(Vec<u64>, Ending),
-    Get(std::sync::Mutex<Option<Reply<u64>>>),
+    Get(Reply<u64>),
+    /// Gives the answer, becomes a counter with another count, and ends in that.
+    GetAnd(Reply<u64>, Ending),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,30 +19,33 @@ enum Ending {
     Undo,
 }
 
-fn counter(count: u64) -> Behavior<Msg> {
-    behavior(
-        move |msg: &Msg, cx: &mut BehaviorContext<'_, Msg>| match msg {
-            Msg::Try(counts, ending) => {
-                counts
-                    .iter()
-                    .for_each(|count| cx.becomes_behavior(counter(*count)));
-                match ending {
-                    Ending::Continue => Next::Continue,
-                    Ending::Undo => Next::Undo,
-                }
-            }
-            Msg::Get(reply) => {
-                if let Some(reply) = reply.lock().unwrap().take() {
-                    reply.send(count);
-                }
-                Next::Continue
-            }
-        },
-    )
+impl From<Ending> for Next {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Continue => Self::Continue,
+            Ending::Undo => Self::Undo,
+        }
+    }
 }
 
-fn get(reply: Reply<u64>) -> Msg {
-    Msg::Get(std::sync::Mutex::new(Some(reply)))
+fn counter(count: u64) -> Behavior<Msg> {
+    behavior(move |msg, cx| match msg {
+        Msg::Try(counts, ending) => {
+            counts
+                .iter()
+                .for_each(|count| cx.becomes_behavior(counter(*count)));
+            ending.into()
+        }
+        Msg::Get(reply) => {
+            reply.send(count);
+            Next::Continue
+        }
+        Msg::GetAnd(reply, ending) => {
+            reply.send(count);
+            cx.becomes_behavior(counter(count + 1));
+            ending.into()
+        }
+    })
 }
 
 proptest! {
@@ -56,7 +61,7 @@ proptest! {
                 expected = counts.last().copied().unwrap_or(expected);
             }
             address.send(Msg::Try(counts, ending)).map_err(|_| "it runs").unwrap();
-            let ask = address.ask(get);
+            let ask = address.ask(Msg::Get);
             local.run();
             prop_assert_eq!(ask.wait(), Ok(expected));
         }
@@ -67,13 +72,13 @@ proptest! {
 fn the_running_code_never_sees_what_it_becomes() {
     let local = Local::new().unwrap();
     let (said, heard) = std::sync::mpsc::channel();
-    let address = local.spawn_behavior(move |n: &u32, cx| {
+    let address = local.spawn_behavior(move |n: u32, cx| {
         let later = said.clone();
-        cx.becomes(move |n: &u32, _| {
-            later.send(("second", *n)).unwrap();
+        cx.becomes(move |n, _| {
+            later.send(("second", n)).unwrap();
             Next::Continue
         });
-        said.send(("first", *n)).unwrap();
+        said.send(("first", n)).unwrap();
         Next::Continue
     });
     (1..=3).for_each(|n| address.send(n).unwrap());
@@ -85,11 +90,26 @@ fn the_running_code_never_sees_what_it_becomes() {
 }
 
 #[test]
+fn an_answer_is_part_of_its_turn() {
+    let local = Local::new().unwrap();
+    let address = local.spawn(counter(7));
+    let answers = [Ending::Undo, Ending::Continue, Ending::Undo]
+        .map(|ending| address.ask(|reply| Msg::GetAnd(reply, ending)));
+    let last = address.ask(Msg::Get);
+    local.run();
+    assert_eq!(
+        answers.map(|ask| ask.wait()),
+        [Err(NoReply::Dropped), Ok(7), Err(NoReply::Dropped)]
+    );
+    assert_eq!(last.wait(), Ok(8), "one turn of three has ended well");
+}
+
+#[test]
 fn a_behavior_knows_itself_and_its_sponsor() {
     let system = System::builder().name("home").workers(2).start().unwrap();
     let (said, heard) = std::sync::mpsc::channel();
     let address = system
-        .spawn_behavior(move |(): &(), cx| {
+        .spawn_behavior(move |(), cx| {
             said.send((cx.address(), cx.sponsor().name().to_owned(), cx.now()))
                 .unwrap();
             Next::Continue
@@ -111,9 +131,9 @@ fn a_behavior_knows_itself_and_its_sponsor() {
 fn a_contramapped_address_stops_with_its_target() {
     let local = Local::new().unwrap();
     let (said, heard) = std::sync::mpsc::channel();
-    let length = local.spawn_behavior(move |n: &usize, _| {
-        said.send(*n).unwrap();
-        if *n == 0 { Next::Stop } else { Next::Continue }
+    let length = local.spawn_behavior(move |n: usize, _| {
+        said.send(n).unwrap();
+        if n == 0 { Next::Stop } else { Next::Continue }
     });
     let word = local.spawn(length.contramap(str::len));
     for sent in ["a", "four", ""] {

@@ -75,7 +75,7 @@ fn actor(
     children: Vec<Address<Script>>,
 ) -> Behavior<Script> {
     behavior(
-        move |script: &Script, cx: &mut BehaviorContext<'_, Script>| {
+        move |script: Script, cx: &mut BehaviorContext<'_, Script>| {
             let turn = note(&mut record.turns.lock().unwrap(), &name, label, script.end);
             let (mut label, mut children) = (label, children.clone());
             let mut refused = 0;

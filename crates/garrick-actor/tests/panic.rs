@@ -116,14 +116,14 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
     let system = builder.workers(1).start().unwrap();
     let (sent, received) = mpsc::channel();
     let sink = system
-        .spawn_behavior(move |n: &u32, _| {
-            sent.send(*n).unwrap();
+        .spawn_behavior(move |n: u32, _| {
+            sent.send(n).unwrap();
             Next::Continue
         })
         .unwrap();
     let doubtful = system
-        .spawn_behavior(move |n: &u32, cx| {
-            let _ = cx.send(&sink, *n);
+        .spawn_behavior(move |n: u32, cx| {
+            let _ = cx.send(&sink, n);
             if n.is_multiple_of(2) {
                 Next::Continue
             } else {
@@ -140,7 +140,7 @@ fn what_undo_stages_vanishes_and_the_actor_goes_on() {
 fn a_failure_is_counted_by_the_default_report_too() {
     let system = System::builder().name("loud").workers(1).start().unwrap();
     let failing = system
-        .spawn_behavior(|(): &(), _| panic!("heard on standard error"))
+        .spawn_behavior(|(), _| panic!("heard on standard error"))
         .unwrap();
     failing.send(()).unwrap();
     let handle = system.handle();

@@ -140,7 +140,7 @@ fn shutdown_handles_all_that_was_sent() {
     for _ in 0..ACTORS {
         let handled = handled.clone();
         let address = system
-            .spawn_behavior(move |_: &usize, _| {
+            .spawn_behavior(move |_: usize, _| {
                 handled.send(()).unwrap();
                 Next::Continue
             })
@@ -161,7 +161,7 @@ fn shutdown_now_drops_actors_and_messages() {
     let (go, gate) = mpsc::channel::<()>();
     let gate = std::sync::Mutex::new(gate);
     let blocker = system
-        .spawn_behavior(move |(): &(), _| {
+        .spawn_behavior(move |(), _| {
             entered.send(()).unwrap();
             let _ = gate.lock().unwrap().recv();
             Next::Continue

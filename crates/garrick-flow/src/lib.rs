@@ -20,7 +20,8 @@
 //!
 //! Nothing polls. A stage that cannot go on tells the gates of its channels (`garrick_core::gate`) which count
 //! it waits for, looks once more, and rests. The other end compares its count with that once a batch, and
-//! the one batch that reaches it sends one message.
+//! the one batch that reaches it sends one message: at once if the two can run side by side, and when it has
+//! nothing more to do, or some steps later, if the stage to be woken rested on the same core.
 //!
 //! # The end
 //!
@@ -53,6 +54,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
+
+mod place;
 
 mod post;
 

@@ -1,6 +1,6 @@
 //! Who is where in a graph: the addresses of its stages, and the word that it is to stop.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -21,9 +21,25 @@ pub(crate) enum Wake {
     Timer,
 }
 
+/// Steps of a stage until it sends a wake-up that it holds back: some batches, so that they are worth changing
+/// to another thread for, but not so many that this would wait long for a slow stage.
+const HELD_STEPS_MAX: u32 = 8;
+
 thread_local! {
+    /// Wake-ups that the stages of this thread owe. Empty whenever none of them has a step to take.
+    static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
     /// The stage whose step, or end, this thread is in.
     static CURRENT: Cell<Option<StageId>> = const { Cell::new(None) };
+}
+
+/// A wake-up that is owed, see [`Post::wake_later`].
+struct Held {
+    /// Who owes it.
+    by: StageId,
+    /// Whom to wake.
+    waiter: StageId,
+    /// Steps that `by` has taken since.
+    steps: u32,
 }
 
 /// The stage whose step, or end, the calling thread is in.
@@ -42,6 +58,17 @@ pub(crate) fn with_current<R>(stage: StageId, run: impl FnOnce() -> R) -> R {
     }
     let _back = Back(CURRENT.replace(Some(stage)));
     run()
+}
+
+/// Takes the wake-ups away that `by`, a step further now, has to send.
+fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
+    HELD.with_borrow_mut(|held| {
+        let due = |held: &mut Held| {
+            held.steps += u32::from(held.by == by);
+            held.by == by && (rests || held.steps == HELD_STEPS_MAX)
+        };
+        held.extract_if(.., due).map(|held| held.waiter).collect()
+    })
 }
 
 /// What all ends and stages of a graph share.
@@ -82,6 +109,25 @@ impl Post {
     pub(crate) fn wake(&self, stage: StageId) {
         if let Some(addresses) = self.addresses.get() {
             let _ = addresses[stage as usize].send(Wake::Note);
+        }
+    }
+
+    /// As [`wake`](Self::wake), but when the stage `by`, whose step this thread is in, has
+    /// [settled](Self::settle) its debts.
+    pub(crate) fn wake_later(&self, by: StageId, waiter: StageId) {
+        let steps = 0;
+        HELD.with_borrow_mut(|held| held.push(Held { by, waiter, steps }));
+    }
+
+    /// A step of stage `by` is over. Sends the wake-ups that it owes, if it is about to rest or has owed them
+    /// for long. Who rests or ends must come here last.
+    #[inline]
+    pub(crate) fn settle(&self, by: StageId, rests: bool) {
+        if HELD.with_borrow(Vec::is_empty) {
+            return;
+        }
+        for waiter in take_due(by, rests) {
+            self.wake(waiter);
         }
     }
 

@@ -311,10 +311,12 @@ impl Condition {
         let (moving, target) = match *self {
             Self::Readable { channel, count } => {
                 let line = &lines[channel as usize];
+                line.rests_here(1);
                 (&line.sent, line.taken.count() + count)
             }
             Self::Free { channel, count } => {
                 let line = &lines[channel as usize];
+                line.rests_here(0);
                 // What is free is `taken + capacity - sent`; a target below 0 is reached.
                 (
                     &line.taken,

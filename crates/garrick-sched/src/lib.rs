@@ -40,8 +40,10 @@ pub use {
     reply::{Ask, NoReply, Reply},
     runtime::address::{Address, SendError},
     runtime::audit,
+    runtime::door::{Door, door},
     runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     runtime::task::{Flow, Task},
     runtime::turn::Turn,
+    runtime::watch::{Ended, Watch},
     world::{Nanos, RealWorld, World},
 };

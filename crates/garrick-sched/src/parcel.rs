@@ -43,6 +43,16 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
 
+/// An envelope of a kind of its own with one thing in it.
+pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
+    let step = const { pool::envelope_step(stride::<N>()) };
+    let envelope = pool.take_envelope(kind, step, capacity::<N>(step));
+    // SAFETY: made for `N`, empty, ours.
+    let put = unsafe { put(envelope, content) };
+    debug_assert!(put.is_ok(), "an empty envelope has room for one");
+    envelope
+}
+
 /// Where the message of a slot lies, which is below the capacity.
 #[inline]
 pub(crate) fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {

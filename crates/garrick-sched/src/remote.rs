@@ -71,6 +71,13 @@ impl Remote {
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = thread;
     }
 
+    /// Whether it is the calling thread whose business this home is.
+    pub(crate) fn is_this_thread(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = std::thread::current().id();
+        thread.as_ref().is_some_and(|thread| thread.id() == here)
+    }
+
     /// Puts the carrier of a token on the ready stack and wakes the worker if it sleeps.
     ///
     /// # Safety

@@ -7,9 +7,10 @@ use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::thread;
+use std::time::Duration;
 
 use common::{does, ends};
-use garrick_sched::{Address, Flow, Here, Sponsor, Turn};
+use garrick_sched::{Address, Ask, Flow, Here, NoReply, Reply, Sponsor, Turn};
 
 /// A task that adds up, in a place that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
@@ -134,6 +135,85 @@ fn strangers_and_pools_spawn_on_it() {
         }));
         task.unwrap().send(()).unwrap();
         here.run_until(|| sum.get() == 2);
+    });
+}
+
+type Question = (u32, Reply<u32>);
+
+/// A task on `here` that doubles.
+fn double(here: &Here) -> Address<Question> {
+    here.spawn(does(|(n, reply): Question, _| {
+        reply.send(2 * n);
+        Flow::Continue
+    }))
+}
+
+fn ask(task: &Address<Question>, n: u32) -> Ask<u32> {
+    task.ask(|reply| (n, reply))
+}
+
+#[test]
+fn its_thread_does_not_wait_for_what_only_it_can_run() {
+    ends(|| {
+        let (here, other) = (Here::new_here().unwrap(), Here::new_here().unwrap());
+        let (ours, others) = (double(&here), double(&other));
+        assert_eq!(ask(&ours, 1).wait(), Err(NoReply::OnWorker));
+        let timed = ask(&others, 2).wait_timeout(Duration::MAX);
+        assert_eq!(timed, Err(NoReply::OnWorker));
+        // An answer that is there needs no waiting.
+        let asked = ask(&ours, 3);
+        here.run();
+        assert_eq!(asked.wait(), Ok(6));
+        let asked = ask(&ours, 4);
+        drop(here);
+        assert_eq!(asked.wait(), Err(NoReply::Dropped));
+    });
+}
+
+#[test]
+fn its_thread_waits_for_others_and_others_for_it() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let pool = Sponsor::pool(1).unwrap();
+        let elsewhere = pool.handle().spawn(does(|(n, reply): Question, _| {
+            reply.send(3 * n);
+            Flow::Continue
+        }));
+        assert_eq!(ask(&elsewhere.unwrap(), 1).wait(), Ok(3));
+        let (ours, (add, sum)) = (double(&here), adder(&here));
+        let stranger = thread::spawn(move || {
+            let answer = ask(&ours, 2).wait();
+            add.send(answer.unwrap()).unwrap();
+        });
+        here.run_until(|| sum.get() == 4);
+        stranger.join().unwrap();
+    });
+}
+
+#[test]
+fn block_on_runs_its_tasks_until_the_answer_is_there() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let pool = Sponsor::pool(1).unwrap();
+        let elsewhere = pool.handle().spawn(does(|(n, reply): Question, _| {
+            reply.send(3 * n);
+            Flow::Continue
+        }));
+        let (elsewhere, ours) = (elsewhere.unwrap(), double(&here));
+        let to = elsewhere.clone();
+        let passes_on = here.spawn(does(
+            move |question: Question, turn: &Turn<'_, Question>| {
+                turn.send(&to, question).unwrap();
+                Flow::Continue
+            },
+        ));
+        for n in 0..100 {
+            assert_eq!(here.block_on(ask(&ours, n)), Ok(2 * n));
+            assert_eq!(here.block_on(ask(&elsewhere, n)), Ok(3 * n));
+            assert_eq!(here.block_on(ask(&passes_on, n)), Ok(3 * n));
+        }
+        let both = here.block_on(async { (ask(&ours, 1).await, ask(&passes_on, 1).await) });
+        assert_eq!(both, (Ok(2), Ok(3)));
     });
 }
 

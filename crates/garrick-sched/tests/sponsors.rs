@@ -1,81 +1,13 @@
-//! Sponsors: how they are made, named and pinned, and all the ways in which they end.
+//! Sponsors: how they are named and pinned, and all the ways in which they end.
 
 mod common;
 
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::{io, thread};
+use std::thread;
 
 use common::{ByHand, does, ends, wait};
-use garrick_sched::{Address, Flow, Nanos, Sponsor, Task, Turn, WORKERS_MAX, World};
-
-#[test]
-fn errors_say_what_is_wrong() {
-    let refusal = |builder: garrick_sched::Builder| builder.start().unwrap_err().to_string();
-    assert_eq!(
-        refusal(Sponsor::builder().workers(0)),
-        "a sponsor needs at least 1 worker, not 0"
-    );
-    let cores = thread::available_parallelism().unwrap().get();
-    assert_eq!(
-        refusal(Sponsor::builder().pin_to([0, cores])),
-        format!(
-            "there is no core {cores}: this machine has cores 0 to {}",
-            cores - 1
-        )
-    );
-    let asked = WORKERS_MAX + 1;
-    assert_eq!(
-        refusal(Sponsor::builder().workers(asked)),
-        format!("{asked} more workers are too many: a process can have {WORKERS_MAX}")
-    );
-    // The numbers that it took were given back.
-    Sponsor::pool(1).unwrap().shutdown();
-}
-
-/// A world with threads for one worker only.
-struct Poor(Mutex<u32>);
-
-impl World for Poor {
-    fn now(&self) -> Nanos {
-        0
-    }
-
-    fn seed(&self) -> u64 {
-        0
-    }
-
-    fn spawn_thread(
-        &self,
-        name: String,
-        body: Box<dyn FnOnce() + Send>,
-    ) -> io::Result<thread::JoinHandle<()>> {
-        let mut left = self.0.lock().unwrap();
-        *left = left
-            .checked_sub(1)
-            .ok_or_else(|| io::Error::other("the world is poor"))?;
-        thread::Builder::new().name(name).spawn(body)
-    }
-}
-
-#[test]
-fn a_world_without_threads_is_an_error_and_leaves_nothing() {
-    ends(|| {
-        for threads in 0..3 {
-            let world = Arc::new(Poor(Mutex::new(threads)));
-            let error = Sponsor::builder()
-                .workers(3)
-                .world(world.clone())
-                .start()
-                .unwrap_err();
-            assert_eq!(
-                error.to_string(),
-                "the system gave no thread: the world is poor"
-            );
-            assert_eq!(Arc::strong_count(&world), 1, "somebody still lives in it");
-        }
-    });
-}
+use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
 
 #[test]
 fn names() {

@@ -12,7 +12,7 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let system = System::new()?;
-//!     let greeter = system.spawn_behavior(|name: &String, _| {
+//!     let greeter = system.spawn_behavior(|name: String, _| {
 //!         println!("Hello, {name}!");
 //!         Next::Continue
 //!     })?;

@@ -22,6 +22,7 @@
 //! One thread owns the [`Parker`]; any number may hold an [`Unparker`]. Whoever wants to spin a little
 //! before parking takes a [`Spin`].
 
+mod cpu;
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
 mod spin;
@@ -42,6 +43,7 @@ use crate::prim::{
     },
 };
 
+pub use cpu::current_core;
 pub use spin::Spin;
 
 /// No token, and nobody sleeps.

@@ -10,6 +10,12 @@
 //! The gates count what the rings publish, once a batch. They carry no type, so that a stage that rests can
 //! look at any of its channels; they are the channel's counters as well. Whether a channel is closed is the
 //! gates' word too: an end closes its gate after its last batch, so who sees the one sees the other.
+//!
+//! A stage that waits on another core is woken at once, and works beside the one that woke it. One that rested
+//! on the same core would only push that one aside, after a batch, to be pushed aside in turn; with small
+//! channels most of the time then goes into changing threads. So its wake-up is held back until the stage
+//! that owes it rests or ends, by when the channel is full or empty, or has taken a few more steps
+//! ([`Post::settle`]). Which core that is is a guess; a wrong one makes a wake-up late by these steps.
 
 mod guard;
 mod map;
@@ -22,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use garrick_core::gate::{self, Mover, Watch};
 use garrick_core::ring::{self, CapacityError};
 
+use crate::place::{LastPlace, Place};
 use crate::post::{self, Post, StageId};
 
 pub use guard::{Peek, Poke};
@@ -47,6 +54,8 @@ pub(crate) struct Line {
     pub(crate) taken: Watch,
     /// The stages that were seen using its ends, the sending one first.
     users: Mutex<[Option<StageId>; 2]>,
+    /// Where the stages that use its ends rested last, the sending one first.
+    rested: [LastPlace; 2],
     /// Knows whom to wake.
     post: Arc<Post>,
 }
@@ -59,6 +68,11 @@ impl Line {
             .count()
             .saturating_sub(self.taken.count())
             .min(self.capacity)
+    }
+
+    /// Takes note that the stage on `side`, 0 for the sending one and 1 for the other, is about to rest.
+    pub(crate) fn rests_here(&self, side: usize) {
+        self.rested[side].set_here();
     }
 
     /// The stages that were seen using its ends, the sending one first.
@@ -104,6 +118,7 @@ pub(crate) fn new<T>(
         sent,
         taken,
         users: Mutex::default(),
+        rested: Default::default(),
         post: Arc::clone(post),
     });
     let sender = Sender::new(producer, Link::new(&line, sent_mover, 0));
@@ -159,10 +174,23 @@ impl Link {
     fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
         if let Some(waiter) = self.mover.advance(by as u64) {
-            self.line.post.wake(waiter);
+            self.wake(waiter);
         }
         if !self.known {
             self.learn_user();
+        }
+    }
+
+    /// Wakes a stage at once if it can run beside us. If it rested on this very core it cannot, and would only
+    /// take our place: then it is woken when this thread has nothing more to do.
+    #[cold]
+    fn wake(&self, waiter: StageId) {
+        let rested = self.line.rested[1 - self.side].get();
+        match post::current() {
+            Some(stage) if rested.competes_with(Place::here()) => {
+                self.line.post.wake_later(stage, waiter);
+            }
+            _ => self.line.post.wake(waiter),
         }
     }
 

@@ -109,6 +109,7 @@ impl<S: Stage> StageTask<S> {
             // Once more: who moved before we were armed saw no need to wake us.
             verdict = self.wait.look(&env.lines, now);
         }
+        env.post.settle(env.id, verdict != Verdict::Due);
         match verdict {
             Verdict::Due => {
                 self.queued = turn.send(&turn.address(), Wake::Again).is_ok();
@@ -164,6 +165,7 @@ impl<S: Stage> Drop for StageTask<S> {
         {
             outcome = Outcome::Panicked(words_of(&*panic));
         }
+        env.post.settle(env.id, true);
         (env.on_end)(outcome);
     }
 }

@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Wake,
     /// Asks the owner to stop the task once what came before is handled.
     Stop,
+    /// Brings somebody who wants to know when the task ends.
+    Watch,
 }
 
 /// The plain fields, all written by whoever has the envelope.

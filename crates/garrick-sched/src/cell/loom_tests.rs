@@ -28,6 +28,9 @@ unsafe fn no_slot(_: *const Slot) {}
 
 static TABLE: Table = Table {
     run: never_run,
+    recover: None,
+    door: None,
+    watched: None,
     drop_task: no_task,
     drop_unread: no_unread,
     split_newest: no_split,

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use super::answer::{Answer, NoReply, Reply};
 use super::block;
 use super::slot::Slot;
+use crate::cell::Home;
+use crate::remote::Remote;
 use crate::runtime::address::Address;
 use crate::runtime::current;
 
@@ -25,6 +27,8 @@ use crate::runtime::current;
 pub struct Ask<R: 'static> {
     /// None once the answer was taken.
     slot: Option<NonNull<Slot<Answer<R>>>>,
+    /// Where the task that was asked was at home then.
+    asked: Home,
 }
 
 // SAFETY: the slot's value moves from the replier's thread to ours, and is `Send`.
@@ -57,7 +61,10 @@ impl<M: 'static> Address<M> {
     /// ```
     pub fn ask<R: Send + 'static>(&self, message: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
         let slot = block::take();
-        let ask = Ask { slot: Some(slot) };
+        let ask = Ask {
+            slot: Some(slot),
+            asked: self.cell().home(),
+        };
         // A message that comes back is dropped, and its reply with it.
         let _ = self.send(message(Reply::to_slot(slot)));
         ask
@@ -67,9 +74,35 @@ impl<M: 'static> Address<M> {
 impl<R: 'static> Ask<R> {
     /// Waits for the answer, parked.
     ///
+    /// A thread cannot wait like this for tasks that only it can run, those of a [`Here`](crate::Here) of its
+    /// own: [`Here::block_on`](crate::Here::block_on) runs them until the answer is there. That the question
+    /// has not been handled is seen, and an error; where a question goes that was handled is not. So use
+    /// `block_on` whenever a task of this thread has a part in the answer.
+    ///
     /// # Errors
     /// - [`NoReply::Dropped`] if there is no answer;
-    /// - [`NoReply::OnWorker`] if called by a task.
+    /// - [`NoReply::OnWorker`] if called by a task, or if the task that was asked belongs to a
+    ///   [`Here`](crate::Here) of this thread that still has something to handle.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_sched::{Flow, Here, NoReply, Reply, Task, Turn};
+    ///
+    /// struct Double;
+    /// impl Task for Double {
+    ///     type Message = (u32, Reply<u32>);
+    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &Turn<'_, Self::Message>) -> Flow {
+    ///         reply.send(2 * n);
+    ///         Flow::Continue
+    ///     }
+    /// }
+    ///
+    /// let here = Here::new_here()?;
+    /// let double = here.spawn(Double);
+    /// assert_eq!(double.ask(|reply| (21, reply)).wait(), Err(NoReply::OnWorker));
+    /// assert_eq!(here.block_on(double.ask(|reply| (21, reply))), Ok(42));
+    /// # Ok::<(), garrick_sched::StartError>(())
+    /// ```
     pub fn wait(self) -> Result<R, NoReply> {
         self.wait_while(|| {
             thread::park();
@@ -99,14 +132,30 @@ impl<R: 'static> Ask<R> {
             return Err(NoReply::OnWorker);
         }
         let waker = waker_of_thread();
+        if let Poll::Ready(answer) = self.poll_answer(&waker) {
+            return answer;
+        }
+        if self.waits_for_itself() {
+            return Err(NoReply::OnWorker);
+        }
         loop {
-            if let Poll::Ready(answer) = self.poll_answer(&waker) {
-                return answer;
-            }
             if !park() {
                 return Err(NoReply::TimedOut);
             }
+            if let Poll::Ready(answer) = self.poll_answer(&waker) {
+                return answer;
+            }
         }
+    }
+
+    /// Whether the question is to be handled by this very thread, which would wait instead. What is sent to
+    /// the tasks of a [`Here`](crate::Here) while it does not run stands on its ready stack.
+    fn waits_for_itself(&self) -> bool {
+        if self.asked == Home::NOBODY {
+            return false;
+        }
+        let remote = Remote::of(self.asked);
+        remote.ready.has_some() && remote.is_this_thread()
     }
 
     fn poll_answer(&mut self, waker: &Waker) -> Poll<Answer<R>> {

@@ -8,8 +8,11 @@ use std::marker::PhantomData;
 use crate::cell::{CellPtr, Chain, Dropped, Kind, Push};
 use crate::parcel;
 use crate::pool::Pool;
+use crate::quiet;
 use crate::remote::Remote;
 use crate::runtime::current;
+use crate::runtime::door;
+use crate::runtime::watch::{Ended, Watch, Watcher};
 
 /// The task is gone; the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,10 @@ impl<M: 'static> Address<M> {
     }
 
     fn send_from_outside(&self, message: M) -> Result<(), SendError<M>> {
+        if self.cell.is_door() {
+            // SAFETY: its messages are of this type, and we hold a reference.
+            return unsafe { door::pass(self.cell, message) };
+        }
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));
         }
@@ -99,16 +106,82 @@ impl<M: 'static> Address<M> {
         })
     }
 
-    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged.
+    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A door
+    /// does not stop.
     pub fn stop(&self) {
+        if self.cell.is_door() {
+            return;
+        }
         match current::worker() {
-            Some(worker) => worker.stage.send_stop(&worker.pool, self.cell),
+            Some(worker) => {
+                let note = worker.pool.take_envelope(Kind::Stop, 0, 0);
+                worker.stage.send_note(self.cell, note);
+            }
             None => {
                 // SAFETY: we hold a reference.
                 let _ =
                     current::with_pool(|pool| unsafe { deliver_note(pool, self.cell, Kind::Stop) });
             }
         }
+    }
+
+    /// Calls `notice` once, when the task has ended, on the worker that it ended on; at once, if it has ended
+    /// before. Inside of a turn, the watch is staged. What `notice` does must be short: it sends, as a rule, and
+    /// what it captures must not keep the task reachable, or it could end only by stopping. A notice that
+    /// panics is caught. Without an end there is no notice: for a [`door`](crate::door()), or in a program that
+    /// exits.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    /// use garrick_sched::{Ended, Flow, Here, Task, Turn};
+    ///
+    /// struct Once;
+    ///
+    /// impl Task for Once {
+    ///     type Message = ();
+    ///
+    ///     fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+    ///         Flow::Stop
+    ///     }
+    /// }
+    ///
+    /// let here = Here::new_here()?;
+    /// let once = here.spawn(Once);
+    /// let (notices, ended) = mpsc::channel();
+    /// once.watch(move |how| notices.send(how).unwrap());
+    /// once.send(()).unwrap();
+    /// here.run();
+    /// assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
+    /// # Ok::<(), garrick_sched::StartError>(())
+    /// ```
+    pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
+        let (watch, watcher) = Watcher::new(notice);
+        if self.cell.is_door() {
+            return watch;
+        }
+        if let Some(worker) = current::worker() {
+            let note = parcel::note(&worker.pool, Kind::Watch, watcher);
+            worker.stage.send_note(self.cell, note);
+            return watch;
+        }
+        let refused = current::with_pool(|pool| {
+            let note = parcel::note(pool, Kind::Watch, watcher);
+            // SAFETY: we hold a reference, and the note is ours; it is again if it is not delivered, with
+            // the watcher in it.
+            unsafe {
+                if deliver(self.cell, Chain::of_one(note)) {
+                    return None;
+                }
+                let watcher = parcel::take_back::<Watcher>(note);
+                pool.give_envelope(note);
+                watcher
+            }
+        });
+        if let Some(watcher) = refused {
+            watcher.tell(Ended::Before);
+        }
+        watch
     }
 
     /// Whether the task has stopped. False may be out of date at once, true never is.
@@ -164,9 +237,11 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
         match cell.drop_foreign() {
             Dropped::Counted => return,
             Dropped::LastOfOrphan => {
-                // SAFETY: nobody else can reach it, its task is gone, and so is its owner.
+                // SAFETY: nobody else can reach it, and it has no owner.
                 unsafe {
                     let class = crate::pool::cell_class(cell.table().block_bytes);
+                    // A door's; a task's owner has dropped it.
+                    let _ = quiet::call(|| (cell.table().drop_task)(cell));
                     current::with_pool(|pool| pool.give_cell(class, cell));
                 }
                 return;

@@ -8,12 +8,14 @@
 
 pub(crate) mod address;
 pub(crate) mod current;
+pub(crate) mod door;
 pub(crate) mod run;
 pub(crate) mod sponsor;
 pub(crate) mod stage;
 pub(crate) mod task;
 pub(crate) mod timer;
 pub(crate) mod turn;
+pub(crate) mod watch;
 pub(crate) mod worker;
 
 use crate::pool::{self, Audit};

@@ -8,6 +8,7 @@ use crate::parcel;
 use crate::quiet;
 use crate::runtime::task::{Flow, Task, class_of, task_of};
 use crate::runtime::turn::Turn;
+use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 /// Messages that one activation handles at most, before others get their turn.
@@ -155,7 +156,7 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
             worker.count_dead_letters(1);
             quiet::drop(message);
         }
-        return worker.stop(cell);
+        return worker.stop(cell, &Ended::Stopped);
     }
     let message = message.map(ManuallyDrop::new);
     let place = message
@@ -199,10 +200,10 @@ fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
 fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     if !busy && cell.has(SCHEDULED) {
         // It has sent to itself. The cell is closed when it is taken from the run queue.
-        worker.retire(cell);
+        worker.retire(cell, &Ended::Stopped);
         worker.commit();
     } else {
-        worker.stop(cell);
+        worker.stop(cell, &Ended::Stopped);
     }
 }
 
@@ -229,7 +230,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     let (oldest, envelope) = unsafe { ((*tail).next(), &*(*tail).next()) };
     if envelope.kind() == Kind::Stop {
         worker.drop_oldest(cell);
-        worker.stop(cell);
+        worker.stop(cell, &Ended::Stopped);
         return None;
     }
     let count = take_share(worker, envelope);
@@ -299,6 +300,20 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
+/// For [`Table::recover`](crate::cell::Table).
+///
+/// # Safety
+/// As for [`run`]; the cell does not run any more.
+pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, message: &str) -> bool {
+    // SAFETY: by contract.
+    let worker = unsafe { worker.cast::<Worker>().as_ref() };
+    worker.begin_turn();
+    // SAFETY: as in `turn`.
+    let task = unsafe { task_of::<T>(cell).as_mut() };
+    let flow = task.recover(message, &Turn::new(worker, cell));
+    finish_turn(worker, flow) == Next::Go
+}
+
 /// Nothing waits for the cell: it rests, or is freed if nobody can reach it.
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
@@ -310,6 +325,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
         cell.set_state(worker.home.idle() | flag::GARBAGE);
+        worker.tell_watchers(cell, &Ended::Unreachable);
         task_of::<T>(cell).drop_in_place();
         worker.pool.give_cell(class_of::<T>(), cell);
     }

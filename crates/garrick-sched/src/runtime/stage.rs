@@ -9,10 +9,11 @@
 use std::cell::{Cell, RefCell};
 use std::ptr;
 
-use crate::cell::{CellPtr, Chain, Envelope, Header, Kind};
+use crate::cell::{CellPtr, Chain, Envelope, Header};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::SendError;
+use crate::runtime::door;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -151,7 +152,7 @@ impl Stage {
     /// # Errors
     /// Gives the message back if the cell is closed.
     #[inline(never)]
-    pub(crate) fn send_out<M>(
+    pub(crate) fn send_out<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
@@ -169,12 +170,16 @@ impl Stage {
 
     /// The same for a cell that is not the last one that was sent to, or whose envelope is full.
     #[inline(never)]
-    fn send_out_to_other<M>(
+    fn send_out_to_other<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
         message: M,
     ) -> Result<(), SendError<M>> {
+        if cell.is_door() {
+            // SAFETY: the caller holds a reference, and says that its messages are of this type.
+            return unsafe { door::pass(cell, message) };
+        }
         let mut outgoing = self.outgoing.borrow_mut();
         let same = outgoing
             .iter_mut()
@@ -201,9 +206,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Keeps a note that stops a task of any worker, after what this turn has sent to it.
-    pub(crate) fn send_stop(&self, pool: &Pool, cell: CellPtr) {
-        let note = pool.take_envelope(Kind::Stop, 0, 0);
+    /// Keeps a note to a cell of any worker, after what this turn has sent to it.
+    pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
         // What is sent behind the note must not go into an envelope before it.

@@ -41,6 +41,17 @@ pub trait Task: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
 
+    /// Whether [`Task::recover`] is to be called after a turn that panicked. If not, the task is dropped.
+    const RECOVERS: bool = false;
+
+    /// A turn has panicked, and what it had staged has vanished; the task's own fields are as the panic left
+    /// them. This is a turn of its own, in which the task may put itself in order; [`Flow::Continue`] lets it go
+    /// on with the next message. `message` is what the panic said.
+    fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
+        let _ = (message, turn);
+        Flow::Stop
+    }
+
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
@@ -62,6 +73,12 @@ impl<T: Task> Task for Boxed<T> {
         self.0.receive(message, turn)
     }
 
+    const RECOVERS: bool = T::RECOVERS;
+
+    fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.recover(message, turn)
+    }
+
     fn name() -> &'static str {
         T::name()
     }
@@ -69,12 +86,13 @@ impl<T: Task> Task for Boxed<T> {
 
 /// A header with its task, as they lie in a block.
 #[repr(C)]
-struct Block<T> {
+pub(crate) struct Block<T> {
     header: Header,
-    task: T,
+    pub(crate) task: T,
 }
 
-const fn is_boxed<T>() -> bool {
+/// Whether a block has no room for a `T`.
+pub(crate) const fn is_boxed<T>() -> bool {
     size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
 }
 
@@ -83,22 +101,46 @@ struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
     const LIVE: Table = Table {
+        watched: Some(&Self::WATCHED),
+        ..Self::WATCHED
+    };
+
+    const WATCHED: Table = Table {
         run: run::run::<T>,
+        recover: if T::RECOVERS {
+            Some(run::recover::<T>)
+        } else {
+            None
+        },
         drop_task: drop_task::<T>,
         dead: Some(&Self::DEAD),
         ..Self::DEAD
     };
 
     const DEAD: Table = Table {
-        run: run::run_dead,
-        drop_task: nothing_to_drop,
-        drop_unread: parcel::drop_unread::<T::Message>,
-        split_newest: split_newest::<T::Message>,
-        drop_slot: drop_slot::<T::Message>,
-        dead: None,
         block_bytes: size_of::<Block<T>>(),
         name: T::name,
+        ..Table::of_messages::<T::Message>(nothing_to_drop)
     };
+}
+
+impl Table {
+    /// A table for messages `M`, with nothing behind it.
+    pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
+        Self {
+            run: run::run_dead,
+            recover: None,
+            drop_task,
+            drop_unread: parcel::drop_unread::<M>,
+            split_newest: split_newest::<M>,
+            drop_slot: drop_slot::<M>,
+            door: None,
+            watched: None,
+            dead: None,
+            block_bytes: 0,
+            name: type_name::<M>,
+        }
+    }
 }
 
 /// The class of a block for `T`.
@@ -131,7 +173,7 @@ fn place<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
     // is not boxed.
     unsafe {
         (&raw mut (*block.as_ptr()).task).write(task);
-        Header::place(block.cast(), &Tables::<T>::LIVE, home);
+        Header::newborn(&Tables::<T>::LIVE, home).place(block.cast());
     }
     CellPtr(block.cast())
 }
@@ -145,7 +187,7 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 
 /// # Safety
 /// None needed.
-unsafe fn nothing_to_drop(_: CellPtr) {}
+pub(crate) unsafe fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
 /// The slot holds a message of type `M`, which is not used again.

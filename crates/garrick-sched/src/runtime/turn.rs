@@ -10,6 +10,7 @@ use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::sponsor::Handle;
 use crate::runtime::task::{self, Task};
+use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -75,12 +76,34 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.spawn(task)
     }
 
+    /// Lets this task know when another one ends: as a message that `convert` makes of how it ended, behind
+    /// everything that the other one has sent before. The watch keeps this task alive until then.
+    pub fn watch<N: 'static>(
+        &self,
+        whom: &Address<N>,
+        convert: impl FnOnce(Ended) -> M + Send + 'static,
+    ) -> Watch
+    where
+        M: Send,
+    {
+        let watcher = self.address();
+        whom.watch(move |ended| {
+            // A watcher that has stopped does not miss the notice.
+            let _ = watcher.send(convert(ended));
+        })
+    }
+
     /// The address of the task whose turn it is.
     #[inline]
     pub fn address(&self) -> Address<M> {
         self.cell.clone_local();
         // SAFETY: the turn's type says what the cell receives, and the reference was counted above.
         unsafe { Address::from_counted(self.cell) }
+    }
+
+    /// Counts a message that nobody will handle.
+    pub fn count_dead_letter(&self) {
+        self.worker.count_dead_letters(1);
     }
 
     /// The time of the sponsor's world, in nanoseconds.

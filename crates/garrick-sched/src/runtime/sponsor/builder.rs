@@ -27,6 +27,12 @@ pub enum StartError {
         /// How many there are.
         cores: usize,
     },
+    /// The name has a NUL byte in it. Threads are named after their sponsor, and the system ends a thread's
+    /// name at the first of these bytes; any other character may be in it.
+    NulInName {
+        /// The name that was given.
+        name: String,
+    },
     /// The system gave no thread.
     Thread(io::Error),
 }
@@ -46,6 +52,13 @@ impl fmt::Display for StartError {
                     f,
                     "there is no core {core}: this machine has cores 0 to {}",
                     cores - 1
+                )
+            }
+            Self::NulInName { name } => {
+                write!(
+                    f,
+                    "the name {name:?} has a NUL byte in it: threads are named after their sponsor, and \
+                     the name of a thread can have any other character"
                 )
             }
             Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
@@ -89,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// Its name, and the beginning of its threads' names; `sponsor` unless told.
+    /// Its name, and the beginning of its threads' names; `sponsor` unless told. Without NUL bytes.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -128,6 +141,9 @@ impl Builder {
     ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.
+    ///
+    /// # Panics
+    /// If the [`World`] does; nothing is left running then either.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let shared = self.share()?;
@@ -147,6 +163,10 @@ impl Builder {
     fn check(&self) -> Result<Vec<usize>, StartError> {
         if self.workers == 0 {
             return Err(StartError::NoWorkers);
+        }
+        if self.name.contains('\0') {
+            let name = self.name.clone();
+            return Err(StartError::NulInName { name });
         }
         let cores = thread::cores();
         if let Some(&core) = self.cores.iter().find(|&&core| core >= cores) {

@@ -1,9 +1,13 @@
 //! The caller's thread as a sponsor.
 
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 use garrick_core::park::Spin;
 
@@ -12,7 +16,8 @@ use super::{Handle, Shared};
 use crate::remote::Remote;
 use crate::runtime::address::Address;
 use crate::runtime::current;
-use crate::runtime::task::Task;
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
 /// Owns a sponsor that runs its tasks on the thread that made it, while that thread is in
@@ -115,6 +120,61 @@ impl Here {
             }
             self.worker.rest(&mut spin);
         }
+    }
+
+    /// Runs its tasks until `future` is ready, and sleeps meanwhile when none of them has anything to
+    /// handle. This is how the thread that runs tasks waits for an answer of theirs.
+    ///
+    /// # Panics
+    /// If called by a task.
+    ///
+    /// # Examples
+    /// See [`Ask::wait`](crate::Ask::wait).
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let waker = Waker::from(Arc::new(Nudge(self.spawn(Nudged))));
+        let future = pin!(future);
+        let future = RefCell::new(future);
+        let output = Cell::new(None);
+        self.run_until(|| {
+            let polled = future
+                .borrow_mut()
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker));
+            match polled {
+                Poll::Ready(ready) => output.set(Some(ready)),
+                Poll::Pending => return false,
+            }
+            true
+        });
+        output
+            .into_inner()
+            .expect("it runs until the output is there")
+    }
+}
+
+/// Gives the thread of a [`Here`] a reason to look again.
+struct Nudge(Address<()>);
+
+impl Wake for Nudge {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Who has ended does not look again.
+        let _ = self.0.send(());
+    }
+}
+
+/// What a nudge is sent to. That it is handled is all there is to it.
+struct Nudged;
+
+impl Task for Nudged {
+    type Message = ();
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Continue
     }
 }
 

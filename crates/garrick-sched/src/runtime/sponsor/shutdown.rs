@@ -8,6 +8,7 @@ use crate::cell::{CellPtr, SCHEDULED, Slot, flag};
 use crate::pool;
 use crate::remote::Remote;
 use crate::runtime::current::Entered;
+use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 impl Worker {
@@ -47,7 +48,7 @@ impl Worker {
                 // One that is scheduled again, by a destructor, is stopped when its entry is popped.
                 if !cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE) {
                     stopped = true;
-                    self.stop(cell);
+                    self.stop(cell, &Ended::SponsorEnded);
                 }
             });
             self.commit();
@@ -78,6 +79,6 @@ impl Worker {
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.
             unsafe { (cell.table().drop_slot)(message) };
         }
-        self.stop(cell);
+        self.stop(cell, &Ended::SponsorEnded);
     }
 }

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use garrick_core::prim::atomic::Ordering::Release;
+
 use super::{Builder, Handle, Shared, StartError};
+use crate::cell::Home;
 use crate::remote::Remote;
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
@@ -96,54 +99,74 @@ impl fmt::Debug for Sponsor {
     }
 }
 
-/// Starts a thread for each home. If one fails, the others are ended.
+/// A home that waits for its worker, who takes it in [`Seat::serve`]. Dropped before that, it says that the
+/// worker will not come, so that the others do not wait for it when they end.
+struct Seat {
+    home: Home,
+    /// None once the home is a worker's.
+    shared: Option<Arc<Shared>>,
+}
+
+impl Seat {
+    /// Is the worker, until the sponsor ends.
+    fn serve(mut self, core: Option<usize>) {
+        let Some(shared) = self.shared.clone() else {
+            return;
+        };
+        if let Some(core) = core {
+            pin(core);
+        }
+        Remote::of(self.home).set_thread(Some(std::thread::current()));
+        // If this panics, for the world has no time, the seat is still ours to give back.
+        let worker = Worker::new(self.home, shared);
+        drop(self.shared.take());
+        worker.serve();
+        worker.end();
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.take() else {
+            return;
+        };
+        // A sponsor that lacks a worker cannot run what is spawned on it: it ends.
+        shared.stop();
+        // Release: pairs with the Acquire in `Worker::is_over`; nobody will use this home for us.
+        shared.closed.fetch_add(1, Release);
+        shared.wake_all();
+        Remote::release(self.home);
+    }
+}
+
+/// Starts a thread for each home. If that fails, or panics, those that were started are ended.
 pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, StartError> {
+    // Dropped after the seats: it waits for the threads, which wait until no seat is left.
     let sponsor = Sponsor {
         shared: shared.clone(),
         threads: Mutex::default(),
     };
     shared.expect_workers();
-    for (index, &home) in shared.homes.iter().enumerate() {
-        let core = if cores.is_empty() {
-            None
-        } else {
-            Some(cores[index % cores.len()])
-        };
+    let seats: Vec<_> = shared
+        .homes
+        .iter()
+        .map(|&home| Seat {
+            home,
+            shared: Some(shared.clone()),
+        })
+        .collect();
+    for (index, seat) in seats.into_iter().enumerate() {
+        let core = (!cores.is_empty()).then(|| cores[index % cores.len()]);
         let name = format!("{}-{index}", shared.name);
-        let for_thread = shared.clone();
-        let thread = shared.world.spawn_thread(
-            name,
-            Box::new(move || {
-                if let Some(core) = core {
-                    pin(core);
-                }
-                Remote::of(home).set_thread(Some(std::thread::current()));
-                let worker = Worker::new(home, for_thread);
-                worker.serve();
-                worker.end();
-            }),
-        );
-        match thread {
-            Ok(thread) => {
-                sponsor
-                    .threads
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .push(thread);
-            }
-            Err(error) => {
-                // The homes without a thread have no cells: they are closed as they are.
-                let missing = shared.homes.len() - index;
-                shared
-                    .closed
-                    .fetch_add(missing, garrick_core::prim::atomic::Ordering::Release);
-                drop(sponsor);
-                shared.homes[index..]
-                    .iter()
-                    .for_each(|home| Remote::release(*home));
-                return Err(StartError::Thread(error));
-            }
-        }
+        let thread = shared
+            .world
+            .spawn_thread(name, Box::new(move || seat.serve(core)))
+            .map_err(StartError::Thread)?;
+        sponsor
+            .threads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(thread);
     }
     Ok(sponsor)
 }

@@ -1,0 +1,76 @@
+//! Where a thread runs: whether the one that is woken can run beside the one that wakes it.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use garrick_core::park::current_core;
+
+thread_local! {
+    /// The number of this thread, for telling it from others.
+    static THREAD: u32 = {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        NEXT.fetch_add(1, Relaxed)
+    };
+}
+
+/// A thread on a core: the thread's number above, the core's number and 1 below. A core of 0 is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place(u64);
+
+impl Place {
+    /// Where the calling thread is now. It may be elsewhere soon: this is good for guesses only.
+    pub(crate) fn here() -> Self {
+        Self::new(THREAD.with(|thread| *thread), current_core())
+    }
+
+    fn new(thread: u32, core: Option<u32>) -> Self {
+        let core = core.map_or(0, |core| core.wrapping_add(1));
+        Self(u64::from(thread) << 32 | u64::from(core))
+    }
+
+    fn core(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// Whether these are two threads on one core, of which only one can run.
+    pub(crate) fn competes_with(self, other: Self) -> bool {
+        self.core() != 0 && self.core() == other.core() && self != other
+    }
+}
+
+/// The place where a stage rested last. Written by the stage that is about to rest, read by the one that is to
+/// wake it.
+#[derive(Debug, Default)]
+pub(crate) struct LastPlace(AtomicU64);
+
+impl LastPlace {
+    /// Takes note that the calling thread is about to rest.
+    pub(crate) fn set_here(&self) {
+        // Relaxed, here and below: nothing is done on the strength of it but a wake-up sooner or later.
+        self.0.store(Place::here().0, Relaxed);
+    }
+
+    /// Where it was.
+    pub(crate) fn get(&self) -> Place {
+        Place(self.0.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_threads_on_one_core_compete() {
+        let place = Place::new(1, Some(0));
+        assert!(place.competes_with(Place::new(2, Some(0))));
+        assert!(!place.competes_with(Place::new(2, Some(1))));
+        assert!(!place.competes_with(place), "a thread goes on by itself");
+    }
+
+    #[test]
+    fn who_has_never_rested_competes_with_nobody() {
+        let nowhere = LastPlace::default().get();
+        assert!(!nowhere.competes_with(Place::here()));
+        assert!(!Place::new(1, None).competes_with(Place::new(2, None)));
+    }
+}

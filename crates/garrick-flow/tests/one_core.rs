@@ -1,0 +1,93 @@
+//! Stages whose threads share one core: a wake-up that is held back until its stage rests is late, not lost.
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use garrick_flow::{Cx, Graph, Wait, stages};
+
+type Result = std::result::Result<(), Box<dyn Error>>;
+
+/// Values sent through each of the channels.
+const VALUES: u64 = if cfg!(debug_assertions) {
+    20_000
+} else {
+    200_000
+};
+
+#[test]
+fn all_values_arrive_whatever_the_capacity() -> Result {
+    for capacity in [1, 2, 8, 256, 4096] {
+        let mut graph = Graph::new();
+        let (numbers, numbers_in) = graph.channel::<u64>(capacity)?;
+        let (doubles, doubles_in) = graph.channel::<u64>(capacity)?;
+        let values = VALUES.min(1000 * capacity as u64);
+        let source = stages::produce(numbers, 0..values).wait_for(capacity / 2);
+        graph.team("first").source("source", source).pin_to(0);
+        let double = stages::map(numbers_in, doubles, |n| 2 * n);
+        graph.team("second").stage("double", double).pin_to(0);
+        let mut next = 0;
+        let check = stages::consume(doubles_in, move |doubles: &[u64]| {
+            for double in doubles {
+                assert_eq!(*double, next);
+                next += 2;
+            }
+        });
+        graph.team("third").stage("check", check).pin_to(0);
+        let report = graph.start()?.join();
+        assert!(report.failures().is_empty(), "{report:?}");
+        assert_eq!(report.channels()[1].taken, values, "{capacity} slots");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_stage_that_never_rests_wakes_the_others_nevertheless() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, rx) = graph.channel::<u64>(1 << 10)?;
+    let seen = Arc::new(AtomicBool::new(false));
+    let ours = Arc::clone(&seen);
+    let mut left = 100;
+    let restless = move |_: &mut Cx<'_>| {
+        // The next value goes out when the one before has been seen, and until then this goes on and on.
+        if tx.sent() == 0 || ours.swap(false, Relaxed) {
+            if left == 0 {
+                return Wait::done();
+            }
+            left -= 1;
+            let _ = tx.try_push(left);
+        }
+        Wait::again()
+    };
+    graph.team("first").stage("restless", restless).pin_to(0);
+    let see = stages::consume(rx, move |_: &[u64]| seen.store(true, Relaxed));
+    graph.team("second").stage("see", see).pin_to(0);
+    let report = graph.start()?.join();
+    assert!(report.failures().is_empty(), "{report:?}");
+    assert_eq!(report.channels()[0].taken, 100);
+    Ok(())
+}
+
+#[test]
+fn a_stage_that_ends_or_fails_has_woken_the_others() -> Result {
+    for fails in [false, true] {
+        let mut graph = Graph::new();
+        let (mut tx, rx) = graph.channel::<u64>(8)?;
+        let mut steps = 0;
+        let short = move |_: &mut Cx<'_>| {
+            steps += 1;
+            let _ = tx.try_push(steps);
+            match steps {
+                3 if fails => std::panic::resume_unwind(Box::new("as told")),
+                3 => Wait::done(),
+                _ => Wait::again(),
+            }
+        };
+        graph.team("first").stage("short", short).pin_to(0);
+        let see = stages::consume(rx, |_: &[u64]| ());
+        graph.team("second").stage("see", see).pin_to(0);
+        let report = graph.start()?.join();
+        assert_eq!(report.failures().len(), usize::from(fails));
+        assert_eq!(report.channels()[0].taken, 3);
+    }
+    Ok(())
+}

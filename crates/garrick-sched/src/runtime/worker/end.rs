@@ -1,0 +1,239 @@
+//! How tasks end: unreachable, stopped, or failed.
+
+use std::ptr::{self, NonNull};
+
+use super::Worker;
+use crate::cell::{CellPtr, Envelope, Home, Kind, SCHEDULED, Table, flag};
+use crate::parcel;
+use crate::pool;
+use crate::quiet::{self, Panic};
+use crate::runtime::address::release_foreign;
+use crate::runtime::sponsor::Failure;
+use crate::runtime::watch::{self, Ended, Watcher};
+
+impl Worker {
+    pub(super) fn bury(&self, cell: CellPtr) {
+        cell.set(flag::GARBAGE);
+        self.garbage.borrow_mut().push(cell);
+        self.stage.set_dirty();
+    }
+
+    /// Drops the cells that nobody can reach; dropping one may make more of them.
+    pub(super) fn sweep(&self) {
+        loop {
+            let Some(cell) = self.garbage.borrow_mut().pop() else {
+                return;
+            };
+            // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
+            unsafe {
+                let table = cell.table();
+                self.tell_watchers(cell, &Ended::Unreachable);
+                self.drop_task(cell, table);
+                self.pool
+                    .give_cell(pool::cell_class(table.block_bytes), cell);
+            }
+        }
+    }
+
+    /// Stops a task of ours: drops it and what waits for it, and closes its cell.
+    #[cold]
+    pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
+        debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
+        self.retire(cell, ended);
+        self.drop_mailbox(cell);
+        cell.clear(SCHEDULED);
+        if cell.try_hold() {
+            self.close(cell);
+        } else {
+            self.awaited.set(self.awaited.get() + 1);
+        }
+        self.commit();
+    }
+
+    /// Drops the task of a cell, lets the dead one take its place, and tells who watches.
+    pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
+        if cell.has(flag::STOPPED) {
+            return;
+        }
+        cell.set(flag::STOPPED);
+        // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
+        // takes the place of the live one first.
+        unsafe {
+            let table = cell.table();
+            if let Some(dead) = table.dead {
+                cell.set_table(dead);
+                self.drop_task(cell, table);
+            }
+            if table.watched.is_none() {
+                watch::tell(cell, ended);
+            }
+        }
+    }
+
+    /// Tells who watches a cell that is about to be freed.
+    #[inline]
+    pub(crate) fn tell_watchers(&self, cell: CellPtr, ended: &Ended) {
+        if cell.table().watched.is_none() {
+            watch::tell(cell, ended);
+        }
+    }
+
+    /// Takes note of somebody who wants to know of a cell's end.
+    ///
+    /// # Safety
+    /// The envelope is the caller's, of kind `Watch`, and freed by it.
+    pub(super) unsafe fn watch(&self, cell: CellPtr, envelope: *mut Envelope) {
+        // SAFETY: by contract.
+        while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
+            if let Some(watched) = cell.table().watched {
+                cell.set_table(watched);
+            }
+            watch::register(cell, watcher);
+        }
+    }
+
+    /// Tells those who come to watch a task that has ended. The envelopes are left empty.
+    ///
+    /// # Safety
+    /// The list is the caller's.
+    pub(super) unsafe fn turn_watchers_away(&self, mut list: *mut Envelope) {
+        while !list.is_null() {
+            // SAFETY: by contract.
+            unsafe {
+                if (*list).kind() == Kind::Watch {
+                    while let Some(watcher) = parcel::get::<Watcher>(list) {
+                        watcher.tell(Ended::Before);
+                    }
+                }
+                list = (*list).next();
+            }
+        }
+    }
+
+    /// Drops a task. A panic of its destructor must not keep the cell from being closed or freed.
+    ///
+    /// # Safety
+    /// As for `Table::drop_task`.
+    pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
+        // SAFETY: by contract.
+        if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {
+            self.report(cell, &panic);
+        }
+    }
+
+    pub(super) fn drop_mailbox(&self, cell: CellPtr) {
+        loop {
+            let envelope = cell.take_oldest();
+            if envelope.is_null() {
+                return;
+            }
+            // SAFETY: it was in the local mailbox, so it is ours.
+            unsafe {
+                (*envelope).set_next(ptr::null_mut());
+                let dropped = self.drop_list(cell, envelope);
+                self.count_dead_letters(dropped);
+            }
+        }
+    }
+
+    /// Drops what came through the inbox of a stopped cell.
+    pub(super) fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
+        let mut releases = 0;
+        let mut at = list;
+        while !at.is_null() {
+            // SAFETY: the list was taken from the inbox, so it is ours.
+            unsafe {
+                releases += u32::from((*at).kind() == Kind::Release);
+                at = (*at).next();
+            }
+        }
+        // SAFETY: as above.
+        let dropped = unsafe {
+            self.turn_watchers_away(list);
+            self.drop_list(cell, list)
+        };
+        self.count_dead_letters(dropped);
+        for _ in 0..releases {
+            if cell.home() == self.home {
+                if cell.drop_local() {
+                    let _ = cell.settle();
+                }
+            } else {
+                // SAFETY: the reference that the note gave back.
+                unsafe { release_foreign(cell) };
+            }
+        }
+    }
+
+    /// Closes a stopped cell whose token we hold (README, step 7).
+    pub(super) fn close(&self, cell: CellPtr) {
+        cell.orphan_refs();
+        cell.set_home(Home::NOBODY);
+        let list = cell.close();
+        self.drop_inbox(cell, list);
+        // SAFETY: the reference that `orphan_refs` made for us.
+        unsafe { release_foreign(cell) };
+    }
+
+    /// A turn ended in a panic: its effects vanish, and its task stops if it cannot recover.
+    #[cold]
+    pub(super) fn turn_panicked(&self, panic: &Panic) {
+        let Some(cell) = self.running.get() else {
+            return;
+        };
+        self.undo();
+        self.running.set(None);
+        self.report(cell, panic);
+        if cell.has(flag::GARBAGE) {
+            // Its own destructor panicked, in `run::finish`.
+            // SAFETY: unreachable, and what could be dropped of its task is.
+            unsafe {
+                self.pool
+                    .give_cell(pool::cell_class(cell.table().block_bytes), cell);
+            }
+        } else if !self.recovers(cell, panic) {
+            self.stop(cell, &Ended::Failed(panic.message().into()));
+        }
+        // What the reporter sent.
+        self.commit();
+    }
+
+    /// Lets the task of a turn that panicked go on, if it can.
+    pub(super) fn recovers(&self, cell: CellPtr, panic: &Panic) -> bool {
+        let Some(recover) = cell.table().recover else {
+            return false;
+        };
+        // A cell that was at its mailbox stands in no run queue, but is scheduled.
+        let busy = cell.has(SCHEDULED);
+        let worker = NonNull::from(self).cast();
+        self.running.set(Some(cell));
+        // SAFETY: the cell is ours, of the table's type, and does not run.
+        let recovered = quiet::call(|| unsafe { recover(cell, worker, &panic.message()) });
+        if let Err(second) = &recovered {
+            self.undo();
+            self.report(cell, second);
+        }
+        self.running.set(None);
+        let goes_on = recovered.unwrap_or(false);
+        if goes_on && busy {
+            self.requeue(cell);
+        } else if goes_on && !cell.has(SCHEDULED) {
+            self.free_if_unreachable(cell);
+        } else if !goes_on && !busy && cell.has(SCHEDULED) {
+            // It has sent to itself before it gave up. It is closed when it is taken from the run queue.
+            self.retire(cell, &Ended::Failed(panic.message().into()));
+            return true;
+        }
+        goes_on
+    }
+
+    pub(super) fn report(&self, cell: CellPtr, panic: &Panic) {
+        let name = cell.table().name;
+        let _ = quiet::call(|| {
+            self.shared.report(&Failure {
+                task: name(),
+                message: panic.message(),
+            });
+        });
+    }
+}

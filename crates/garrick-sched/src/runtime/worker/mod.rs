@@ -1,0 +1,312 @@
+//! A worker: one thread's run queues, blocks and staged turn, and the order in which it runs cells.
+//!
+//! Nothing in here is touched by another thread; what others may touch is in
+//! [`Remote`](crate::remote::Remote) and in the cells.
+
+mod end;
+mod ready;
+mod undo;
+
+use std::cell::{Cell, RefCell};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
+use crate::pool::Pool;
+use crate::quiet;
+use crate::remote::Remote;
+use crate::run_queue::{Entry, Handoff, RunQueue};
+use crate::runtime::address::{deliver, release_foreign};
+use crate::runtime::current::Entered;
+use crate::runtime::run::Limits;
+use crate::runtime::sponsor::{Handle, Shared, Signal};
+use crate::runtime::stage::Stage;
+use crate::runtime::timer::Timers;
+use crate::world::Nanos;
+
+/// Every so many picks the order is looked at again.
+const FAIR_EVERY: u32 = 16;
+/// Every so many of those looks a newborn is next, whoever was woken, and half way between the oldest of the
+/// others. Rarely, because what is old may make newborns faster than they are run.
+const NEWBORN_EVERY: u32 = 16;
+const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
+
+/// See the module.
+pub(crate) struct Worker {
+    pub(crate) home: Home,
+    /// Cells that have run before, oldest first.
+    pub(crate) old: RunQueue,
+    /// Cells that have not, newest first.
+    pub(crate) born: RunQueue,
+    /// The cell that the last turn woke first.
+    pub(crate) handoff: Handoff,
+    /// The number of the turn under way, or of the last one. What a turn leaves in the run queues is known
+    /// by it.
+    turn: Cell<u64>,
+    pub(crate) stage: Stage,
+    pub(crate) pool: Pool,
+    remote: &'static Remote,
+    pub(crate) shared: Arc<Shared>,
+    /// The cell that runs now, or ran last; none once anything else has been done.
+    running: Cell<Option<CellPtr>>,
+    /// How far the activation under way goes, once it has come to the mailbox.
+    pub(crate) limits: Cell<Limits>,
+    /// The envelope of the message handled last, if it was the last in there, or null: no mailbox has it any
+    /// more, but it may still be read.
+    held: Cell<*mut Envelope>,
+    /// Cells that nobody can reach, to be dropped before the next activation.
+    garbage: RefCell<Vec<CellPtr>>,
+    picks: Cell<u32>,
+    /// Activations since the last claim, while cells wait in the shared queue.
+    pub(crate) looks: Cell<u32>,
+    pub(crate) timers: Timers,
+    /// Cells to be closed whose token is still on its way.
+    pub(crate) awaited: Cell<usize>,
+}
+
+impl Worker {
+    pub(crate) fn new(home: Home, shared: Arc<Shared>) -> Self {
+        let now = shared.world.now();
+        Self {
+            home,
+            old: RunQueue::new(),
+            born: RunQueue::new(),
+            handoff: Handoff::new(),
+            turn: Cell::new(0),
+            stage: Stage::new(),
+            pool: Pool::new(),
+            remote: Remote::of(home),
+            shared,
+            running: Cell::new(None),
+            limits: Cell::new(Limits::NONE),
+            held: Cell::new(ptr::null_mut()),
+            garbage: RefCell::default(),
+            picks: Cell::new(0),
+            looks: Cell::new(0),
+            timers: Timers::new(now),
+            awaited: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn sponsor_handle(&self) -> Handle {
+        Handle::new(self.shared.clone())
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.shared.world.now()
+    }
+
+    pub(crate) fn remote(&self) -> &'static Remote {
+        self.remote
+    }
+
+    /// Whether the activation under way should end early: the sponsor ends, or another worker is idle and
+    /// could run what waits here.
+    #[inline]
+    pub(crate) fn is_wanted_elsewhere(&self) -> bool {
+        let signal = self.shared.signal();
+        !signal.is_quiet() && (signal.is_stopping() || self.may_give())
+    }
+
+    /// Cells that wait to be run here.
+    #[inline]
+    pub(crate) fn backlog(&self) -> usize {
+        self.old.len() + self.born.len() + usize::from(!self.handoff.is_empty())
+    }
+
+    /// Takes a cell out of the run queues, the oldest newborn first and the one that is to run next last.
+    pub(crate) fn take_oldest(&self) -> Option<Entry> {
+        let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
+        queued.copied().or_else(|| self.handoff.take_entry())
+    }
+
+    /// Runs cells until there is nothing to run, or `until` says stop.
+    pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
+        let _entered = Entered::new(self);
+        // One landing pad for all turns, so that a turn itself pays nothing for it.
+        while let Err(panic) = quiet::call(|| self.run_cells(&until)) {
+            self.turn_panicked(&panic);
+        }
+        self.running.set(None);
+    }
+
+    fn run_cells(&self, until: &impl Fn(Signal) -> bool) {
+        let (ready, shared) = (&self.remote.ready, &*self.shared);
+        loop {
+            let calm = !ready.has_some() && shared.signal().is_quiet() && self.timers.is_empty();
+            if !calm && self.attend(until) {
+                return;
+            }
+            if !self.run_next() {
+                self.old.shrink();
+                self.born.shrink();
+                self.hold(ptr::null_mut());
+                return;
+            }
+        }
+    }
+
+    /// Does what is to be done between two activations; true if that is to end.
+    #[inline(never)]
+    fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
+        self.running.set(None);
+        if self.remote.ready.has_some() {
+            self.take_ready();
+        }
+        let signal = self.shared.signal();
+        if !signal.is_quiet() {
+            if until(signal) {
+                return true;
+            }
+            self.share(signal);
+        }
+        if !self.timers.is_empty() && self.timers.count_down() {
+            self.fire_timers();
+        }
+        false
+    }
+
+    /// Runs the next cell; false if there is none. That is the one that the last turn woke first, because
+    /// it and its message are warm; else newborns, newest first, which is depth first; else the rest,
+    /// oldest first; and every now and then in another order, so that nothing starves.
+    ///
+    /// Each case runs its cell itself, which gives each its own place in the branch predictor.
+    #[inline(always)]
+    fn run_next(&self) -> bool {
+        let picks = self.picks.get().wrapping_add(1);
+        self.picks.set(picks);
+        if picks.is_multiple_of(FAIR_EVERY)
+            && let Some(entry) = self.pick_fairly(picks / FAIR_EVERY)
+        {
+            return self.activate(Some(entry));
+        }
+        if let Some((cell, message)) = self.handoff.take() {
+            self.run(cell, message);
+            return true;
+        }
+        if !self.born.is_empty() {
+            return self.activate(self.born.pop_newest());
+        }
+        self.activate(self.old.pop_oldest())
+    }
+
+    /// The pick that no flood of others can keep a cell from.
+    #[inline(never)]
+    fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
+        match looks % NEWBORN_EVERY {
+            0 if (looks / NEWBORN_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
+            0 => self.born.pop_newest(),
+            OLDEST_AT => self.old.pop_oldest(),
+            // With no newborns to run, those that wake each other must not keep the rest waiting.
+            _ if self.born.is_empty() => self.old.pop_oldest(),
+            _ => None,
+        }
+    }
+
+    /// Runs the cell of an entry; false if there is none.
+    #[inline(always)]
+    fn activate(&self, entry: Option<&Entry>) -> bool {
+        let Some(entry) = entry else { return false };
+        self.run(entry.cell(), entry.message());
+        true
+    }
+
+    /// Runs a cell with the message that it was scheduled with, or null.
+    #[inline(always)]
+    fn run(&self, cell: CellPtr, message: *const Slot) {
+        self.running.set(Some(cell));
+        // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
+        unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
+    }
+
+    /// Whether a cell of ours runs just now.
+    #[inline]
+    pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
+        self.running.get() == Some(cell)
+    }
+
+    /// A turn begins: what is in the run queues is there to stay.
+    #[inline]
+    pub(crate) fn begin_turn(&self) {
+        self.turn.set(self.turn.get() + 1);
+    }
+
+    /// The number of the turn under way, or of the last one.
+    #[inline]
+    pub(crate) fn turn(&self) -> u64 {
+        self.turn.get()
+    }
+
+    /// A cell that has just run goes to the end of the line.
+    pub(crate) fn requeue(&self, cell: CellPtr) {
+        self.old.push_cell(self.turn(), cell);
+    }
+
+    /// The turn's effects happen.
+    #[inline]
+    pub(crate) fn commit(&self) {
+        if self.stage.is_dirty() {
+            self.commit_dirty();
+        }
+    }
+
+    #[inline(never)]
+    fn commit_dirty(&self) {
+        // What is dropped here may send while it is dropped, hence the loop.
+        while self.stage.is_dirty() {
+            self.stage.clear_dirty();
+            self.stage
+                .commit(|cell, chain| self.deliver_staged(cell, chain));
+            for timed in self.stage.take_timed() {
+                self.timers.insert(timed);
+            }
+            self.sweep();
+        }
+    }
+
+    /// Delivers what is due, on a worker that is not in its loop.
+    pub(crate) fn fire_due(&self) {
+        let _entered = Entered::new(self);
+        self.fire_timers();
+    }
+
+    /// Whether there is anything to run, or to look after.
+    pub(crate) fn has_something(&self) -> bool {
+        self.backlog() > 0 || self.remote.ready.has_some()
+    }
+
+    /// Delivers what is due.
+    #[cold]
+    pub(crate) fn fire_timers(&self) {
+        let now = self.now();
+        while let Some(timed) = self.timers.pop_due(now) {
+            self.deliver_staged(timed.cell, timed.chain);
+        }
+        // What a message to nobody did while it was dropped.
+        self.commit();
+    }
+
+    /// Delivers a chain, with the reference that kept its receiver alive.
+    fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
+        // SAFETY: the chain comes with a reference of its own.
+        unsafe {
+            if let Some(door) = cell.table().door {
+                // Timers alone get here with one; they keep single envelopes.
+                let refused = (door.pass_unread)(cell, chain.oldest);
+                self.count_dead_letters(refused);
+                self.pool.give_envelope(chain.oldest);
+            } else if !deliver(cell, chain) {
+                self.discard(cell, chain);
+            }
+            release_foreign(cell);
+        }
+    }
+
+    /// Drops a chain that will not be delivered, with its reference; says how many messages were in it.
+    pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
+        let dropped = self.drop_chain(cell, chain);
+        // SAFETY: the reference that came with the chain.
+        unsafe { release_foreign(cell) };
+        dropped
+    }
+}

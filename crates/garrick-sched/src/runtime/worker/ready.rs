@@ -1,0 +1,120 @@
+//! What came from other threads, and what is left of a cell without references.
+
+use super::Worker;
+use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Settled, flag, reverse};
+
+impl Worker {
+    /// Looks after the cells whose token others took (README, step 2).
+    #[inline(never)]
+    pub(crate) fn take_ready(&self) {
+        let mut carrier = self.remote.ready.take();
+        while !carrier.is_null() {
+            // SAFETY: the carrier is alive until we take its cell's inbox, below.
+            let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
+            self.receive(cell.expect("the carrier of a token names its cell"));
+            carrier = next;
+        }
+        // What cannot be reached any more is dropped now, not with the next turn, which may be far.
+        self.commit();
+    }
+
+    /// Takes a cell's inbox, with its token in hand.
+    pub(super) fn receive(&self, cell: CellPtr) {
+        debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
+        if cell.state() & (flag::STOPPED | SCHEDULED) == flag::STOPPED {
+            self.awaited.set(self.awaited.get().saturating_sub(1));
+            let list = cell.take_and_hold();
+            self.drop_inbox(cell, list);
+            return self.close(cell);
+        }
+        let list = cell.take_and_idle();
+        self.sort_in(cell, list);
+    }
+
+    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be. References
+    /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
+    /// be freed.
+    pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
+        // SAFETY: the list was taken from the inbox, so it is ours.
+        let mut list = unsafe { reverse(list) };
+        let (mut wanted, mut releases) = (false, 0);
+        while !list.is_null() {
+            // SAFETY: as above.
+            unsafe {
+                let (next, kind) = ((*list).next(), (*list).kind());
+                match kind {
+                    Kind::Messages | Kind::Stop => cell.append(list),
+                    Kind::Release => releases += 1,
+                    Kind::Wake => wanted = true,
+                    Kind::Watch => self.watch(cell, list),
+                }
+                if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch) {
+                    self.pool.give_envelope(list);
+                }
+                list = next;
+            }
+        }
+        if wanted || !cell.mailbox_tail().is_null() {
+            self.schedule(cell);
+        }
+        for _ in 0..releases {
+            self.drop_reference(cell);
+        }
+        if !cell.has(SCHEDULED) {
+            self.free_if_unreachable(cell);
+        }
+    }
+
+    pub(crate) fn schedule(&self, cell: CellPtr) {
+        if !cell.has(SCHEDULED) {
+            let queue = if cell.has(flag::NEWBORN) {
+                &self.born
+            } else {
+                &self.old
+            };
+            cell.set(SCHEDULED);
+            queue.push_cell(self.turn(), cell);
+        }
+    }
+
+    pub(super) fn drop_reference(&self, cell: CellPtr) {
+        if cell.drop_local() {
+            self.settle(cell);
+        }
+    }
+
+    /// Makes sure that a cell without references is freed when it has nothing left to do.
+    pub(crate) fn look_after(&self, cell: CellPtr) {
+        if cell.home() == self.home && cell.local_refs() == 0 {
+            self.settle(cell);
+        }
+    }
+
+    /// Our count of a cell of ours is zero.
+    pub(crate) fn settle(&self, cell: CellPtr) {
+        if cell.settle() == Settled::Referenced
+            || cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE)
+            || self.is_running(cell)
+        {
+            // What is scheduled or runs is looked at more closely when its activation ends.
+            return;
+        }
+        if cell.inbox_is_idle() {
+            self.bury(cell);
+        }
+    }
+
+    /// Whether nobody can reach a cell of ours whose local count is zero. With its inbox idle, nobody
+    /// ever will.
+    #[inline]
+    pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
+        cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
+    }
+
+    /// Frees a cell that is not scheduled, if nobody can reach it.
+    pub(super) fn free_if_unreachable(&self, cell: CellPtr) {
+        if cell.local_refs() == 0 {
+            self.settle(cell);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Undoing turns, and dropping what nobody will handle.
+
+use std::ptr::{self, NonNull};
+
+use super::Worker;
+use crate::cell::{CellPtr, Chain, Envelope, Kind, SCHEDULED};
+use crate::parcel;
+use crate::quiet;
+use crate::run_queue::Entry;
+use crate::runtime::watch::Watcher;
+
+impl Worker {
+    /// The turn's effects vanish. Everything is taken out of the world before any of it is dropped, because
+    /// a message may send while it is dropped.
+    #[cold]
+    pub(crate) fn undo(&self) {
+        let (mut envelopes, mut chains, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        let pool = NonNull::from(&self.pool).cast();
+        self.stage.undo(
+            // SAFETY: the messages are of the cell's type.
+            |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
+            |cell, envelope| envelopes.push((cell, envelope)),
+            |cell, chain| chains.push((cell, chain)),
+        );
+        chains.extend(
+            self.stage
+                .take_timed()
+                .into_iter()
+                .map(|timed| (timed.cell, timed.chain)),
+        );
+        let turn = self.turn();
+        entries.extend(self.handoff.take_of_turn(turn));
+        for queue in [&self.old, &self.born] {
+            entries.extend(std::iter::from_fn(|| queue.pop_of_turn(turn)));
+        }
+        for entry in &entries {
+            entry.cell().clear(SCHEDULED);
+        }
+        self.begin_turn();
+        for owed in self.stage.take_owed(turn) {
+            // SAFETY: the staged answer that keeps the asker alive is dropped below.
+            let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });
+        }
+        for (cell, envelope) in envelopes {
+            // SAFETY: cut off its mailbox, so it is ours alone.
+            unsafe {
+                (*envelope).set_next(ptr::null_mut());
+                self.drop_list(cell, envelope);
+            }
+        }
+        for (cell, chain) in chains {
+            self.drop_staged(cell, chain);
+        }
+        for entry in &entries {
+            self.drop_entry(entry);
+        }
+        // What was sent meanwhile was sent by destructors, not by the turn.
+        self.commit();
+    }
+
+    /// Drops the message of an entry that is in no queue any more.
+    pub(super) fn drop_entry(&self, entry: &Entry) {
+        let cell = entry.cell();
+        if !entry.message().is_null() {
+            // SAFETY: the entry's message, of the cell's type, is nobody else's.
+            unsafe { (cell.table().drop_slot)(entry.message()) };
+        }
+        if !cell.has(SCHEDULED) {
+            self.free_if_unreachable(cell);
+        }
+    }
+
+    /// A chain came back from a closed cell: its messages are dead letters.
+    pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
+        // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
+        unsafe {
+            (*chain.oldest).set_next(ptr::null_mut());
+            self.turn_watchers_away(chain.newest);
+        }
+        let dropped = self.drop_chain(cell, chain);
+        self.count_dead_letters(dropped);
+    }
+
+    /// Drops a chain that was not pushed, and says how many messages were in it.
+    pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
+        // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
+        unsafe {
+            (*chain.oldest).set_next(ptr::null_mut());
+            self.drop_list(cell, chain.newest)
+        }
+    }
+
+    /// Drops a list of envelopes, and says how many messages were in it.
+    ///
+    /// # Safety
+    /// The list is the caller's, and its messages are of the cell's type.
+    pub(super) unsafe fn drop_list(&self, cell: CellPtr, mut list: *mut Envelope) -> u64 {
+        let mut dropped = 0;
+        while !list.is_null() {
+            // SAFETY: by contract. A table is never replaced by one for other messages.
+            unsafe {
+                let next = (*list).next();
+                match (*list).kind() {
+                    Kind::Messages => dropped += (cell.table().drop_unread)(&*list),
+                    Kind::Watch => {
+                        parcel::drop_unread::<Watcher>(&*list);
+                    }
+                    Kind::Release | Kind::Wake | Kind::Stop => {}
+                }
+                self.pool.give_envelope(list);
+                list = next;
+            }
+        }
+        dropped
+    }
+
+    /// Takes the oldest envelope, which is read, out of the mailbox and frees it.
+    #[inline]
+    pub(crate) fn drop_oldest(&self, cell: CellPtr) {
+        let oldest = cell.take_oldest();
+        // SAFETY: it was in the local mailbox, and all of it is read.
+        unsafe { self.pool.give_envelope(oldest) };
+    }
+
+    /// Keeps an envelope while its last message is handled, and frees the one before; null for none.
+    pub(crate) fn hold(&self, envelope: *mut Envelope) {
+        let before = self.held.replace(envelope);
+        if !before.is_null() {
+            // SAFETY: it was taken out of a mailbox, and its last message has been handled.
+            unsafe { self.pool.give_envelope(before) };
+        }
+    }
+
+    /// Counts messages that nobody will handle.
+    pub(crate) fn count_dead_letters(&self, count: u64) {
+        self.shared.count_dead_letters(count);
+    }
+}
