@@ -203,18 +203,18 @@ fn a_subscriber_hears_who_serves_and_then_every_change() {
         receptionist.serve(&KEY, &b).unwrap();
     }
     receptionist.withdraw(&KEY, &a).unwrap();
-    stop(&local, &b);
-    assert_eq!(answer!(local, receptionist.find(&KEY)), Ok(Vec::new()));
-    receptionist.serve(&KEY, &b).unwrap();
     local.run();
+    stop(&local, &b);
     let expected = [
         Listing::Present(vec![a.clone()]),
         Listing::Added(b.clone()),
         Listing::Removed(a.clone()),
-        Listing::Removed(b),
+        Listing::Removed(b.clone()),
     ];
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected);
+    assert_eq!(answer!(local, receptionist.find(&KEY)), Ok(Vec::new()));
     receptionist.unsubscribe(&KEY, &subscriber).unwrap();
+    receptionist.serve(&KEY, &b).unwrap();
     receptionist.serve(&KEY, &a).unwrap();
     local.run();
     assert_eq!(heard.try_iter().count(), 0);
@@ -437,4 +437,62 @@ fn dead_letters_of_a_system_are_published_once() {
     dead_letters.post(DeadLetter::of::<u32>("it")).unwrap();
     local.run();
     assert_eq!(got.try_iter().count(), 0);
+}
+
+#[test]
+fn when_the_last_handle_is_gone_so_is_the_actor_behind_it_and_whom_it_held() {
+    /// Says when it is dropped, by dropping what it holds.
+    struct Mortal(#[expect(dead_code)] Sender<()>);
+    impl Actor for Mortal {
+        type Msg = u32;
+
+        fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
+            Next::Continue
+        }
+    }
+    const KEY: Key<u32> = Key::new("numbers");
+    let local = Local::new().unwrap();
+    let registry = Registry::spawn(&local.handle()).unwrap();
+    let receptionist = Receptionist::spawn(&local.handle()).unwrap();
+    let topic = Topic::spawn(&local.handle()).unwrap();
+    let (alive, dead) = mpsc::channel();
+    let mortal = local.spawn(Mortal(alive));
+    topic.subscribe(&mortal).unwrap();
+    receptionist.serve(&KEY, &mortal).unwrap();
+    answer!(local, registry.register("it", &mortal)).unwrap();
+    drop(mortal);
+    local.run();
+    assert_eq!(dead.try_recv(), Err(mpsc::TryRecvError::Empty));
+    drop((registry, receptionist, topic));
+    local.run();
+    assert_eq!(dead.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+}
+
+#[test]
+fn what_publishes_is_an_address_among_others() {
+    let local = Local::new().unwrap();
+    let topic = Topic::spawn(&local.handle()).unwrap();
+    let (subscriber, got) = collect::<u32>(&local);
+    topic.subscribe(&subscriber).unwrap();
+    let publisher: Address<u32> = topic.publisher();
+    publisher.send(1).unwrap();
+    topic.publish(2).unwrap();
+    publisher.send(3).unwrap();
+    local.run();
+    assert_eq!(got.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
+}
+
+#[test]
+fn names_of_those_who_have_stopped_are_not_kept_for_ever() {
+    let local = Local::new().unwrap();
+    let registry = Registry::spawn(&local.handle()).unwrap();
+    let topic = Topic::spawn(&local.handle()).unwrap();
+    for session in 0..1_000 {
+        let (actor, _) = collect::<u32>(&local);
+        topic.subscribe(&actor).unwrap();
+        answer!(local, registry.register(session.to_string(), &actor)).unwrap();
+        stop(&local, &actor);
+    }
+    assert_eq!(answer!(local, registry.names()), Ok(Vec::new()));
+    assert_eq!(answer!(local, topic.subscribers()), Ok(0));
 }

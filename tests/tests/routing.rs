@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 
-use garrick::Handle;
 use garrick::naming::{DeadLetter, DeadLetters, Key, Receptionist};
 use garrick::prelude::*;
 use garrick::route::{
     Broadcast, ConsistentHash, FirstCompleted, LeastLoaded, Measured, Policy, Pool, PoolError,
     Random, RoundRobin, Router, RouterMsg,
 };
+use garrick::{Handle, SendError};
 use proptest::prelude::*;
 
 /// Passes on what it gets to the test, with its own name.
@@ -395,12 +395,12 @@ fn actors_ask_through_a_router_and_an_undone_turn_routes_nothing() {
 #[test]
 fn who_holds_the_plain_address_cannot_tell_that_there_is_a_router() {
     let f = Fixture::new(RoundRobin::new()).with(2);
-    let front: Address<u32> = f
-        .local
-        .spawn(f.router.address().contramap(RouterMsg::Route));
+    let front: Address<u32> = f.router.front();
     front.send(5).unwrap();
     front.send(6).unwrap();
     assert_eq!(f.send([7]), [(0, 5), (1, 6), (0, 7)]);
+    drop(f.local);
+    assert_eq!(front.send(8), Err(SendError(8)));
 }
 
 #[test]
@@ -410,9 +410,7 @@ fn a_router_follows_who_serves_a_protocol() {
     let receptionist = Receptionist::spawn(&f.local.handle()).unwrap();
     let routees = [0, 1].map(|name| f.local.spawn(Collect(name, f.to.clone())));
     receptionist.serve(&KEY, &routees[0]).unwrap();
-    f.router
-        .follow(&f.local.handle(), &receptionist, &KEY)
-        .unwrap();
+    f.router.follow(&receptionist, &KEY).unwrap();
     receptionist.serve(&KEY, &routees[1]).unwrap();
     f.local.run();
     assert_eq!(names(&f.send(0..3)), [0, 1, 0]);

@@ -42,6 +42,7 @@ mod builder;
 mod local;
 mod system;
 
+mod front;
 mod request;
 
 pub mod naming;

@@ -17,13 +17,15 @@
 //! gets everything that is published until it unsubscribes or stops.
 //!
 //! Registered actors, those who serve and those who subscribe are held by their addresses, which keep them
-//! alive. One that has stopped is found out when it is next come across, and is then taken out.
+//! alive. One that has stopped is taken out: at once by the receptionist, which tells its subscribers; by the
+//! others when it is next come across, or when what they hold has doubled.
 
 mod dead_letters;
 mod events;
 mod receptionist;
 mod registry;
 mod subscribers;
+mod sweep;
 mod topic;
 
 pub use dead_letters::{DeadLetter, DeadLetters};

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
+use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, Watch};
 
 use super::subscribers::Subscribers;
 use crate::actor::{Actor, Next};
@@ -15,8 +16,8 @@ use crate::handle::Handle;
 
 /// Knows who serves which protocol, and tells everybody who wants to know of changes.
 ///
-/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. Who has stopped
-/// is taken out when the receptionist is next asked or told something about the same key.
+/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. Who stops does not
+/// serve any more.
 ///
 /// # Examples
 /// ```
@@ -40,7 +41,9 @@ use crate::handle::Handle;
 /// ```
 #[derive(Clone)]
 pub struct Receptionist {
-    address: Address<Order>,
+    /// Shared by the handles alone. The receptionist holds those who serve, so death notices that held the
+    /// receptionist would keep all of them for ever; they hold this weakly.
+    address: Arc<Address<Order>>,
 }
 
 /// A protocol: messages of type `M`, and a name to tell protocols of the same type apart.
@@ -89,7 +92,9 @@ impl Receptionist {
     /// If the system is ending.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         match on.spawn(ReceptionistActor(Services::default())) {
-            Ok(address) => Ok(Self { address }),
+            Ok(address) => Ok(Self {
+                address: Arc::new(address),
+            }),
             Err(_) => Err(SpawnError(())),
         }
     }
@@ -103,8 +108,8 @@ impl Receptionist {
         key: &Key<M>,
         address: &Address<M>,
     ) -> Result<(), SendError<()>> {
-        let address = address.clone();
-        self.order(key, move |service| service.add(address))
+        let (address, notice) = (address.clone(), self.notice(key));
+        self.order(key, move |service| service.add(address, notice))
     }
 
     /// `address` does not serve this protocol any more.
@@ -163,6 +168,17 @@ impl Receptionist {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
 
+    /// What is to be done when somebody who serves has ended.
+    fn notice<M: Send + 'static>(&self, key: &Key<M>) -> impl FnOnce(Ended) + Send + use<M> {
+        let (receptionist, key) = (Arc::downgrade(&self.address), key.clone());
+        move |_| {
+            if let Some(receptionist) = receptionist.upgrade() {
+                // Any order takes out those who have stopped.
+                let _ = receptionist.send(order::<M>(&key, |_| ()));
+            }
+        }
+    }
+
     fn order<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -174,7 +190,7 @@ impl Receptionist {
 }
 
 fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order {
-    order(key, move |service| reply.send(service.serving.clone()))
+    order(key, move |service| reply.send(service.present()))
 }
 
 /// An order about one protocol.
@@ -192,7 +208,8 @@ fn order<M: Send + 'static>(
 
 /// Who serves a protocol, and who wants to know.
 struct Service<M> {
-    serving: Vec<Address<M>>,
+    /// Each with the watch on it.
+    serving: Vec<(Address<M>, Watch)>,
     subscribers: Subscribers<Listing<M>>,
 }
 
@@ -204,15 +221,26 @@ impl<M: 'static> Service<M> {
         }
     }
 
-    fn add(&mut self, address: Address<M>) {
-        if !self.serving.contains(&address) && !address.is_stopped() {
-            self.serving.push(address.clone());
+    fn add(&mut self, address: Address<M>, notice: impl FnOnce(Ended) + Send + 'static) {
+        let is_there = self.serving.iter().any(|(other, _)| *other == address);
+        if !is_there && !address.is_stopped() {
+            let watch = address.watch(notice);
+            self.serving.push((address.clone(), watch));
             self.subscribers.publish(Listing::Added(address));
         }
     }
 
+    fn present(&self) -> Vec<Address<M>> {
+        self.serving
+            .iter()
+            .map(|(address, _)| address.clone())
+            .collect()
+    }
+
     fn remove(&mut self, is_gone: impl Fn(&Address<M>) -> bool) {
-        for gone in self.serving.extract_if(.., |address| is_gone(address)) {
+        let gone = self.serving.extract_if(.., |(address, _)| is_gone(address));
+        for (gone, watch) in gone {
+            watch.cancel();
             self.subscribers.publish(Listing::Removed(gone));
         }
     }
@@ -220,7 +248,7 @@ impl<M: 'static> Service<M> {
     fn subscribe(&mut self, subscriber: &Address<Listing<M>>) {
         if self.subscribers.add(subscriber.clone()) {
             // One that has stopped is taken out at the next change.
-            let _ = subscriber.send(Listing::Present(self.serving.clone()));
+            let _ = subscriber.send(Listing::Present(self.present()));
         }
     }
 }

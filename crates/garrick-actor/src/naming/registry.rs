@@ -6,6 +6,7 @@ use std::fmt;
 
 use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
 
+use super::sweep::Sweep;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::handle::Handle;
@@ -242,6 +243,7 @@ impl<M: Send + 'static> Entry for Address<M> {
 #[derive(Default)]
 struct Names {
     by_name: BTreeMap<String, Box<dyn Entry>>,
+    sweep: Sweep,
 }
 
 impl Names {
@@ -255,6 +257,9 @@ impl Names {
         {
             let message = entry.message();
             return Err(NameInUse::Taken { name, message });
+        }
+        if self.sweep.is_due(self.by_name.len()) {
+            self.sweep();
         }
         self.by_name.insert(name, Box::new(address));
         Ok(())
@@ -279,8 +284,13 @@ impl Names {
         self.by_name.get(name).map(|entry| &**entry)
     }
 
-    fn all(&mut self) -> Vec<String> {
+    fn sweep(&mut self) {
         self.by_name.retain(|_, entry| !entry.has_stopped());
+        self.sweep.done(self.by_name.len());
+    }
+
+    fn all(&mut self) -> Vec<String> {
+        self.sweep();
         self.by_name.keys().cloned().collect()
     }
 }

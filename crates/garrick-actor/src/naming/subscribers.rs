@@ -2,20 +2,29 @@
 
 use garrick_sched::Address;
 
+use super::sweep::Sweep;
+
 /// Subscribers in the order in which they came.
 pub(super) struct Subscribers<M> {
     list: Vec<Address<M>>,
+    sweep: Sweep,
 }
 
 impl<M: 'static> Subscribers<M> {
     pub(super) fn new() -> Self {
-        Self { list: Vec::new() }
+        Self {
+            list: Vec::new(),
+            sweep: Sweep::default(),
+        }
     }
 
     /// Takes one in. True if it was not there yet.
     pub(super) fn add(&mut self, address: Address<M>) -> bool {
         let is_new = !self.list.contains(&address);
         if is_new {
+            if self.sweep.is_due(self.list.len()) {
+                self.count();
+            }
             self.list.push(address);
         }
         is_new
@@ -28,6 +37,7 @@ impl<M: 'static> Subscribers<M> {
     /// How many have not stopped.
     pub(super) fn count(&mut self) -> usize {
         self.list.retain(|address| !address.is_stopped());
+        self.sweep.done(self.list.len());
         self.list.len()
     }
 

@@ -7,6 +7,7 @@ use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 use super::subscribers::Subscribers;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::front::front;
 use crate::handle::Handle;
 
 /// Sends what is published to every subscriber: each message once, and those of one publisher in order.
@@ -89,10 +90,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
     /// Gives the message back if the topic is known to have stopped.
     pub fn publish(&self, message: M) -> Result<(), SendError<M>> {
         let sent = self.address.send(TopicMsg::Publish(message));
-        sent.map_err(|SendError(back)| match back {
-            TopicMsg::Publish(message) => SendError(message),
-            _ => unreachable!("it is what was sent"),
-        })
+        sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
     /// Lets `address` get what is published from now on; it need not be told twice.
@@ -116,6 +114,12 @@ impl<M: Clone + Send + 'static> Topic<M> {
         self.address.ask(TopicMsg::Count)
     }
 
+    /// An address that publishes what it is sent, for those who must not know that there is a topic.
+    #[must_use]
+    pub fn publisher(&self) -> Address<M> {
+        front(&self.address, TopicMsg::Publish, TopicMsg::into_message)
+    }
+
     /// The topic as an actor among others.
     #[must_use]
     pub fn address(&self) -> &Address<TopicMsg<M>> {
@@ -124,6 +128,16 @@ impl<M: Clone + Send + 'static> Topic<M> {
 
     fn send(&self, msg: TopicMsg<M>) -> Result<(), SendError<()>> {
         self.address.send(msg).map_err(|_| SendError(()))
+    }
+}
+
+impl<M> TopicMsg<M> {
+    /// What is published, of what came back.
+    fn into_message(self) -> M {
+        match self {
+            Self::Publish(message) => message,
+            _ => unreachable!("what comes back is what was sent"),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::policy::Policy;
 use super::routees::Routees;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
-use crate::contramap::Contramap;
+use crate::front::front;
 use crate::handle::Handle;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 
@@ -98,10 +98,7 @@ impl<M: Send + 'static> Router<M> {
     /// Gives the message back if the router is known to have stopped.
     pub fn send(&self, msg: M) -> Result<(), SendError<M>> {
         let sent = self.address.send(RouterMsg::Route(msg));
-        sent.map_err(|SendError(back)| match back {
-            RouterMsg::Route(msg) => SendError(msg),
-            _ => unreachable!("it is what was sent"),
-        })
+        sent.map_err(|SendError(back)| SendError(back.into_message()))
     }
 
     /// Asks a routee a question, as [`Address::ask`] does. An actor asks through [`Router::address`].
@@ -176,7 +173,7 @@ impl<M: Send + 'static> Router<M> {
     /// Makes routees of all who serve this protocol, now and later.
     ///
     /// # Errors
-    /// If the system `on` is ending.
+    /// If the receptionist is known to have stopped.
     ///
     /// # Examples
     /// ```
@@ -194,21 +191,13 @@ impl<M: Send + 'static> Router<M> {
     /// let system = System::new()?;
     /// let receptionist = Receptionist::spawn(&system.handle())?;
     /// let router = Router::spawn(&system.handle(), RoundRobin::new())?;
-    /// router.follow(&system.handle(), &receptionist, &PRINTERS)?;
+    /// router.follow(&receptionist, &PRINTERS)?;
     /// receptionist.serve(&PRINTERS, &system.spawn(Print)?)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn follow(
-        &self,
-        on: &Handle,
-        receptionist: &Receptionist,
-        key: &Key<M>,
-    ) -> Result<(), SpawnError<()>> {
-        let follower = on.spawn(self.address.contramap(RouterMsg::Follow));
-        let follower = follower.map_err(|_| SpawnError(()))?;
-        // A receptionist that has stopped has nothing to say.
-        let _ = receptionist.subscribe(key, &follower);
-        Ok(())
+    pub fn follow(&self, receptionist: &Receptionist, key: &Key<M>) -> Result<(), SendError<()>> {
+        let follower = front(&self.address, RouterMsg::Follow, RouterMsg::into_listing);
+        receptionist.subscribe(key, &follower)
     }
 
     /// Posts what cannot be delivered to `dead_letters` from now on.
@@ -224,8 +213,36 @@ impl<M: Send + 'static> Router<M> {
         self.address.ask(RouterMsg::Status)
     }
 
-    /// The router as an actor among others. What is an [`Address<M>`](Address) for those who must not know that
-    /// there is a router is `router.address().contramap(RouterMsg::Route)`, spawned.
+    /// An address that routes what it is sent, for those who must not know that there is a router. It costs
+    /// no hop, and what one sender sends through it and through the router stays in order.
+    ///
+    /// # Examples
+    /// ```
+    /// # use garrick_actor::{Actor, Context, Next, Reply, System};
+    /// # struct Double;
+    /// # impl Actor for Double {
+    /// #     type Msg = (u32, Reply<u32>);
+    /// #     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) -> Next {
+    /// #         reply.send(2 * n);
+    /// #         Next::Continue
+    /// #     }
+    /// # }
+    /// use garrick_actor::Address;
+    /// use garrick_actor::route::{RoundRobin, Router};
+    ///
+    /// let system = System::new()?;
+    /// let router = Router::spawn(&system.handle(), RoundRobin::new())?;
+    /// router.add(&system.spawn(Double)?)?;
+    /// let double: Address<(u32, Reply<u32>)> = router.front();
+    /// assert_eq!(double.ask(|reply| (21, reply)).wait(), Ok(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn front(&self) -> Address<M> {
+        front(&self.address, RouterMsg::Route, RouterMsg::into_message)
+    }
+
+    /// The router as an actor among others.
     #[must_use]
     pub fn address(&self) -> &Address<RouterMsg<M>> {
         &self.address
@@ -233,6 +250,23 @@ impl<M: Send + 'static> Router<M> {
 
     fn order(&self, msg: RouterMsg<M>) -> Result<(), SendError<()>> {
         self.address.send(msg).map_err(|_| SendError(()))
+    }
+}
+
+impl<M: 'static> RouterMsg<M> {
+    /// What is to be routed, of what came back.
+    fn into_message(self) -> M {
+        match self {
+            Self::Route(msg) => msg,
+            _ => unreachable!("what comes back is what was sent"),
+        }
+    }
+
+    fn into_listing(self) -> Listing<M> {
+        match self {
+            Self::Follow(listing) => listing,
+            _ => unreachable!("what comes back is what was sent"),
+        }
     }
 }
 
