@@ -481,18 +481,3 @@ fn what_publishes_is_an_address_among_others() {
     local.run();
     assert_eq!(got.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
 }
-
-#[test]
-fn names_of_those_who_have_stopped_are_not_kept_for_ever() {
-    let local = Local::new().unwrap();
-    let registry = Registry::spawn(&local.handle()).unwrap();
-    let topic = Topic::spawn(&local.handle()).unwrap();
-    for session in 0..1_000 {
-        let (actor, _) = collect::<u32>(&local);
-        topic.subscribe(&actor).unwrap();
-        answer!(local, registry.register(session.to_string(), &actor)).unwrap();
-        stop(&local, &actor);
-    }
-    assert_eq!(answer!(local, registry.names()), Ok(Vec::new()));
-    assert_eq!(answer!(local, topic.subscribers()), Ok(0));
-}

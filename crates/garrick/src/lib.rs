@@ -45,3 +45,13 @@ pub struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
+
+/// The guide to routers and pools.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/routing.md")]
+pub struct Routing;
+
+/// The guide to names, topics and dead letters.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/naming.md")]
+pub struct Naming;

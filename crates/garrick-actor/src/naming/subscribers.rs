@@ -59,3 +59,37 @@ impl<M: 'static> Subscribers<M> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::{Actor, Next};
+    use crate::context::Context;
+    use crate::local::Local;
+
+    struct Nobody;
+
+    impl Actor for Nobody {
+        type Msg = ();
+
+        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+            Next::Continue
+        }
+    }
+
+    #[test]
+    fn those_who_have_stopped_are_not_kept_for_ever_though_nothing_is_published() {
+        let local = Local::new().unwrap();
+        let mut subscribers = Subscribers::new();
+        let stays = local.spawn(Nobody);
+        subscribers.add(stays);
+        for _ in 0..1_000 {
+            let goes = local.spawn(Nobody);
+            subscribers.add(goes.clone());
+            goes.stop();
+            local.run();
+            assert!(subscribers.list.len() <= 64);
+        }
+        assert_eq!(subscribers.count(), 1);
+    }
+}
