@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use common::{ByHand, OnDrop, alone, does, ends, fail, silence_panics, wait};
+use common::{ByHand, OnDrop, does, ends_alone, fail, silence_panics, wait};
 use garrick_sched::{Address, Door, Flow, Here, Reply, SendError, Sponsor, Turn, audit, door};
 
 /// A door that is a closure.
@@ -32,30 +32,30 @@ fn increments(to: Address<u32>) -> Address<u32> {
 
 #[test]
 fn a_door_is_part_of_the_turn_that_sends() {
-    let _alone = alone();
-    let here = Here::new_here().unwrap();
-    let (told, heard) = channel();
-    let listener = here.spawn(does(move |n: u32, _: &Turn<'_, u32>| {
-        told.send(n).unwrap();
-        Flow::Continue
-    }));
-    let to = increments(listener);
-    let sender = here.spawn(does(move |flow: Flow, turn: &Turn<'_, Flow>| {
-        turn.send(&to, 10).unwrap();
-        to.send(20).unwrap();
-        flow
-    }));
-    for flow in [Flow::Undo, Flow::Continue] {
-        sender.send(flow).unwrap();
-    }
-    here.run();
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [11, 21]);
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let listener = here.spawn(does(move |n: u32, _: &Turn<'_, u32>| {
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        let to = increments(listener);
+        let sender = here.spawn(does(move |flow: Flow, turn: &Turn<'_, Flow>| {
+            turn.send(&to, 10).unwrap();
+            to.send(20).unwrap();
+            flow
+        }));
+        for flow in [Flow::Undo, Flow::Continue] {
+            sender.send(flow).unwrap();
+        }
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [11, 21]);
+    });
 }
 
 #[test]
 fn many_threads_are_in_one_door_at_once() {
-    let _alone = alone();
-    ends(|| {
+    ends_alone(|| {
         let all_in = Arc::new(Barrier::new(4));
         let to = door(Passes({
             let all_in = all_in.clone();
@@ -83,50 +83,51 @@ fn many_threads_are_in_one_door_at_once() {
 
 #[test]
 fn a_door_that_refuses_gives_the_message_back() {
-    let _alone = alone();
-    let to = door(Passes(|n| if n < 5 { Ok(()) } else { Err(SendError(n)) }));
-    assert_eq!(to.send(4), Ok(()));
-    assert_eq!(to.send(5), Err(SendError(5)));
-    let (told, heard) = channel();
-    let here = Here::new_here().unwrap();
-    let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
-        told.send(turn.send(&to, n)).unwrap();
-        Flow::Continue
-    }));
-    sender.send(4).unwrap();
-    sender.send(5).unwrap();
-    here.run();
-    assert_eq!(
-        heard.try_iter().collect::<Vec<_>>(),
-        [Ok(()), Err(SendError(5))]
-    );
+    ends_alone(|| {
+        let to = door(Passes(|n| if n < 5 { Ok(()) } else { Err(SendError(n)) }));
+        assert_eq!(to.send(4), Ok(()));
+        assert_eq!(to.send(5), Err(SendError(5)));
+        let (told, heard) = channel();
+        let here = Here::new_here().unwrap();
+        let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+            told.send(turn.send(&to, n)).unwrap();
+            Flow::Continue
+        }));
+        sender.send(4).unwrap();
+        sender.send(5).unwrap();
+        here.run();
+        assert_eq!(
+            heard.try_iter().collect::<Vec<_>>(),
+            [Ok(()), Err(SendError(5))]
+        );
+    });
 }
 
 #[test]
 fn a_thousand_doors_behind_one_another_are_passed() {
-    let _alone = alone();
-    let here = Here::new_here().unwrap();
-    let (told, heard) = channel();
-    let last: Address<u32> = door(Passes(move |n| {
-        told.send(n).unwrap();
-        Ok(())
-    }));
-    let first = (0..1000).fold(last, |to, _| increments(to));
-    first.send(0).unwrap();
-    assert_eq!(heard.try_recv(), Ok(1000), "passed before `send` returns");
-    let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
-        turn.send(&first, n).unwrap();
-        Flow::Continue
-    }));
-    sender.send(5).unwrap();
-    here.run();
-    assert_eq!(heard.try_recv(), Ok(1005));
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let last: Address<u32> = door(Passes(move |n| {
+            told.send(n).unwrap();
+            Ok(())
+        }));
+        let first = (0..1000).fold(last, |to, _| increments(to));
+        first.send(0).unwrap();
+        assert_eq!(heard.try_recv(), Ok(1000), "passed before `send` returns");
+        let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+            turn.send(&first, n).unwrap();
+            Flow::Continue
+        }));
+        sender.send(5).unwrap();
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(1005));
+    });
 }
 
 #[test]
 fn doors_in_a_circle_let_others_run() {
-    let _alone = alone();
-    ends(|| {
+    ends_alone(|| {
         let here = Here::new_here().unwrap();
         let next = Arc::new(OnceLock::<Address<u32>>::new());
         let over = Arc::new(AtomicU32::new(0));
@@ -154,60 +155,62 @@ fn doors_in_a_circle_let_others_run() {
 
 #[test]
 fn a_panic_in_a_door_is_reported_and_hurts_nobody() {
-    let _alone = alone();
-    silence_panics();
-    let to = door(Passes(|_| fail()));
-    to.send(1).unwrap();
-    let here = Here::new_here().unwrap();
-    let (told, heard) = channel();
-    let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
-        turn.send(&to, n).unwrap();
-        told.send(n).unwrap();
-        Flow::Continue
-    }));
-    sender.send(1).unwrap();
-    sender.send(2).unwrap();
-    here.run();
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 2]);
-    assert_eq!(
-        (here.handle().failures(), here.handle().dead_letters()),
-        (2, 2)
-    );
+    ends_alone(|| {
+        silence_panics();
+        let to = door(Passes(|_| fail()));
+        to.send(1).unwrap();
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+            turn.send(&to, n).unwrap();
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        sender.send(1).unwrap();
+        sender.send(2).unwrap();
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(
+            (here.handle().failures(), here.handle().dead_letters()),
+            (2, 2)
+        );
+    });
 }
 
 #[test]
 fn timers_and_answers_come_to_doors() {
-    let _alone = alone();
-    let clock = ByHand::new();
-    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
-    let (told, heard) = channel();
-    let to = door(Passes(move |n| {
-        told.send(n).unwrap();
-        Ok(())
-    }));
-    let sender = here.spawn(does(move |reply: Reply<u32>, turn: &Turn<'_, _>| {
-        turn.send_after(Duration::from_millis(1), &to, 1).unwrap();
-        let answered = Reply::to_task(to.clone(), |answer: Result<u32, _>| answer.unwrap_or(99));
-        answered.send(2);
-        drop(Reply::<u32>::to_task(to.clone(), |answer| {
-            answer.unwrap_or(99)
+    ends_alone(|| {
+        let clock = ByHand::new();
+        let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+        let (told, heard) = channel();
+        let to = door(Passes(move |n| {
+            told.send(n).unwrap();
+            Ok(())
         }));
-        reply.send(3);
-        Flow::Continue
-    }));
-    let answer = sender.ask(|reply| reply);
-    here.run();
-    assert_eq!(answer.wait(), Ok(3));
-    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [2, 99]);
-    clock.advance(Duration::from_millis(2));
-    here.run();
-    assert_eq!(heard.try_recv(), Ok(1));
+        let sender = here.spawn(does(move |reply: Reply<u32>, turn: &Turn<'_, _>| {
+            turn.send_after(Duration::from_millis(1), &to, 1).unwrap();
+            let answered =
+                Reply::to_task(to.clone(), |answer: Result<u32, _>| answer.unwrap_or(99));
+            answered.send(2);
+            drop(Reply::<u32>::to_task(to.clone(), |answer| {
+                answer.unwrap_or(99)
+            }));
+            reply.send(3);
+            Flow::Continue
+        }));
+        let answer = sender.ask(|reply| reply);
+        here.run();
+        assert_eq!(answer.wait(), Ok(3));
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [2, 99]);
+        clock.advance(Duration::from_millis(2));
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(1));
+    });
 }
 
 #[test]
 fn a_door_is_dropped_with_its_last_address() {
-    let _alone = alone();
-    ends(|| {
+    ends_alone(|| {
         let before = audit();
         for large in [false, true] {
             let (told, heard) = channel();
@@ -249,19 +252,20 @@ fn guarded<const N: usize>(guard: OnDrop<impl FnMut() + Send + Sync + 'static>) 
 
 #[test]
 fn what_a_door_holds_goes_with_it() {
-    let _alone = alone();
-    let here = Here::new_here().unwrap();
-    let (told, heard) = channel();
-    let told: Sender<()> = told;
-    let guard = OnDrop(move || told.send(()).unwrap());
-    let behind = here.spawn(does(move |_: u32, _: &Turn<'_, u32>| {
-        let _ = &guard;
-        Flow::Continue
-    }));
-    let to = increments(behind);
-    here.run();
-    assert!(heard.try_recv().is_err());
-    drop(to);
-    here.run();
-    assert_eq!(heard.try_recv(), Ok(()));
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let told: Sender<()> = told;
+        let guard = OnDrop(move || told.send(()).unwrap());
+        let behind = here.spawn(does(move |_: u32, _: &Turn<'_, u32>| {
+            let _ = &guard;
+            Flow::Continue
+        }));
+        let to = increments(behind);
+        here.run();
+        assert!(heard.try_recv().is_err());
+        drop(to);
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(()));
+    });
 }

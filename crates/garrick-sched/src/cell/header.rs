@@ -113,6 +113,8 @@ pub(crate) struct Table {
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Drops the message in a slot.
     pub(crate) drop_slot: unsafe fn(*const Slot),
+    /// Whether the task may go to another thread.
+    pub(crate) moves: bool,
     /// For a door.
     pub(crate) door: Option<&'static DoorTable>,
     /// The table of the same block when somebody wants to know of its end; none if this is it.

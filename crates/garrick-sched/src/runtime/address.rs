@@ -115,7 +115,7 @@ impl<M: 'static> Address<M> {
         match current::worker() {
             Some(worker) => {
                 let note = worker.pool.take_envelope(Kind::Stop, 0, 0);
-                worker.stage.send_note(self.cell, note);
+                worker.send_note(self.cell, note);
             }
             None => {
                 // SAFETY: we hold a reference.

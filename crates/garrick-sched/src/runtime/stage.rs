@@ -113,10 +113,10 @@ impl Stage {
         self.covered.get()
     }
 
-    /// Appends a message to the mailbox of a scheduled cell of ours.
-    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
-        let tail = cell.mailbox_tail();
+    /// Remembers the end of the mailbox of a scheduled cell of ours, unless it does already.
+    fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
+            let tail = cell.mailbox_tail();
             let free = free_slots(tail);
             self.set_dirty();
             self.appended
@@ -124,6 +124,20 @@ impl Stage {
                 .push(Appended { cell, tail, free });
             self.covered.set(cell.state());
         }
+    }
+
+    /// Appends a note to the mailbox of a scheduled cell of ours. It has no room for messages.
+    pub(crate) fn append_note(&self, cell: CellPtr, note: *mut Envelope) {
+        self.cover(cell);
+        // SAFETY: the note is ours, and alive until it is read.
+        unsafe { cell.append(note) };
+        self.covered.set(cell.state());
+    }
+
+    /// Appends a message to the mailbox of a scheduled cell of ours.
+    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
+        let tail = cell.mailbox_tail();
+        self.cover(cell);
         if tail.is_null() {
             return self.append_envelope(pool, cell, tail, message);
         }

@@ -100,6 +100,17 @@ pub(crate) const fn is_boxed<T>() -> bool {
 struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
+    /// For a task that stays on its thread, because it may not be `Send`.
+    const STAYS: Table = Table {
+        watched: Some(&Self::STAYS_WATCHED),
+        ..Self::STAYS_WATCHED
+    };
+
+    const STAYS_WATCHED: Table = Table {
+        moves: false,
+        ..Self::WATCHED
+    };
+
     const LIVE: Table = Table {
         watched: Some(&Self::WATCHED),
         ..Self::WATCHED
@@ -134,6 +145,7 @@ impl Table {
             drop_unread: parcel::drop_unread::<M>,
             split_newest: split_newest::<M>,
             drop_slot: drop_slot::<M>,
+            moves: true,
             door: None,
             watched: None,
             dead: None,
@@ -157,23 +169,29 @@ pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
     unsafe { NonNull::new_unchecked(&raw mut (*block.as_ptr()).task) }
 }
 
-/// Makes a cell with one reference, which is the caller's to give away.
+/// Makes a cell with one reference, which is the caller's to give away. Where `moves` is false, it stays on the
+/// home's thread.
 #[inline]
-pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
+pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     if const { is_boxed::<T>() } {
-        return place(pool, home, Boxed(Box::new(task)));
+        return place(pool, home, Boxed(Box::new(task)), moves);
     }
-    place(pool, home, task)
+    place(pool, home, task, moves)
 }
 
 #[inline]
-fn place<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
+fn place<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     let block = pool.take_cell(class_of::<T>()).cast::<Block<T>>();
+    let table = if moves {
+        &Tables::<T>::LIVE
+    } else {
+        &Tables::<T>::STAYS
+    };
     // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a task that
     // is not boxed.
     unsafe {
         (&raw mut (*block.as_ptr()).task).write(task);
-        Header::newborn(&Tables::<T>::LIVE, home).place(block.cast());
+        Header::newborn(table, home).place(block.cast());
     }
     CellPtr(block.cast())
 }
