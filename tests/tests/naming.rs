@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
 use garrick::naming::{
-    DeadLetter, DeadLetters, EventStream, Key, Listing, LookupError, NameInUse, Registry,
+    DeadLetter, DeadLetters, EventStream, Key, Listing, LookupError, RegisterError, Registry,
 };
 use garrick::naming::{Receptionist, Topic};
 use garrick::prelude::*;
@@ -90,7 +90,7 @@ fn a_name_in_use_is_refused_and_is_free_once_its_actor_has_stopped() {
     let taken = answer!(local, registry.register("it", &second)).unwrap_err();
     assert_eq!(
         taken,
-        NameInUse::Taken {
+        RegisterError::Taken {
             name: "it".to_owned(),
             message: "u32"
         }
@@ -128,7 +128,7 @@ fn actors_register_themselves_and_find_one_another() {
     }
     enum Msg {
         Begin,
-        Registered(Result<(), NameInUse>),
+        Registered(Result<(), RegisterError>),
         Found(Result<Address<Msg>, LookupError>),
     }
     impl Actor for Clerk {

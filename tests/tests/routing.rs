@@ -196,6 +196,26 @@ fn the_least_loaded_routee_is_the_one_that_has_handled_most_of_its_messages() {
 }
 
 #[test]
+fn an_undone_turn_of_a_routee_has_handled_its_message() {
+    /// Undoes every turn.
+    struct Undo;
+    impl Actor for Undo {
+        type Msg = u32;
+
+        fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
+            Next::Undo
+        }
+    }
+    let local = Local::new().unwrap();
+    let (undo, load) = Measured::new(Undo);
+    let routee = local.spawn(undo);
+    routee.send(1).unwrap();
+    routee.send(2).unwrap();
+    local.run();
+    assert_eq!(load.handled(), 2);
+}
+
+#[test]
 fn messages_that_others_send_to_a_measured_routee_are_no_debt() {
     let f = Fixture::new(LeastLoaded::new());
     let threads = [Local::new().unwrap(), Local::new().unwrap()];
@@ -410,11 +430,15 @@ fn a_router_follows_who_serves_a_protocol() {
     let receptionist = Receptionist::spawn(&f.local.handle()).unwrap();
     let routees = [0, 1].map(|name| f.local.spawn(Collect(name, f.to.clone())));
     receptionist.serve(&KEY, &routees[0]).unwrap();
-    f.router.follow(&receptionist, &KEY).unwrap();
+    let follower = f.router.follow(&receptionist, &KEY).unwrap();
     receptionist.serve(&KEY, &routees[1]).unwrap();
     f.local.run();
     assert_eq!(names(&f.send(0..3)), [0, 1, 0]);
     receptionist.withdraw(&KEY, &routees[0]).unwrap();
+    f.local.run();
+    assert_eq!(names(&f.send(0..2)), [1, 1]);
+    receptionist.unsubscribe(&KEY, &follower).unwrap();
+    receptionist.serve(&KEY, &routees[0]).unwrap();
     f.local.run();
     assert_eq!(names(&f.send(0..2)), [1, 1]);
 }

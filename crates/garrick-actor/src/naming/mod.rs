@@ -31,5 +31,5 @@ mod topic;
 pub use dead_letters::{DeadLetter, DeadLetters};
 pub use events::EventStream;
 pub use receptionist::{Key, Listing, Receptionist};
-pub use registry::{LookupError, NameInUse, Registry};
+pub use registry::{LookupError, RegisterError, Registry};
 pub use topic::{Topic, TopicMsg};

@@ -199,11 +199,7 @@ fn order<M: Send + 'static>(
     change: impl FnOnce(&mut Service<M>) + Send + 'static,
 ) -> Order {
     let name = key.name.clone();
-    Box::new(move |services| {
-        let service = services.of::<M>(name);
-        service.remove(Address::is_stopped);
-        change(service);
-    })
+    Box::new(move |services| services.change(name, change))
 }
 
 /// Who serves a protocol, and who wants to know.
@@ -228,6 +224,11 @@ impl<M: 'static> Service<M> {
             self.serving.push((address.clone(), watch));
             self.subscribers.publish(Listing::Added(address));
         }
+    }
+
+    /// Whether it makes no difference if it is there.
+    fn is_empty(&mut self) -> bool {
+        self.serving.is_empty() && self.subscribers.count() == 0
     }
 
     fn present(&self) -> Vec<Address<M>> {
@@ -256,18 +257,30 @@ impl<M: 'static> Service<M> {
 /// Services by protocol.
 #[derive(Default)]
 struct Services {
-    /// `Service<M>` for every key that somebody has named.
+    /// `Service<M>` for every key that somebody serves or has subscribed to.
     by_key: HashMap<(TypeId, Cow<'static, str>), Box<dyn Any + Send>>,
 }
 
 impl Services {
-    fn of<M: Send + 'static>(&mut self, name: Cow<'static, str>) -> &mut Service<M> {
+    fn change<M: Send + 'static>(
+        &mut self,
+        name: Cow<'static, str>,
+        change: impl FnOnce(&mut Service<M>),
+    ) {
+        let key = (TypeId::of::<M>(), name);
         let any = self
             .by_key
-            .entry((TypeId::of::<M>(), name))
+            .entry(key.clone())
             .or_insert_with(|| Box::new(Service::<M>::new()));
-        any.downcast_mut()
-            .expect("the message type is part of the key")
+        let service: &mut Service<M> = any
+            .downcast_mut()
+            .expect("the message type is part of the key");
+        service.remove(Address::is_stopped);
+        change(service);
+        // Keys made at run time must not add up.
+        if service.is_empty() {
+            self.by_key.remove(&key);
+        }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::request::{Request, flatten};
 
 /// Knows actors by name, and gives an address only to who asks for messages of the right type.
 ///
-/// A name is free again once its actor has stopped. Until then the registry keeps that actor alive.
+/// A name is free again once its actor has stopped, or [`Registry::unregister`] has taken it back. Until then the
+/// registry keeps that actor alive.
 ///
 /// The methods that end in `_from` are for actors: the answer comes as a message, as with
 /// [`Context::ask`], and the conversion must not capture anything.
@@ -55,7 +56,7 @@ type Order = Box<dyn FnOnce(&mut Names) + Send>;
 /// A name could not be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NameInUse {
+pub enum RegisterError {
     /// Another actor has it.
     Taken {
         /// The name.
@@ -104,12 +105,12 @@ impl Registry {
     /// Gives `address` a name. Giving it a name that it has already changes nothing.
     ///
     /// # Errors
-    /// See [`NameInUse`].
+    /// See [`RegisterError`].
     pub fn register<M: Send + 'static>(
         &self,
         name: impl Into<String>,
         address: &Address<M>,
-    ) -> Request<(), NameInUse> {
+    ) -> Request<(), RegisterError> {
         let (name, address) = (name.into(), address.clone());
         Request::new(self.address.ask(|reply| register(name, address, reply)))
     }
@@ -124,7 +125,7 @@ impl Registry {
     ) where
         M: Send + 'static,
         N: Send + 'static,
-        F: FnOnce(Result<(), NameInUse>) -> N + Send + 'static,
+        F: FnOnce(Result<(), RegisterError>) -> N + Send + 'static,
     {
         let (name, address) = (name.into(), address.clone());
         cx.ask(
@@ -215,7 +216,7 @@ impl Registry {
 fn register<M: Send + 'static>(
     name: String,
     address: Address<M>,
-    reply: Reply<Result<(), NameInUse>>,
+    reply: Reply<Result<(), RegisterError>>,
 ) -> Order {
     Box::new(move |names| reply.send(names.register(name, address)))
 }
@@ -251,12 +252,12 @@ impl Names {
         &mut self,
         name: String,
         address: Address<M>,
-    ) -> Result<(), NameInUse> {
+    ) -> Result<(), RegisterError> {
         if let Some(entry) = self.present(&name)
             && typed::<M>(entry) != Some(&address)
         {
             let message = entry.message();
-            return Err(NameInUse::Taken { name, message });
+            return Err(RegisterError::Taken { name, message });
         }
         if self.sweep.is_due(self.by_name.len()) {
             self.sweep();
@@ -310,7 +311,7 @@ impl Actor for RegistryActor {
     }
 }
 
-impl From<NoReply> for NameInUse {
+impl From<NoReply> for RegisterError {
     fn from(none: NoReply) -> Self {
         Self::NoRegistry(none)
     }
@@ -322,7 +323,7 @@ impl From<NoReply> for LookupError {
     }
 }
 
-impl fmt::Display for NameInUse {
+impl fmt::Display for RegisterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Taken { name, message } => write!(
@@ -351,7 +352,7 @@ impl fmt::Display for LookupError {
     }
 }
 
-impl std::error::Error for NameInUse {}
+impl std::error::Error for RegisterError {}
 impl std::error::Error for LookupError {}
 
 impl fmt::Debug for Registry {

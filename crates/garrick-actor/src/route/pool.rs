@@ -26,8 +26,9 @@ use crate::request::{Request, flatten};
 /// A pool of workers that are used again: running a task in it spawns nothing.
 ///
 /// A worker is a closure from a task to its result, made by a factory; what it captures it keeps from task to
-/// task. A task whose worker panics has failed; the worker is replaced, and the others go on. Tasks begin in
-/// the order in which they came. When the last handle is gone, the tasks that wait are still run.
+/// task. A task whose worker panics has failed; the worker is replaced, and the others go on. If the factory
+/// panics then, the pool ends, and all tasks that wait have failed. Tasks begin in the order in which they came.
+/// When the last handle is gone, the tasks that wait are still run.
 ///
 /// # Examples
 /// ```

@@ -24,7 +24,7 @@ use crate::context::Context;
 ///
 /// let system = System::new()?;
 /// let same_each_time = Router::<u32>::spawn(&system.handle(), Random::seeded(7))?;
-/// let another_each_time = Router::<u32>::spawn(&system.handle(), Random::of(&*RealWorld::shared()))?;
+/// let another_each_time = Router::<u32>::spawn(&system.handle(), Random::from_world(&*RealWorld::shared()))?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl Random {
 
     /// Random choices that follow from the randomness of `world`.
     #[must_use]
-    pub fn of(world: &dyn World) -> Self {
+    pub fn from_world(world: &dyn World) -> Self {
         Self::seeded(world.seed())
     }
 

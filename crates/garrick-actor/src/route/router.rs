@@ -170,7 +170,8 @@ impl<M: Send + 'static> Router<M> {
         self.order(RouterMsg::Remove(routee.clone()))
     }
 
-    /// Makes routees of all who serve this protocol, now and later.
+    /// Makes routees of all who serve this protocol, now and later. Returns what has subscribed to it; until that
+    /// is [unsubscribed](Receptionist::unsubscribe), the receptionist keeps the router alive.
     ///
     /// # Errors
     /// If the receptionist is known to have stopped.
@@ -195,9 +196,14 @@ impl<M: Send + 'static> Router<M> {
     /// receptionist.serve(&PRINTERS, &system.spawn(Print)?)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn follow(&self, receptionist: &Receptionist, key: &Key<M>) -> Result<(), SendError<()>> {
+    pub fn follow(
+        &self,
+        receptionist: &Receptionist,
+        key: &Key<M>,
+    ) -> Result<Address<Listing<M>>, SendError<()>> {
         let follower = front(&self.address, RouterMsg::Follow, RouterMsg::into_listing);
-        receptionist.subscribe(key, &follower)
+        receptionist.subscribe(key, &follower)?;
+        Ok(follower)
     }
 
     /// Posts what cannot be delivered to `dead_letters` from now on.
