@@ -481,3 +481,46 @@ fn what_publishes_is_an_address_among_others() {
     local.run();
     assert_eq!(got.try_iter().collect::<Vec<_>>(), [1, 2, 3]);
 }
+
+#[test]
+fn ends_on_other_threads_are_heard_of_and_nobody_is_missed() {
+    const KEY: Key<u32> = Key::new("numbers");
+    const SERVING: usize = 200;
+    let system = System::builder().workers(2).start().unwrap();
+    let receptionist = Receptionist::spawn(&system.handle()).unwrap();
+    let (to, heard) = mpsc::channel();
+    let subscriber = system.spawn(Collect(to)).unwrap();
+    receptionist.subscribe(&KEY, &subscriber).unwrap();
+    let threads: Vec<_> = (0..2)
+        .map(|_| {
+            let (handle, receptionist) = (system.handle(), receptionist.clone());
+            thread::spawn(move || {
+                for _ in 0..SERVING / 2 {
+                    let (to, _) = mpsc::channel();
+                    let serving = handle.spawn(Collect(to)).unwrap();
+                    receptionist.serve(&KEY, &serving).unwrap();
+                    receptionist.find(&KEY).wait().unwrap();
+                    serving.stop();
+                }
+            })
+        })
+        .collect();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert_eq!(heard.recv(), Ok(Listing::Present(Vec::new())));
+    let mut serving = Vec::new();
+    for _ in 0..2 * SERVING {
+        match heard.recv().unwrap() {
+            Listing::Present(_) => panic!("that is said once"),
+            Listing::Added(one) => serving.push(one),
+            Listing::Removed(one) => {
+                let index = serving.iter().position(|other| *other == one);
+                serving.remove(index.expect("it was added before"));
+            }
+        }
+    }
+    assert!(serving.is_empty());
+    system.shutdown();
+    assert!(heard.try_recv().is_err());
+}

@@ -6,6 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 use garrick::naming::{DeadLetter, DeadLetters, Key, Receptionist};
 use garrick::prelude::*;
@@ -458,6 +459,64 @@ fn tasks_are_run_by_workers_that_are_used_again() {
         assert_eq!(task.wait(), Ok(2 * n as u64));
     }
     assert_eq!(made.load(Relaxed), 3);
+    system.shutdown();
+}
+
+#[test]
+fn threads_share_a_pool_whose_workers_fail_now_and_then() {
+    const TASKS: u64 = 500;
+    let system = System::builder()
+        .workers(2)
+        .on_failure(|_| {})
+        .start()
+        .unwrap();
+    let pool = Pool::spawn(&system.handle(), 3, || {
+        |n: u64| {
+            if n.is_multiple_of(50) {
+                resume_unwind(Box::new("as told"));
+            }
+            n + 1
+        }
+    })
+    .unwrap();
+    let run_all = || {
+        let tasks: Vec<_> = (0..TASKS).map(|n| pool.run(n)).collect();
+        for (n, task) in (0..TASKS).zip(tasks) {
+            assert_eq!(task.wait().ok(), (!n.is_multiple_of(50)).then_some(n + 1));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(run_all);
+        }
+    });
+    assert_eq!(system.failures(), 30);
+    system.shutdown();
+}
+
+#[test]
+fn routees_come_and_go_while_threads_ask() {
+    let system = System::builder().workers(2).start().unwrap();
+    let router = Router::spawn(&system.handle(), RoundRobin::new()).unwrap();
+    router.add(&system.spawn(Oracle(Ok(0))).unwrap()).unwrap();
+    let (come_and_go, ask) = (router.clone(), router.clone());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for name in 1..300 {
+                let routee = system.spawn(Oracle(Ok(name))).unwrap();
+                come_and_go.add(&routee).unwrap();
+                come_and_go.status().wait().unwrap();
+                come_and_go.remove(&routee).unwrap();
+            }
+        });
+        scope.spawn(|| {
+            for _ in 0..1_000 {
+                ask.ask(Question).wait().expect("one routee stays");
+            }
+        });
+    });
+    let status = router.status().wait().unwrap();
+    assert_eq!((status.routees.len(), status.undelivered), (1, 0));
     system.shutdown();
 }
 
