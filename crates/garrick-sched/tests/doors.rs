@@ -20,7 +20,7 @@ where
 {
     type Message = u32;
 
-    fn pass(&self, message: u32) -> Result<(), SendError<u32>> {
+    fn pass(&self, message: u32, _: &Address<u32>) -> Result<(), SendError<u32>> {
         (self.0)(message)
     }
 }

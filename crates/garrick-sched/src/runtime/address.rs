@@ -14,7 +14,7 @@ use crate::runtime::current;
 use crate::runtime::door;
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
-/// The task is gone; the message comes back.
+/// The task is gone, or what stands in front of it takes no more; the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<M>(pub M);
 
@@ -26,7 +26,11 @@ impl<M> fmt::Debug for SendError<M> {
 
 impl<M> fmt::Display for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the receiver of this {} has stopped", type_name::<M>())
+        write!(
+            f,
+            "the receiver of this {} has stopped, or takes no more just now",
+            type_name::<M>()
+        )
     }
 }
 

@@ -33,14 +33,14 @@ const DEPTH_MAX: u32 = 32;
 /// # Examples
 /// ```
 /// use std::sync::mpsc;
-/// use garrick_sched::{Door, SendError, door};
+/// use garrick_sched::{Address, Door, SendError, door};
 ///
 /// struct Length(mpsc::Sender<usize>);
 ///
 /// impl Door for Length {
 ///     type Message = String;
 ///
-///     fn pass(&self, word: String) -> Result<(), SendError<String>> {
+///     fn pass(&self, word: String, _: &Address<String>) -> Result<(), SendError<String>> {
 ///         self.0.send(word.len()).map_err(|_| SendError(word))
 ///     }
 /// }
@@ -54,12 +54,16 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// What it receives.
     type Message: 'static;
 
-    /// Handles one message. A panic is caught and reported, and the message is lost; what was sent before it stays
+    /// Handles one message; `here` is the door's own address. A panic is caught and reported, and the message is lost; what was sent before it stays
     /// sent.
     ///
     /// # Errors
     /// Gives the message back to the sender.
-    fn pass(&self, message: Self::Message) -> Result<(), SendError<Self::Message>>;
+    fn pass(
+        &self,
+        message: Self::Message,
+        here: &Address<Self::Message>,
+    ) -> Result<(), SendError<Self::Message>>;
 
     /// The name under which it is reported.
     fn name() -> &'static str {
@@ -73,8 +77,12 @@ struct Boxed<D>(Box<D>);
 impl<D: Door> Door for Boxed<D> {
     type Message = D::Message;
 
-    fn pass(&self, message: D::Message) -> Result<(), SendError<D::Message>> {
-        self.0.pass(message)
+    fn pass(
+        &self,
+        message: D::Message,
+        here: &Address<D::Message>,
+    ) -> Result<(), SendError<D::Message>> {
+        self.0.pass(message, here)
     }
 
     fn name() -> &'static str {
@@ -135,7 +143,9 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
     let (door, message) = unsafe { (task_of::<D>(cell).as_ref(), place.read()) };
-    match quiet::call(|| door.pass(message)) {
+    // SAFETY: by contract; the reference is the caller's, so it is not dropped.
+    let here = ManuallyDrop::new(unsafe { Address::<D::Message>::from_counted(cell) });
+    match quiet::call(|| door.pass(message, &here)) {
         Ok(Ok(())) => true,
         Ok(Err(SendError(message))) => {
             // SAFETY: the place was moved out of.

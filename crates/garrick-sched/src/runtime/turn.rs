@@ -96,9 +96,20 @@ impl<M: 'static> Turn<'_, M> {
     /// The address of the task whose turn it is.
     #[inline]
     pub fn address(&self) -> Address<M> {
-        self.cell.clone_local();
+        if self.cell.home() == self.worker.home {
+            self.cell.clone_local();
+        } else {
+            self.cell.clone_foreign();
+        }
         // SAFETY: the turn's type says what the cell receives, and the reference was counted above.
         unsafe { Address::from_counted(self.cell) }
+    }
+
+    /// This turn as that of a task which is known by the address `front`: for a task that stands behind a
+    /// [`door`](crate::door()), and handles the messages of the door's kind.
+    #[must_use]
+    pub fn seen_as<'b, N: 'static>(&'b self, front: &'b Address<N>) -> Turn<'b, N> {
+        Turn::new(self.worker, front.cell())
     }
 
     /// Makes a new task on another sponsor. If the turn is undone nothing can have reached it, and it is
