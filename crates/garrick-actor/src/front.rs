@@ -13,7 +13,7 @@ struct Front<M, N> {
 impl<M: Send + 'static, N: Send + 'static> Door for Front<M, N> {
     type Message = M;
 
-    fn pass(&self, message: M) -> Result<(), SendError<M>> {
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
         let sent = self.to.send((self.wrap)(message));
         sent.map_err(|SendError(back)| SendError((self.unwrap)(back)))
     }
