@@ -64,7 +64,12 @@ mod builder;
 mod local;
 mod system;
 
+mod front;
 mod mailbox;
+mod request;
+
+pub mod naming;
+pub mod route;
 
 pub use actor::{Actor, Next};
 pub use batch::{BatchError, SendBatch};
@@ -82,6 +87,7 @@ pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError, Workload}
 pub use path::ActorPath;
 pub use pipe::Pending;
 pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
+pub use request::Request;
 pub use stash::{StashError, Stashing, with_stash};
 pub use system::System;
 pub use timer::{SendEveryError, Timer};

@@ -28,9 +28,9 @@ pub mod prelude;
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, BatchError, Behavior, BehaviorContext, Builder,
     CapacityError, Context, Contramap, Contramapped, Failure, Handle, Inlet, Local, Mailbox, Nanos,
-    Next, NoReply, OnFull, Pending, RealWorld, Reply, SendBatch, SendError, SendEveryError,
-    SpawnError, StartError, StashError, Stashing, System, Timer, TrySendError, WithReceiveTimeout,
-    Workload, World, behavior, with_receive_timeout, with_stash,
+    Next, NoReply, OnFull, Pending, RealWorld, Reply, Request, SendBatch, SendError,
+    SendEveryError, SpawnError, StartError, StashError, Stashing, System, Timer, TrySendError,
+    WithReceiveTimeout, Workload, World, behavior, naming, route, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -65,3 +65,12 @@ pub struct Mailboxes;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/time-and-stash.md")]
 pub struct TimeAndStash;
+/// The guide to routers and pools.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/routing.md")]
+pub struct Routing;
+
+/// The guide to names, topics and dead letters.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/naming.md")]
+pub struct Naming;
