@@ -14,7 +14,7 @@ use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
 const ASKS: u64 = 1_000;
 
 /// What the lists of a round may come to: one for each timer, and one that shrinks between two rounds.
-const LISTS_MAX: u64 = ASKS + 1;
+const LISTS_MAX: u64 = 64;
 
 /// Rounds after which everything has its largest size.
 const ROUNDS_WARM: u32 = 4;
