@@ -13,8 +13,8 @@ use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
 /// Asks of one round.
 const ASKS: u64 = 1_000;
 
-/// What the lists of a round may come to: one for each timer, and one that shrinks between two rounds.
-const LISTS_MAX: u64 = 64;
+/// Lists that may grow again after they shrank between two rounds.
+const LISTS_MAX: u2 = 64;
 
 /// Rounds after which everything has its largest size.
 const ROUNDS_WARM: u32 = 4;
