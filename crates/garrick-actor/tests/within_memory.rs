@@ -14,7 +14,7 @@ use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
 const ASKS: u64 = 1_000;
 
 /// Lists that may grow again after they shrank between two rounds.
-const LISTS_MAX: u2 = 64;
+const LISTS_MAX: u64 = 2;
 
 /// Rounds after which everything has its largest size.
 const ROUNDS_WARM: u32 = 4;
