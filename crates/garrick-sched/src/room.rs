@@ -27,7 +27,7 @@ use garrick_core::prim::atomic::{
 #[derive(Debug)]
 pub struct Room {
     capacity: usize,
-    /// Places taken; more than there are with [`Room::take_anyway`].
+    /// Places taken.
     taken: AtomicUsize,
     dropped: AtomicU64,
     /// Notified once for every place given back.
@@ -60,7 +60,7 @@ impl Room {
     /// How many places are taken.
     pub fn taken(&self) -> usize {
         // Relaxed: a number to look at.
-        self.taken.load(Relaxed).min(self.capacity)
+        self.taken.load(Relaxed)
     }
 
     /// Messages that were dropped for want of room.
@@ -82,13 +82,6 @@ impl Room {
             (taken < self.capacity).then_some(taken + 1)
         });
         taken.ok().map(|_| Place { room: self.clone() })
-    }
-
-    /// A place, whether there is one or not; see [`Place::is_left`].
-    pub fn take_anyway(self: &Arc<Self>) -> Place {
-        // Relaxed: a count; the messages are ordered by their mailbox.
-        self.taken.fetch_add(1, Relaxed);
-        Place { room: self.clone() }
     }
 
     /// A place, waiting for it on this thread.
@@ -117,21 +110,6 @@ impl Room {
             }
             free.await;
         }
-    }
-}
-
-impl Place {
-    /// The oldest message is about to be handled: whether it is among the newest that there is room for. If not,
-    /// it is counted as dropped.
-    #[must_use]
-    pub fn is_left(self) -> bool {
-        let room = &self.room;
-        // Relaxed: who took a place before this message was handled is seen through the mailbox.
-        let left = room.taken.load(Relaxed) <= room.capacity;
-        if !left {
-            room.count_dropped();
-        }
-        left
     }
 }
 

@@ -64,8 +64,7 @@ impl<M: Send + 'static> Door for Bound<M> {
         let (room, on_full) = (self.0.room(), self.0.on_full);
         let permit = match on_full {
             OnFull::Wait if !in_turn() => Some(room.take_blocking()),
-            OnFull::DropOldest => Some(room.take_anyway()),
-            OnFull::Wait | OnFull::Fail | OnFull::DropNewest => room.try_take(),
+            _ => room.try_take(),
         };
         match permit {
             Some(permit) => self.0.send(message, permit, here.clone()),
@@ -103,9 +102,7 @@ impl<A: Actor> Actor for Behind<A> {
             permit,
             front,
         } = held;
-        if !permit.is_left() {
-            return Next::Continue;
-        }
+        drop(permit);
         let turn = cx.turn().seen_as(&front);
         self.actor.receive(message, &mut Context::new(&turn))
     }

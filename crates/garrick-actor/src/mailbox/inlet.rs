@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use garrick_sched::{Address, SendError};
 
-use super::bounded::Front;
+use super::{bounded, latest};
 
 /// Why a message was not accepted. It comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,22 +42,35 @@ impl<M> std::error::Error for TrySendError<M> {}
 /// like any other. Cloning is cheap.
 pub struct Inlet<M> {
     address: Address<M>,
-    /// None if there is no bound.
-    front: Option<Arc<Front<M>>>,
+    front: Front<M>,
+}
+
+/// What stands in front of the actor.
+enum Front<M> {
+    Open,
+    Bounded(Arc<bounded::Front<M>>),
+    Latest(Arc<latest::Front<M>>),
 }
 
 impl<M: Send + 'static> Inlet<M> {
     pub(super) fn open(address: Address<M>) -> Self {
         Self {
             address,
-            front: None,
+            front: Front::Open,
         }
     }
 
-    pub(super) fn bounded(address: Address<M>, front: Arc<Front<M>>) -> Self {
+    pub(super) fn bounded(address: Address<M>, front: Arc<bounded::Front<M>>) -> Self {
         Self {
             address,
-            front: Some(front),
+            front: Front::Bounded(front),
+        }
+    }
+
+    pub(super) fn latest(address: Address<M>, front: Arc<latest::Front<M>>) -> Self {
+        Self {
+            address,
+            front: Front::Latest(front),
         }
     }
 
@@ -66,20 +79,21 @@ impl<M: Send + 'static> Inlet<M> {
         &self.address
     }
 
-    /// Sends `msg` once there is room, whatever the mailbox does otherwise when it is full. Cancel safe: if the future
-    /// is dropped before it is ready, nothing was sent, and the message is dropped with it.
+    /// Sends `msg` once there is room, whether the mailbox fails, waits or drops the newest otherwise; where it drops the
+    /// oldest there always is. Cancel safe: if the future is dropped before it is ready, nothing was sent, and
+    /// the message is dropped with it.
     ///
     /// # Errors
     /// Gives the message back if the actor has stopped.
     pub async fn send(&self, msg: M) -> Result<(), SendError<M>> {
-        let Some(front) = &self.front else {
+        let Front::Bounded(front) = &self.front else {
             return self.address.send(msg);
         };
         let permit = front.room().take().await;
         front.send(msg, permit, self.address.clone())
     }
 
-    /// Sends `msg` once there is room, blocking this thread until then.
+    /// Sends `msg` as [`Inlet::send`] does, blocking this thread until there is room.
     ///
     /// # Errors
     /// Gives the message back if the actor has stopped.
@@ -92,20 +106,21 @@ impl<M: Send + 'static> Inlet<M> {
             !garrick_sched::in_turn(),
             "an actor must not wait for room: use `try_send`"
         );
-        let Some(front) = &self.front else {
+        let Front::Bounded(front) = &self.front else {
             return self.address.send(msg);
         };
         let permit = front.room().take_blocking();
         front.send(msg, permit, self.address.clone())
     }
 
-    /// Sends `msg` if there is room just now, whatever the mailbox does otherwise when it is full.
+    /// Sends `msg` if there is room just now, whether the mailbox fails, waits or drops the newest otherwise; where it
+    /// drops the oldest there always is.
     ///
     /// # Errors
     /// Gives the message back, and says why.
     pub fn try_send(&self, msg: M) -> Result<(), TrySendError<M>> {
         let stopped = |SendError(msg)| TrySendError::Stopped(msg);
-        let Some(front) = &self.front else {
+        let Front::Bounded(front) = &self.front else {
             return self.address.send(msg).map_err(stopped);
         };
         match front.room().try_take() {
@@ -119,26 +134,37 @@ impl<M: Send + 'static> Inlet<M> {
 
     /// How many messages may wait; none if there is no bound.
     pub fn capacity(&self) -> Option<usize> {
-        Some(self.front.as_ref()?.room().capacity())
+        match &self.front {
+            Front::Open => None,
+            Front::Bounded(front) => Some(front.room().capacity()),
+            Front::Latest(front) => Some(front.capacity()),
+        }
     }
 
     /// How many messages wait, where there is a bound.
     pub fn waiting(&self) -> Option<usize> {
-        Some(self.front.as_ref()?.room().taken())
+        match &self.front {
+            Front::Open => None,
+            Front::Bounded(front) => Some(front.room().taken()),
+            Front::Latest(front) => Some(front.waiting()),
+        }
     }
 
     /// Messages that were dropped for want of room.
     pub fn dropped(&self) -> u64 {
-        self.front
-            .as_ref()
-            .map_or(0, |front| front.room().dropped())
+        match &self.front {
+            Front::Open => 0,
+            Front::Bounded(front) => front.room().dropped(),
+            Front::Latest(front) => front.dropped(),
+        }
     }
 
     /// Whether the actor has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
         match &self.front {
-            Some(front) => front.is_stopped(),
-            None => self.address.is_stopped(),
+            Front::Open => self.address.is_stopped(),
+            Front::Bounded(front) => front.is_stopped(),
+            Front::Latest(front) => front.is_stopped(),
         }
     }
 }
@@ -147,7 +173,11 @@ impl<M> Clone for Inlet<M> {
     fn clone(&self) -> Self {
         Self {
             address: self.address.clone(),
-            front: self.front.clone(),
+            front: match &self.front {
+                Front::Open => Front::Open,
+                Front::Bounded(front) => Front::Bounded(front.clone()),
+                Front::Latest(front) => Front::Latest(front.clone()),
+            },
         }
     }
 }

@@ -14,6 +14,7 @@
 
 mod bounded;
 mod inlet;
+mod latest;
 mod priority;
 
 use std::fmt;
@@ -41,7 +42,8 @@ pub enum OnFull {
     Fail,
     /// The message is dropped, and counted by [`Inlet::dropped`].
     DropNewest,
-    /// The message that has waited longest is dropped for it, and counted.
+    /// The message that has waited longest is dropped for it, and counted. What turns send is put in its place when the
+    /// actor gets to it; until then as many again, or 1,024, may be on their way, and beyond that the newest is dropped.
     DropOldest,
 }
 
@@ -216,6 +218,10 @@ where
 {
     match mailbox.kind {
         Kind::Unbounded => place.spawn(actor).map(Inlet::open),
+        Kind::Bounded {
+            capacity,
+            on_full: OnFull::DropOldest,
+        } => latest::spawn(place, capacity, actor),
         Kind::Bounded { capacity, on_full } => {
             bounded::spawn(place, Room::new(capacity), on_full, actor)
         }
