@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Address, SpawnError};
+use garrick_sched::{Address, SpawnError, Task};
 
 use crate::actor::{Actor, Cell, Next};
 use crate::behavior::{Behavior, BehaviorContext, behavior};
@@ -43,6 +43,15 @@ impl Handle {
         self.handle
             .spawn(Cell(actor))
             .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
+    }
+
+    /// Makes a task that is no actor, for the modules above.
+    pub(crate) fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.handle.spawn(task)
     }
 
     /// Makes an actor of a closure, as [`Handle::spawn`] does.

@@ -28,9 +28,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod fault;
+
 mod context;
 
 mod actor;
+mod fallible;
 
 mod behavior;
 mod contramap;
@@ -42,15 +45,23 @@ mod builder;
 mod local;
 mod system;
 
+mod supervise;
+
 pub use actor::{Actor, Next};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
 pub use context::Context;
+pub use fallible::{Fallible, TryActor};
+pub use fault::Fault;
 pub use contramap::{Contramap, Contramapped};
 pub use garrick_sched::{
-    Address, Ask, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
-    World,
+    Address, Ask, Ended, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
+    Watch, World,
 };
 pub use handle::Handle;
 pub use local::Local;
+pub use supervise::{
+    Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf, Strategy,
+    SuperviseError, Supervisor, Tree,
+};
 pub use system::System;
