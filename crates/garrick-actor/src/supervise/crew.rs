@@ -124,6 +124,14 @@ struct Plan {
     starts: bool,
 }
 
+impl Plan {
+    fn is_starting(&self) -> bool {
+        let waits = self.phase == Phase::Waiting
+            || self.phase == Phase::Stopping && !self.wait.is_zero();
+        self.starts && !waits
+    }
+}
+
 /// See the module.
 pub(super) struct Crew {
     /// In the order of starting, which is that of their numbers.
@@ -214,6 +222,17 @@ impl Crew {
         self.plans
             .iter()
             .any(|plan| plan.phase == Phase::Stopping && plan.members.contains(&id))
+    }
+
+    /// Whether the child is being started, or stopped to be started again. One that waits for its restart is not.
+    pub(super) fn is_starting(&self, id: Id) -> bool {
+        let is_down = self.at(id).is_ok_and(|at| !self.is_done(self.slots[at].id));
+        is_down && self.plans.iter().any(|plan| plan.is_starting() && plan.members.contains(&id))
+    }
+
+    /// Whether any child is.
+    pub(super) fn is_starting_any(&self) -> bool {
+        self.plans.iter().any(Plan::is_starting)
     }
 
     /// Makes a plan for `members`: stop them, wait, and start them again if `starts`.

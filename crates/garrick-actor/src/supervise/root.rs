@@ -46,6 +46,11 @@ pub(super) struct Root {
     incarnation: u32,
     /// Whether the parent wants to hear when all children are up.
     owes_up: bool,
+    /// Whether it is to end as soon as no child is being started any more: what was sent to a child before is
+    /// to be handled before.
+    is_stop_wanted: bool,
+    /// Children to be removed as soon as they are not being started any more.
+    leaving: Vec<Id>,
     /// Who wants to know when it has ended.
     stoppers: Vec<Reply<()>>,
 }
@@ -72,6 +77,8 @@ impl Root {
             parent,
             incarnation: 0,
             owes_up: false,
+            is_stop_wanted: false,
+            leaving: Vec::new(),
             stoppers: Vec::new(),
         }
     }
@@ -105,8 +112,7 @@ impl Root {
             Note::Parent(job) => self.obey(job, turn),
             Note::Stop(reply) => {
                 self.stoppers.extend(reply);
-                self.mode = Mode::Ending(After::Over);
-                self.end_all();
+                self.is_stop_wanted = true;
             }
         }
     }
@@ -211,8 +217,23 @@ impl Root {
             return reply.send(false);
         };
         slot.waiters.push(reply);
-        let id = slot.id;
-        self.doom(id);
+        self.leaving.push(slot.id);
+    }
+
+    /// Stops for good what was waiting for starts to be over.
+    fn see_off(&mut self) {
+        let crew = &self.crew;
+        let (staying, leaving) = mem::take(&mut self.leaving)
+            .into_iter()
+            .partition(|id| crew.is_starting(*id));
+        self.leaving = staying;
+        let leaving: Vec<Id> = leaving;
+        leaving.into_iter().for_each(|id| self.doom(id));
+        if self.is_stop_wanted && !self.crew.is_starting_any() {
+            self.is_stop_wanted = false;
+            self.mode = Mode::Ending(After::Over);
+            self.end_all();
+        }
     }
 
     fn escalate(&mut self, why: String) {
@@ -275,6 +296,10 @@ impl Root {
     /// Does what can be done now.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
+        if self.is_stop_wanted || !self.leaving.is_empty() {
+            self.see_off();
+            self.crew.go_on(turn);
+        }
         if !self.crew.is_calm() {
             return Flow::Continue;
         }
