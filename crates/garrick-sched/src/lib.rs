@@ -40,6 +40,8 @@ pub use {
     reply::{Ask, NoReply, Reply},
     runtime::address::{Address, SendError},
     runtime::audit,
+    runtime::current::in_turn,
+    runtime::door::{Door, door},
     runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     runtime::task::{Flow, Task},
     runtime::turn::Turn,

@@ -43,10 +43,11 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
 
-/// An envelope of a kind of its own with one thing in it.
+/// An envelope of a kind of its own with one thing in it, and no room for more: what is sent behind it goes into
+/// another one.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let step = const { pool::envelope_step(stride::<N>()) };
-    let envelope = pool.take_envelope(kind, step, capacity::<N>(step));
+    let envelope = pool.take_envelope(kind, step, 1);
     // SAFETY: made for `N`, empty, ours.
     let put = unsafe { put(envelope, content) };
     debug_assert!(put.is_ok(), "an empty envelope has room for one");
@@ -142,6 +143,15 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
         (*envelope).set_read(read - 1);
         Some(self::read(envelope, u32::from(read - 1)))
     }
+}
+
+/// Looks at the oldest message.
+///
+/// # Safety
+/// As for [`put`]; there is one, it is not boxed, and it stays where it is for as long as it is looked at.
+pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
+    // SAFETY: by contract.
+    unsafe { &*place::<M>(envelope, u32::from((*envelope).read()) - 1).cast() }
 }
 
 /// Takes the newest message out.

@@ -36,6 +36,14 @@ pub(crate) struct Entry {
 unsafe impl Send for Entry {}
 
 impl Entry {
+    /// An entry without a message.
+    pub(crate) fn of(cell: CellPtr) -> Self {
+        Self {
+            tagged: cell.0.as_ptr(),
+            slot: Slot::uninit(),
+        }
+    }
+
     /// The cell to run.
     #[inline]
     pub(crate) fn cell(&self) -> CellPtr {

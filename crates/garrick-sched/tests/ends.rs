@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use common::{alone, does, ends, fail, silence_panics, wait};
+use common::{does, ends_alone, fail, silence_panics, wait};
 use garrick_sched::{Address, Ended, Flow, Here, Sponsor, Task, Turn, audit};
 
 /// A task that does what it is told.
@@ -21,62 +21,63 @@ fn watched<M: 'static>(whom: &Address<M>) -> Receiver<Ended> {
 
 #[test]
 fn each_way_to_end_has_its_notice() {
-    let _alone = alone();
-    silence_panics();
-    let here = Here::new_here().unwrap();
-    let orders: [(fn() -> Flow, Ended); 2] = [
-        (|| Flow::Stop, Ended::Stopped),
-        (|| fail(), Ended::Failed(common::ON_PURPOSE.into())),
-    ];
-    for (order, expected) in orders {
-        let task = here.spawn(obedient());
-        let (first, second) = (watched(&task), watched(&task));
-        task.send(|| Flow::Continue).unwrap();
+    ends_alone(|| {
+        silence_panics();
+        let here = Here::new_here().unwrap();
+        let orders: [(fn() -> Flow, Ended); 2] = [
+            (|| Flow::Stop, Ended::Stopped),
+            (|| fail(), Ended::Failed(common::ON_PURPOSE.into())),
+        ];
+        for (order, expected) in orders {
+            let task = here.spawn(obedient());
+            let (first, second) = (watched(&task), watched(&task));
+            task.send(|| Flow::Continue).unwrap();
+            here.run();
+            assert!(first.try_recv().is_err(), "it lives");
+            task.send(order).unwrap();
+            here.run();
+            assert_eq!(first.try_recv(), Ok(expected.clone()));
+            assert_eq!(second.try_recv(), Ok(expected), "all who watch hear of it");
+            assert_eq!(watched(&task).try_recv(), Ok(Ended::Before));
+        }
+        let asked = here.spawn(obedient());
+        let heard = watched(&asked);
+        asked.stop();
         here.run();
-        assert!(first.try_recv().is_err(), "it lives");
-        task.send(order).unwrap();
-        here.run();
-        assert_eq!(first.try_recv(), Ok(expected.clone()));
-        assert_eq!(second.try_recv(), Ok(expected), "all who watch hear of it");
-        assert_eq!(watched(&task).try_recv(), Ok(Ended::Before));
-    }
-    let asked = here.spawn(obedient());
-    let heard = watched(&asked);
-    asked.stop();
-    here.run();
-    assert_eq!(heard.try_recv(), Ok(Ended::Stopped));
+        assert_eq!(heard.try_recv(), Ok(Ended::Stopped));
+    });
 }
 
 #[test]
 fn a_watch_keeps_nothing_alive() {
-    let _alone = alone();
-    let here = Here::new_here().unwrap();
-    let task = here.spawn(obedient());
-    let heard = watched(&task);
-    here.run();
-    drop(task);
-    here.run();
-    assert_eq!(heard.try_recv(), Ok(Ended::Unreachable));
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let task = here.spawn(obedient());
+        let heard = watched(&task);
+        here.run();
+        drop(task);
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(Ended::Unreachable));
 
-    // The same for one that loses its last address to its own worker.
-    let (notices, heard) = channel();
-    let parent = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
-        let child = turn.spawn(obedient());
-        let notices: Sender<Ended> = notices.clone();
-        child.watch(move |ended| notices.send(ended).unwrap());
-        turn.send(&child, (|| Flow::Continue) as fn() -> Flow)
-            .unwrap();
-        Flow::Continue
-    }));
-    parent.send(()).unwrap();
-    here.run();
-    assert_eq!(heard.try_recv(), Ok(Ended::Unreachable));
+        // The same for one that loses its last address to its own worker.
+        let (notices, heard) = channel();
+        let parent = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
+            let child = turn.spawn(obedient());
+            let notices: Sender<Ended> = notices.clone();
+            child.watch(move |ended| notices.send(ended).unwrap());
+            turn.send(&child, (|| Flow::Continue) as fn() -> Flow)
+                .unwrap();
+            Flow::Continue
+        }));
+        parent.send(()).unwrap();
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(Ended::Unreachable));
+    });
 }
 
 #[test]
 fn a_sponsor_that_ends_says_so_for_its_tasks() {
-    let _alone = alone();
-    ends(|| {
+    ends_alone(|| {
         let sponsor = Sponsor::pool(2).unwrap();
         let task = sponsor.handle().spawn(obedient()).unwrap();
         let heard = watched(&task);
@@ -87,48 +88,49 @@ fn a_sponsor_that_ends_says_so_for_its_tasks() {
 
 #[test]
 fn a_cancelled_watch_is_silent() {
-    let _alone = alone();
-    let here = Here::new_here().unwrap();
-    let task = here.spawn(obedient());
-    let (notices, heard) = channel();
-    let watch = task.watch(move |ended| notices.send(ended).unwrap());
-    watch.cancel();
-    let other = watched(&task);
-    here.run();
-    task.stop();
-    here.run();
-    assert_eq!(other.try_recv(), Ok(Ended::Stopped));
-    assert!(heard.try_recv().is_err());
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let task = here.spawn(obedient());
+        let (notices, heard) = channel();
+        let watch = task.watch(move |ended| notices.send(ended).unwrap());
+        watch.cancel();
+        let other = watched(&task);
+        here.run();
+        task.stop();
+        here.run();
+        assert_eq!(other.try_recv(), Ok(Ended::Stopped));
+        assert!(heard.try_recv().is_err());
+    });
 }
 
 #[test]
 fn a_watch_of_an_undone_turn_never_was() {
-    let _alone = alone();
-    let here = Here::new_here().unwrap();
-    let task = here.spawn(obedient());
-    let (notices, heard) = channel();
-    let watcher = here.spawn(does({
-        let task = task.clone();
-        move |flow: Flow, turn: &Turn<'_, Flow>| {
-            let notices = notices.clone();
-            let _ = turn.watch(&task, move |_| {
-                notices.send(()).unwrap();
-                Flow::Continue
-            });
-            flow
-        }
-    }));
-    watcher.send(Flow::Undo).unwrap();
-    here.run();
-    task.stop();
-    here.run();
-    assert!(heard.try_recv().is_err());
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let task = here.spawn(obedient());
+        let (notices, heard) = channel();
+        let watcher = here.spawn(does({
+            let task = task.clone();
+            move |flow: Flow, turn: &Turn<'_, Flow>| {
+                let notices = notices.clone();
+                let _ = turn.watch(&task, move |_| {
+                    notices.send(()).unwrap();
+                    Flow::Continue
+                });
+                flow
+            }
+        }));
+        watcher.send(Flow::Undo).unwrap();
+        here.run();
+        task.stop();
+        here.run();
+        assert!(heard.try_recv().is_err());
+    });
 }
 
 #[test]
 fn a_notice_comes_behind_what_the_dead_one_has_sent() {
-    let _alone = alone();
-    ends(|| {
+    ends_alone(|| {
         let sponsors = [
             Sponsor::single("near").unwrap(),
             Sponsor::single("far").unwrap(),
@@ -263,32 +265,33 @@ fn strike(blows: &[Blow], at_once: bool) -> (Vec<String>, Option<Ended>, u64, us
 
 #[test]
 fn a_task_that_recovers_goes_on_with_the_next_message() {
-    let _alone = alone();
-    for at_once in [true, false] {
-        let blows = [Blow::None, Blow::One, Blow::One, Blow::None];
-        let (heard, ended, dead_letters, failures) = strike(&blows, at_once);
-        assert_eq!(heard, ["handled 0", "recovered", "recovered", "handled 3"]);
-        assert_eq!((ended, dead_letters, failures), (None, 0, 2));
-    }
+    ends_alone(|| {
+        for at_once in [true, false] {
+            let blows = [Blow::None, Blow::One, Blow::One, Blow::None];
+            let (heard, ended, dead_letters, failures) = strike(&blows, at_once);
+            assert_eq!(heard, ["handled 0", "recovered", "recovered", "handled 3"]);
+            assert_eq!((ended, dead_letters, failures), (None, 0, 2));
+        }
+    });
 }
 
 #[test]
 fn a_task_that_does_not_recover_stops() {
-    let _alone = alone();
-    for (blow, failures) in [(Blow::Two, 2), (Blow::Last, 1)] {
-        for at_once in [true, false] {
-            let (heard, ended, _, failed) = strike(&[Blow::None, blow, Blow::None], at_once);
-            assert_eq!(heard, ["handled 0", "recovered"]);
-            assert_eq!(ended, Some(Ended::Failed(common::ON_PURPOSE.into())));
-            assert_eq!(failed, failures);
+    ends_alone(|| {
+        for (blow, failures) in [(Blow::Two, 2), (Blow::Last, 1)] {
+            for at_once in [true, false] {
+                let (heard, ended, _, failed) = strike(&[Blow::None, blow, Blow::None], at_once);
+                assert_eq!(heard, ["handled 0", "recovered"]);
+                assert_eq!(ended, Some(Ended::Failed(common::ON_PURPOSE.into())));
+                assert_eq!(failed, failures);
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn nothing_is_left_of_watched_tasks() {
-    let _alone = alone();
-    ends(|| {
+    ends_alone(|| {
         let before = audit();
         let sponsor = Sponsor::pool(2).unwrap();
         for _ in 0..1000 {

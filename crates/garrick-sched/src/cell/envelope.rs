@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Stop,
     /// Brings somebody who wants to know when the task ends.
     Watch,
+    /// Asks the owner to give the cell to another sponsor before it handles what comes behind.
+    Move,
 }
 
 /// The plain fields, all written by whoever has the envelope.

@@ -17,6 +17,8 @@ use garrick_core::prim::UnsafeCell;
 use garrick_core::prim::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::envelope::Envelope;
+use super::inbox::DOOR;
+use super::refs::ORPHAN;
 
 /// The cell stands in a run queue, or works off its mailbox. Keeps it alive. A cell that runs for the one
 /// message that it was scheduled with is not scheduled meanwhile, so that it can be again.
@@ -88,6 +90,14 @@ pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 /// said, and is true if the task goes on.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 
+/// How a door is passed, one static table per type.
+pub(crate) struct DoorTable {
+    /// Passes the message that the pointer leads to, which is moved out; false if it was put back.
+    pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
+    /// Passes the unread messages of one envelope, and says how many were refused.
+    pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
+}
+
 /// What a cell's kind of task can do, one static table per type.
 pub(crate) struct Table {
     /// Runs one activation: the message with which the cell was scheduled, which is moved out, unless the
@@ -103,6 +113,10 @@ pub(crate) struct Table {
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Drops the message in a slot.
     pub(crate) drop_slot: unsafe fn(*const Slot),
+    /// Whether the task may go to another thread.
+    pub(crate) moves: bool,
+    /// For a door.
+    pub(crate) door: Option<&'static DoorTable>,
     /// The table of the same block when somebody wants to know of its end; none if this is it.
     pub(crate) watched: Option<&'static Table>,
     /// The table of the same block with its task gone.
@@ -140,20 +154,31 @@ impl Header {
         }
     }
 
-    /// Writes a newborn cell's header into a block whose state word is an atomic at all times: a worker
-    /// that ends looks at all blocks for those that are its own.
+    /// A door, with one reference.
+    pub(crate) fn door(table: &'static Table) -> Self {
+        Self {
+            table: AtomicPtr::new(ptr::from_ref(table).cast_mut()),
+            state: AtomicU64::new(Home::NOBODY.0),
+            inbox: AtomicPtr::new(DOOR),
+            local_refs: UnsafeCell::new(0),
+            shared_refs: AtomicU32::new(ORPHAN | 1),
+        }
+    }
+
+    /// Writes the header into a block whose state word is an atomic at all times: a worker that ends looks at
+    /// all blocks for those that are its own.
     ///
     /// # Safety
     /// The block is the caller's, large enough and aligned.
     #[inline]
-    pub(crate) unsafe fn place(block: NonNull<Self>, table: &'static Table, home: Home) {
+    pub(crate) unsafe fn place(self, block: NonNull<Self>) {
         let Self {
             table,
             state,
             inbox,
             local_refs,
             shared_refs,
-        } = Self::newborn(table, home);
+        } = self;
         let at = block.as_ptr();
         // SAFETY: by contract. The state word comes last, and atomically.
         unsafe {

@@ -21,9 +21,11 @@ use super::header::Header;
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// Nothing can be pushed any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
+/// The cell is a door: nothing is ever pushed, whoever sends handles the message itself.
+pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
 
 fn is_list(inbox: *mut Envelope) -> bool {
-    inbox.addr() > CLOSED.addr()
+    inbox.addr() > DOOR.addr()
 }
 
 /// Envelopes to be pushed in one step: `newest` leads by `next` to `oldest`.
@@ -74,7 +76,14 @@ impl Header {
         self.inbox.load(Relaxed) == CLOSED
     }
 
-    /// Pushes a chain (README, step 1).
+    /// Whether the cell is a door. It is one for good, or never.
+    #[inline]
+    pub(crate) fn is_door(&self) -> bool {
+        // Relaxed: written before the first address was given away.
+        self.inbox.load(Relaxed) == DOOR
+    }
+
+    /// Pushes a chain (README, step 1). The cell is not a door.
     ///
     /// # Safety
     /// The caller holds a reference, and the chain is its own.

@@ -29,6 +29,8 @@ unsafe fn no_slot(_: *const Slot) {}
 static TABLE: Table = Table {
     run: never_run,
     recover: None,
+    moves: true,
+    door: None,
     watched: None,
     drop_task: no_task,
     drop_unread: no_unread,

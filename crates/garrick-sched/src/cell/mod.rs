@@ -16,7 +16,7 @@ mod refs;
 mod loom_tests;
 
 pub(crate) use envelope::{Envelope, Kind};
-pub(crate) use header::{CellPtr, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};
+pub(crate) use header::{CellPtr, DoorTable, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};
 pub(crate) use inbox::{Chain, Push, reverse};
 pub(crate) use ready::{Notice, Ready};
 pub(crate) use refs::{Dropped, Settled};

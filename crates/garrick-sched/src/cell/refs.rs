@@ -19,7 +19,7 @@ use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use super::header::{Header, SCHEDULED};
 
 /// The mark of a cell without owner, in the shared count.
-const ORPHAN: u32 = 1 << 31;
+pub(super) const ORPHAN: u32 = 1 << 31;
 /// More references than this are a leak in the program, and the process is stopped as `Arc` does.
 const REFS_MAX: u32 = 1 << 29;
 

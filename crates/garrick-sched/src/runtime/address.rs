@@ -8,11 +8,13 @@ use std::marker::PhantomData;
 use crate::cell::{CellPtr, Chain, Dropped, Kind, Push};
 use crate::parcel;
 use crate::pool::Pool;
+use crate::quiet;
 use crate::remote::Remote;
 use crate::runtime::current;
+use crate::runtime::door;
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
-/// The task is gone; the message comes back.
+/// The task is gone, or what stands in front of it takes no more; the message comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<M>(pub M);
 
@@ -24,7 +26,11 @@ impl<M> fmt::Debug for SendError<M> {
 
 impl<M> fmt::Display for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the receiver of this {} has stopped", type_name::<M>())
+        write!(
+            f,
+            "the receiver of this {} has stopped, or takes no more just now",
+            type_name::<M>()
+        )
     }
 }
 
@@ -79,6 +85,10 @@ impl<M: 'static> Address<M> {
     }
 
     fn send_from_outside(&self, message: M) -> Result<(), SendError<M>> {
+        if self.cell.is_door() {
+            // SAFETY: its messages are of this type, and we hold a reference.
+            return unsafe { door::pass(self.cell, message) };
+        }
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));
         }
@@ -100,12 +110,16 @@ impl<M: 'static> Address<M> {
         })
     }
 
-    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged.
+    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A door
+    /// does not stop.
     pub fn stop(&self) {
+        if self.cell.is_door() {
+            return;
+        }
         match current::worker() {
             Some(worker) => {
                 let note = worker.pool.take_envelope(Kind::Stop, 0, 0);
-                worker.stage.send_note(self.cell, note);
+                worker.send_note(self.cell, note);
             }
             None => {
                 // SAFETY: we hold a reference.
@@ -118,7 +132,8 @@ impl<M: 'static> Address<M> {
     /// Calls `notice` once, when the task has ended, on the worker that it ended on; at once, if it has ended
     /// before. Inside of a turn, the watch is staged. What `notice` does must be short: it sends, as a rule, and
     /// what it captures must not keep the task reachable, or it could end only by stopping. A notice that
-    /// panics is caught. Without an end, as in a program that exits, there is no notice.
+    /// panics is caught. Without an end there is no notice: for a [`door`](crate::door()), or in a program that
+    /// exits.
     ///
     /// # Examples
     /// ```
@@ -146,6 +161,9 @@ impl<M: 'static> Address<M> {
     /// ```
     pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
         let (watch, watcher) = Watcher::new(notice);
+        if self.cell.is_door() {
+            return watch;
+        }
         if let Some(worker) = current::worker() {
             let note = parcel::note(&worker.pool, Kind::Watch, watcher);
             worker.stage.send_note(self.cell, note);
@@ -223,9 +241,11 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
         match cell.drop_foreign() {
             Dropped::Counted => return,
             Dropped::LastOfOrphan => {
-                // SAFETY: nobody else can reach it, its task is gone, and so is its owner.
+                // SAFETY: nobody else can reach it, and it has no owner.
                 unsafe {
                     let class = crate::pool::cell_class(cell.table().block_bytes);
+                    // A door's; a task's owner has dropped it.
+                    let _ = quiet::call(|| (cell.table().drop_task)(cell));
                     current::with_pool(|pool| pool.give_cell(class, cell));
                 }
                 return;

@@ -30,6 +30,12 @@ pub(crate) fn worker<'a>() -> Option<&'a Worker> {
     unsafe { WORKER.get().as_ref() }
 }
 
+/// Whether this thread is handling a message just now, so that what it sends is staged, and it must not wait.
+#[must_use]
+pub fn in_turn() -> bool {
+    !WORKER.get().is_null()
+}
+
 /// Calls `f` with the blocks of this thread.
 pub(crate) fn with_pool<R>(f: impl FnOnce(&Pool) -> R) -> R {
     if let Some(worker) = worker() {

@@ -8,6 +8,7 @@
 
 pub(crate) mod address;
 pub(crate) mod current;
+pub(crate) mod door;
 pub(crate) mod run;
 pub(crate) mod sponsor;
 pub(crate) mod stage;

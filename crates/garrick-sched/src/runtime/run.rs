@@ -148,6 +148,9 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
 /// As for [`run`].
 #[cold]
 unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
+    if message.is_null() && moves_first(cell, worker) {
+        return;
+    }
     // SAFETY: by contract.
     let message =
         (!message.is_null()).then(|| unsafe { parcel::read_at::<T::Message>(message.cast()) });
@@ -164,6 +167,17 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
         .map_or(ptr::null(), |message| ptr::from_ref(message).cast::<Slot>());
     // SAFETY: by contract; the message is moved out there.
     unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), place) };
+}
+
+/// Whether a newborn has gone to the sponsor where it is to start.
+fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
+    let tail = cell.mailbox_tail();
+    // SAFETY: the local mailbox is ours, and circular.
+    unsafe {
+        !tail.is_null()
+            && (*(*tail).next()).kind() == Kind::Move
+            && worker.move_away(cell, (*tail).next())
+    }
 }
 
 /// One message, one turn.
@@ -232,6 +246,13 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         worker.drop_oldest(cell);
         worker.stop(cell, &Ended::Stopped);
         return None;
+    }
+    if envelope.kind() == Kind::Move {
+        if worker.move_away(cell, oldest) {
+            return None;
+        }
+        worker.limits.set(Limits::of(cell));
+        return next_batch::<T>(cell, worker);
     }
     let count = take_share(worker, envelope);
     if count == 0 {

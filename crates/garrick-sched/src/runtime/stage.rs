@@ -13,6 +13,7 @@ use crate::cell::{CellPtr, Chain, Envelope, Header};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::SendError;
+use crate::runtime::door;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -112,10 +113,10 @@ impl Stage {
         self.covered.get()
     }
 
-    /// Appends a message to the mailbox of a scheduled cell of ours.
-    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
-        let tail = cell.mailbox_tail();
+    /// Remembers the end of the mailbox of a scheduled cell of ours, unless it does already.
+    fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
+            let tail = cell.mailbox_tail();
             let free = free_slots(tail);
             self.set_dirty();
             self.appended
@@ -123,6 +124,20 @@ impl Stage {
                 .push(Appended { cell, tail, free });
             self.covered.set(cell.state());
         }
+    }
+
+    /// Appends a note to the mailbox of a scheduled cell of ours. It has no room for messages.
+    pub(crate) fn append_note(&self, cell: CellPtr, note: *mut Envelope) {
+        self.cover(cell);
+        // SAFETY: the note is ours, and alive until it is read.
+        unsafe { cell.append(note) };
+        self.covered.set(cell.state());
+    }
+
+    /// Appends a message to the mailbox of a scheduled cell of ours.
+    pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
+        let tail = cell.mailbox_tail();
+        self.cover(cell);
         if tail.is_null() {
             return self.append_envelope(pool, cell, tail, message);
         }
@@ -151,7 +166,7 @@ impl Stage {
     /// # Errors
     /// Gives the message back if the cell is closed.
     #[inline(never)]
-    pub(crate) fn send_out<M>(
+    pub(crate) fn send_out<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
@@ -169,12 +184,16 @@ impl Stage {
 
     /// The same for a cell that is not the last one that was sent to, or whose envelope is full.
     #[inline(never)]
-    fn send_out_to_other<M>(
+    fn send_out_to_other<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
         message: M,
     ) -> Result<(), SendError<M>> {
+        if cell.is_door() {
+            // SAFETY: the caller holds a reference, and says that its messages are of this type.
+            return unsafe { door::pass(cell, message) };
+        }
         let mut outgoing = self.outgoing.borrow_mut();
         let same = outgoing
             .iter_mut()

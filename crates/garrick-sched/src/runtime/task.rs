@@ -86,12 +86,13 @@ impl<T: Task> Task for Boxed<T> {
 
 /// A header with its task, as they lie in a block.
 #[repr(C)]
-struct Block<T> {
+pub(crate) struct Block<T> {
     header: Header,
-    task: T,
+    pub(crate) task: T,
 }
 
-const fn is_boxed<T>() -> bool {
+/// Whether a block has no room for a `T`.
+pub(crate) const fn is_boxed<T>() -> bool {
     size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
 }
 
@@ -99,6 +100,17 @@ const fn is_boxed<T>() -> bool {
 struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
+    /// For a task that stays on its thread, because it may not be `Send`.
+    const STAYS: Table = Table {
+        watched: Some(&Self::STAYS_WATCHED),
+        ..Self::STAYS_WATCHED
+    };
+
+    const STAYS_WATCHED: Table = Table {
+        moves: false,
+        ..Self::WATCHED
+    };
+
     const LIVE: Table = Table {
         watched: Some(&Self::WATCHED),
         ..Self::WATCHED
@@ -117,17 +129,30 @@ impl<T: Task> Tables<T> {
     };
 
     const DEAD: Table = Table {
-        run: run::run_dead,
-        recover: None,
-        drop_task: nothing_to_drop,
-        drop_unread: parcel::drop_unread::<T::Message>,
-        split_newest: split_newest::<T::Message>,
-        drop_slot: drop_slot::<T::Message>,
-        watched: None,
-        dead: None,
         block_bytes: size_of::<Block<T>>(),
         name: T::name,
+        ..Table::of_messages::<T::Message>(nothing_to_drop)
     };
+}
+
+impl Table {
+    /// A table for messages `M`, with nothing behind it.
+    pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
+        Self {
+            run: run::run_dead,
+            recover: None,
+            drop_task,
+            drop_unread: parcel::drop_unread::<M>,
+            split_newest: split_newest::<M>,
+            drop_slot: drop_slot::<M>,
+            moves: true,
+            door: None,
+            watched: None,
+            dead: None,
+            block_bytes: 0,
+            name: type_name::<M>,
+        }
+    }
 }
 
 /// The class of a block for `T`.
@@ -144,23 +169,29 @@ pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
     unsafe { NonNull::new_unchecked(&raw mut (*block.as_ptr()).task) }
 }
 
-/// Makes a cell with one reference, which is the caller's to give away.
+/// Makes a cell with one reference, which is the caller's to give away. Where `moves` is false, it stays on the
+/// home's thread.
 #[inline]
-pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
+pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     if const { is_boxed::<T>() } {
-        return place(pool, home, Boxed(Box::new(task)));
+        return place(pool, home, Boxed(Box::new(task)), moves);
     }
-    place(pool, home, task)
+    place(pool, home, task, moves)
 }
 
 #[inline]
-fn place<T: Task>(pool: &Pool, home: Home, task: T) -> CellPtr {
+fn place<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     let block = pool.take_cell(class_of::<T>()).cast::<Block<T>>();
+    let table = if moves {
+        &Tables::<T>::LIVE
+    } else {
+        &Tables::<T>::STAYS
+    };
     // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a task that
     // is not boxed.
     unsafe {
         (&raw mut (*block.as_ptr()).task).write(task);
-        Header::place(block.cast(), &Tables::<T>::LIVE, home);
+        Header::newborn(table, home).place(block.cast());
     }
     CellPtr(block.cast())
 }
@@ -174,7 +205,7 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 
 /// # Safety
 /// None needed.
-unsafe fn nothing_to_drop(_: CellPtr) {}
+pub(crate) unsafe fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
 /// The slot holds a message of type `M`, which is not used again.

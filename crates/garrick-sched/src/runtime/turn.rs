@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use crate::cell::{CellPtr, SCHEDULED, flag, tail_of};
+use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag, tail_of};
 use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
@@ -96,9 +96,64 @@ impl<M: 'static> Turn<'_, M> {
     /// The address of the task whose turn it is.
     #[inline]
     pub fn address(&self) -> Address<M> {
-        self.cell.clone_local();
+        if self.cell.home() == self.worker.home {
+            self.cell.clone_local();
+        } else {
+            self.cell.clone_foreign();
+        }
         // SAFETY: the turn's type says what the cell receives, and the reference was counted above.
         unsafe { Address::from_counted(self.cell) }
+    }
+
+    /// This turn as that of a task which is known by the address `front`: for a task that stands behind a
+    /// [`door`](crate::door()), and handles the messages of the door's kind.
+    #[must_use]
+    pub fn seen_as<'b, N: 'static>(&'b self, front: &'b Address<N>) -> Turn<'b, N> {
+        Turn::new(self.worker, front.cell())
+    }
+
+    /// Makes a new task on another sponsor. If the turn is undone nothing can have reached it, and it is
+    /// dropped with its address. A sponsor that has ended takes nobody: the task then lives on this worker.
+    pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        let worker = self.worker;
+        let cell = task::new_cell(&worker.pool, worker.home, task, true);
+        // It starts where it is to live.
+        worker.send_note(cell, move_note(worker, sponsor));
+        // SAFETY: the cell was made for this task, with one reference.
+        unsafe { Address::from_counted(cell) }
+    }
+
+    /// Sends `message` to `to`, which handles it on that sponsor and stays there: seed 004's SENDX. What was sent
+    /// to it before is handled where it was. A task that was made by [`Here::spawn`](crate::Here::spawn), and
+    /// so may not be `Send`, stays where it is, and so does one whose new sponsor has ended: it handles the
+    /// message all the same.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped.
+    pub fn send_on<N: 'static>(
+        &self,
+        sponsor: &Handle,
+        to: &Address<N>,
+        message: N,
+    ) -> Result<(), SendError<N>> {
+        let (worker, cell) = (self.worker, to.cell());
+        if cell.is_door() {
+            return worker.send(to, message);
+        }
+        if to.is_stopped() {
+            return Err(SendError(message));
+        }
+        worker.send_note(cell, move_note(worker, sponsor));
+        worker.send(to, message)
+    }
+
+    /// Counts a message that nobody will handle.
+    pub fn count_dead_letter(&self) {
+        self.worker.count_dead_letters(1);
     }
 
     /// The time of the sponsor's world, in nanoseconds.
@@ -110,6 +165,10 @@ impl<M: 'static> Turn<'_, M> {
     pub fn sponsor(&self) -> Handle {
         self.worker.sponsor_handle()
     }
+}
+
+fn move_note(worker: &Worker, to: &Handle) -> *mut Envelope {
+    parcel::note(&worker.pool, Kind::Move, to.clone())
 }
 
 impl<M> fmt::Debug for Turn<'_, M> {
@@ -183,10 +242,20 @@ impl Worker {
         self.stage.send_out(&self.pool, cell, message)
     }
 
+    /// A staged note to a cell, in order with the messages to it.
+    pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
+        if cell.home() == self.home && cell.inbox_is_idle() && !cell.has(flag::STOPPED) {
+            self.schedule(cell);
+            self.stage.append_note(cell, note);
+        } else {
+            self.stage.send_note(cell, note);
+        }
+    }
+
     /// Makes a cell here.
     #[inline]
     pub(crate) fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
-        let cell = task::new_cell(&self.pool, self.home, task);
+        let cell = task::new_cell(&self.pool, self.home, task, true);
         if T::STARTS {
             cell.set(SCHEDULED);
             self.born.push_cell(self.turn(), cell);

@@ -41,6 +41,12 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Runs `scenario` alone in its file, on a thread of its own, whose spare blocks are back when it ends.
+pub(crate) fn ends_alone(scenario: impl FnOnce() + Send + 'static) {
+    let _alone = alone();
+    ends(scenario);
+}
+
 /// What panics say that are part of a scenario.
 pub(crate) const ON_PURPOSE: &str = "on purpose";
 

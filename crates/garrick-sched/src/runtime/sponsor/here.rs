@@ -72,7 +72,7 @@ impl Here {
 
     /// Makes a task on this thread, whether it is `Send` or not.
     pub fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
-        let spawned = self.handle().spawn_at(self.worker.home, task);
+        let spawned = self.handle().spawn_at(self.worker.home, task, false);
         spawned.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
     }
 
@@ -94,7 +94,7 @@ impl Here {
         loop {
             self.worker.run_ready(|_| false);
             self.worker.fire_due();
-            if !self.worker.has_something() {
+            if !self.worker.claim() && !self.worker.has_something() {
                 return;
             }
         }
@@ -118,7 +118,9 @@ impl Here {
             if done() {
                 return;
             }
-            self.worker.rest(&mut spin);
+            if !self.worker.claim() {
+                self.worker.rest(&mut spin);
+            }
         }
     }
 

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use garrick_core::park::Spin;
 
-use super::Signal;
-use crate::cell::{CellPtr, Home};
+use super::{Handle, Signal};
+use crate::cell::{CellPtr, Envelope, Home};
+use crate::parcel;
 use crate::remote::Remote;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
@@ -60,14 +61,52 @@ impl Worker {
             if self.shared.signal().is_stopping() {
                 break;
             }
-            if let Some(entry) = self.shared.claim() {
-                // With nothing of its own it comes here for every cell: one more would only wait behind.
-                self.looks.set(0);
-                self.take_over(entry);
-            } else {
+            if !self.claim() {
                 self.rest(&mut spin);
             }
         }
+    }
+
+    /// Takes the oldest cell of the shared queue; false if there is none.
+    pub(super) fn claim(&self) -> bool {
+        let Some(entry) = self.shared.claim() else {
+            return false;
+        };
+        // With nothing of its own it comes here for every cell: one more would only wait behind.
+        self.looks.set(0);
+        self.take_over(entry);
+        true
+    }
+
+    /// Gives the cell that is about to run to the sponsor of the note at the head of its mailbox, and is true; or
+    /// takes the note off, because the cell is there or cannot go, and is false. A cell whose token is out
+    /// tries again later, and that is true as well.
+    #[cold]
+    pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
+        // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle, which is
+        // dropped with it.
+        let to = unsafe { parcel::peek::<Handle>(note).clone() };
+        let goes = cell.table().moves && !to.is_of(self);
+        if goes && !cell.try_hold() {
+            // Its carrier is on the way to us.
+            self.requeue(cell);
+            return true;
+        }
+        // SAFETY: as above.
+        drop(unsafe { parcel::get::<Handle>(note) });
+        self.drop_oldest(cell);
+        let gone = goes
+            && to.take_cell(|| {
+                cell.share_refs();
+                cell.set_home(Home::NOBODY);
+                Entry::of(cell)
+            });
+        if goes && !gone {
+            // We hold the token, and give it back as if we had taken the cell from the ready stack.
+            let list = cell.take_and_idle();
+            self.sort_in(cell, list);
+        }
+        gone
     }
 
     /// Makes a given cell ours (README, step 4).

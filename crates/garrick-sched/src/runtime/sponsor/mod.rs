@@ -25,6 +25,7 @@ use crate::run_queue::Entry;
 use crate::runtime::address::{Address, deliver_note};
 use crate::runtime::current;
 use crate::runtime::task::{self, Task};
+use crate::runtime::worker::Worker;
 use crate::world::World;
 
 /// A task that ended in a panic.
@@ -293,11 +294,11 @@ impl Handle {
         T::Message: Send,
     {
         if let Some(worker) = current::worker()
-            && Arc::ptr_eq(&worker.shared, &self.shared)
+            && self.is_of(worker)
         {
             return Ok(worker.spawn(task));
         }
-        self.spawn_at(self.shared.next_home(), task)
+        self.spawn_at(self.shared.next_home(), task, true)
     }
 
     /// Makes a cell for a worker from another thread.
@@ -305,6 +306,7 @@ impl Handle {
         &self,
         home: Home,
         task: T,
+        moves: bool,
     ) -> Result<Address<T::Message>, SpawnError<T>> {
         // Held until the cell is there for its home to find when it closes.
         let admits = self
@@ -316,7 +318,7 @@ impl Handle {
             return Err(SpawnError(task));
         }
         Ok(current::with_pool(|pool| {
-            let cell = task::new_cell(pool, home, task);
+            let cell = task::new_cell(pool, home, task, moves);
             if T::STARTS {
                 // SAFETY: the reference that the address below takes over is ours meanwhile.
                 let delivered = unsafe { deliver_note(pool, cell, Kind::Wake) };
@@ -325,6 +327,26 @@ impl Handle {
             // SAFETY: the cell was made for this task, with one reference.
             unsafe { Address::from_counted(cell) }
         }))
+    }
+
+    /// Whether it is the sponsor of `worker`.
+    pub(crate) fn is_of(&self, worker: &Worker) -> bool {
+        Arc::ptr_eq(&self.shared, &worker.shared)
+    }
+
+    /// Gives a cell to the sponsor, by `hand_over`, unless that is ending. Where it is not, it was taken from
+    /// its worker by `hand_over`.
+    pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
+        // Held until the cell is in the queue, for its workers to find when they close.
+        let admits = self
+            .shared
+            .admits
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *admits {
+            self.shared.publish(std::iter::once(hand_over()));
+        }
+        *admits
     }
 
     /// The sponsor's name.

@@ -290,7 +290,12 @@ impl Worker {
     fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
         // SAFETY: the chain comes with a reference of its own.
         unsafe {
-            if !deliver(cell, chain) {
+            if let Some(door) = cell.table().door {
+                // Timers alone get here with one; they keep single envelopes.
+                let refused = (door.pass_unread)(cell, chain.oldest);
+                self.count_dead_letters(refused);
+                self.pool.give_envelope(chain.oldest);
+            } else if !deliver(cell, chain) {
                 self.discard(cell, chain);
             }
             release_foreign(cell);

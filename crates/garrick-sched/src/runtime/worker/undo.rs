@@ -7,6 +7,7 @@ use crate::cell::{CellPtr, Chain, Envelope, Kind, SCHEDULED};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::Entry;
+use crate::runtime::sponsor::Handle;
 use crate::runtime::watch::Watcher;
 
 impl Worker {
@@ -104,6 +105,9 @@ impl Worker {
                     Kind::Messages => dropped += (cell.table().drop_unread)(&*list),
                     Kind::Watch => {
                         parcel::drop_unread::<Watcher>(&*list);
+                    }
+                    Kind::Move => {
+                        parcel::drop_unread::<Handle>(&*list);
                     }
                     Kind::Release | Kind::Wake | Kind::Stop => {}
                 }

@@ -1,0 +1,282 @@
+//! Doors: addresses with no task behind them, but a function that every sender runs itself.
+//!
+//! After the parallel-safe behaviors of seed 004 (SAFE-BEH): what has no state to change needs no mailbox and
+//! nobody's turn. A message to a door is handled at once, by the worker or thread that sends it, several at a
+//! time, and inside of a turn as part of it: what the door sends on is staged with the rest, and vanishes
+//! with it.
+//!
+//! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7): nobody's home, its
+//! references all in the shared count, dropped by whoever drops the last one. Its inbox says that it is a
+//! door, which no sender takes for idle, so that sends to other cells pay nothing for it.
+
+use std::any::type_name;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::mem::{ManuallyDrop, size_of};
+use std::ptr;
+
+use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
+use crate::parcel;
+use crate::quiet;
+use crate::runtime::address::{Address, SendError};
+use crate::runtime::current;
+use crate::runtime::sponsor::Failure;
+use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
+use crate::runtime::turn::Turn;
+
+/// Doors that may stand behind one another on one stack. What comes to the next one goes on in a turn of its
+/// own, or, on a thread that is no worker, once the first has been passed.
+const DEPTH_MAX: u32 = 32;
+
+/// What every sender runs itself: no state to change, no mailbox, several at once.
+///
+/// # Examples
+/// ```
+/// use std::sync::mpsc;
+/// use garrick_sched::{Address, Door, SendError, door};
+///
+/// struct Length(mpsc::Sender<usize>);
+///
+/// impl Door for Length {
+///     type Message = String;
+///
+///     fn pass(&self, word: String, _: &Address<String>) -> Result<(), SendError<String>> {
+///         self.0.send(word.len()).map_err(|_| SendError(word))
+///     }
+/// }
+///
+/// let (lengths, heard) = mpsc::channel();
+/// let address = door(Length(lengths));
+/// address.send("four".into()).unwrap();
+/// assert_eq!(heard.recv(), Ok(4));
+/// ```
+pub trait Door: Send + Sync + Sized + 'static {
+    /// What it receives.
+    type Message: 'static;
+
+    /// Handles one message; `here` is the door's own address. A panic is caught and reported, and the message is lost; what was sent before it stays
+    /// sent.
+    ///
+    /// # Errors
+    /// Gives the message back to the sender.
+    fn pass(
+        &self,
+        message: Self::Message,
+        here: &Address<Self::Message>,
+    ) -> Result<(), SendError<Self::Message>>;
+
+    /// The name under which it is reported.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// A door that is too large for a pool's block, or aligned too strictly.
+struct Boxed<D>(Box<D>);
+
+impl<D: Door> Door for Boxed<D> {
+    type Message = D::Message;
+
+    fn pass(
+        &self,
+        message: D::Message,
+        here: &Address<D::Message>,
+    ) -> Result<(), SendError<D::Message>> {
+        self.0.pass(message, here)
+    }
+
+    fn name() -> &'static str {
+        D::name()
+    }
+}
+
+/// Makes an address of a door. It is dropped with the last address, and never stops before.
+pub fn door<D: Door>(door: D) -> Address<D::Message> {
+    if const { is_boxed::<D>() } {
+        return place(Boxed(Box::new(door)));
+    }
+    place(door)
+}
+
+fn place<D: Door>(door: D) -> Address<D::Message> {
+    current::with_pool(|pool| {
+        let block = pool.take_cell(class_of::<D>()).cast::<Block<D>>();
+        // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a door that is not
+        // boxed. The cell has one reference, which is the address's.
+        unsafe {
+            (&raw mut (*block.as_ptr()).task).write(door);
+            Header::door(&Tables::<D>::DOOR).place(block.cast());
+            Address::from_counted(CellPtr(block.cast()))
+        }
+    })
+}
+
+/// Carries the tables of a door type, as constants.
+struct Tables<D>(D);
+
+impl<D: Door> Tables<D> {
+    const PASS: DoorTable = DoorTable {
+        pass: pass_one::<D>,
+        pass_unread: pass_unread::<D>,
+    };
+
+    const DOOR: Table = Table {
+        drop_task: drop_door::<D>,
+        door: Some(&Self::PASS),
+        block_bytes: size_of::<Block<D>>(),
+        name: D::name,
+        ..Table::of_messages::<D::Message>(nothing_to_drop)
+    };
+}
+
+/// # Safety
+/// The cell is a door of type `D`, which is not used again.
+unsafe fn drop_door<D>(cell: CellPtr) {
+    // SAFETY: by contract.
+    unsafe { task_of::<D>(cell).drop_in_place() };
+}
+
+/// # Safety
+/// The cell is a door of type `D`; `message` points to one for it, which is moved out, and put back if this is
+/// false.
+unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
+    let place = message.cast::<D::Message>();
+    // SAFETY: by contract; the caller's reference keeps the door alive.
+    let (door, message) = unsafe { (task_of::<D>(cell).as_ref(), place.read()) };
+    // SAFETY: by contract; the reference is the caller's, so it is not dropped.
+    let here = ManuallyDrop::new(unsafe { Address::<D::Message>::from_counted(cell) });
+    match quiet::call(|| door.pass(message, &here)) {
+        Ok(Ok(())) => true,
+        Ok(Err(SendError(message))) => {
+            // SAFETY: the place was moved out of.
+            unsafe { place.write(message) };
+            false
+        }
+        Err(panic) => {
+            if let Some(worker) = current::worker() {
+                worker.count_dead_letters(1);
+                let failure = Failure {
+                    task: D::name(),
+                    message: panic.message(),
+                };
+                let _ = quiet::call(|| worker.shared.report(&failure));
+            }
+            true
+        }
+    }
+}
+
+/// # Safety
+/// The cell is a door of type `D`, and the envelope the caller's, for it.
+unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
+    let mut refused = 0;
+    // SAFETY: by contract.
+    while let Some(message) = unsafe { parcel::get::<D::Message>(envelope) } {
+        // SAFETY: the caller holds a reference.
+        if let Err(SendError(message)) = unsafe { pass(cell, message) } {
+            quiet::drop(message);
+            refused += 1;
+        }
+    }
+    refused
+}
+
+thread_local! {
+    /// Doors that are being passed on this thread, one behind the other.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// What waits for the first of them, on a thread that is no worker.
+    static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Counts one more door until dropped.
+struct Deeper;
+
+impl Deeper {
+    fn new() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Deeper {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Sends to a door.
+///
+/// # Safety
+/// The cell is a door for messages `M`, and the caller holds a reference.
+///
+/// # Errors
+/// Gives the message back if the door does.
+pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+    let depth = DEPTH.get();
+    if depth >= DEPTH_MAX {
+        cell.clone_foreign();
+        // SAFETY: by contract; the reference was counted just now.
+        pass_later(unsafe { Address::from_counted(cell) }, message);
+        return Ok(());
+    }
+    let table = cell.table().door.expect("the caller knows it is a door");
+    let mut message = ManuallyDrop::new(message);
+    let passed = {
+        let _deeper = Deeper::new();
+        // SAFETY: by contract; the message is moved out unless it is refused.
+        unsafe { (table.pass)(cell, ptr::from_mut(&mut message).cast()) }
+    };
+    if depth == 0 {
+        pass_waiting();
+    }
+    if passed {
+        Ok(())
+    } else {
+        Err(SendError(ManuallyDrop::into_inner(message)))
+    }
+}
+
+/// The stack is deep: what is still to be passed waits.
+#[cold]
+fn pass_later<M: 'static>(to: Address<M>, message: M) {
+    if let Some(worker) = current::worker() {
+        drop(worker.spawn(Courier(Some((to, message)))));
+        return;
+    }
+    WAITING.with_borrow_mut(|waiting| {
+        waiting.push_back(Box::new(move || {
+            // Nobody is left to give it back to.
+            if let Err(SendError(message)) = to.send(message) {
+                quiet::drop(message);
+            }
+        }));
+    });
+}
+
+fn pass_waiting() {
+    while let Some(next) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+        next();
+    }
+}
+
+/// Passes a door in a turn of its own.
+struct Courier<M>(Option<(Address<M>, M)>);
+
+impl<M: 'static> Task for Courier<M> {
+    type Message = ();
+    const STARTS: bool = true;
+
+    fn start(&mut self, turn: &Turn<'_, ()>) -> Flow {
+        if let Some((to, message)) = self.0.take()
+            && let Err(SendError(message)) = to.send(message)
+        {
+            turn.count_dead_letter();
+            quiet::drop(message);
+        }
+        Flow::Continue
+    }
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Stop
+    }
+}

@@ -1,0 +1,271 @@
+//! Doors: what every sender runs itself.
+
+mod common;
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use common::{ByHand, OnDrop, does, ends_alone, fail, silence_panics, wait};
+use garrick_sched::{Address, Door, Flow, Here, Reply, SendError, Sponsor, Turn, audit, door};
+
+/// A door that is a closure.
+struct Passes<F>(F);
+
+impl<F> Door for Passes<F>
+where
+    F: Fn(u32) -> Result<(), SendError<u32>> + Send + Sync + 'static,
+{
+    type Message = u32;
+
+    fn pass(&self, message: u32, _: &Address<u32>) -> Result<(), SendError<u32>> {
+        (self.0)(message)
+    }
+}
+
+/// A door that sends one more than it gets.
+fn increments(to: Address<u32>) -> Address<u32> {
+    door(Passes(move |n| to.send(n + 1)))
+}
+
+#[test]
+fn a_door_is_part_of_the_turn_that_sends() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let listener = here.spawn(does(move |n: u32, _: &Turn<'_, u32>| {
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        let to = increments(listener);
+        let sender = here.spawn(does(move |flow: Flow, turn: &Turn<'_, Flow>| {
+            turn.send(&to, 10).unwrap();
+            to.send(20).unwrap();
+            flow
+        }));
+        for flow in [Flow::Undo, Flow::Continue] {
+            sender.send(flow).unwrap();
+        }
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [11, 21]);
+    });
+}
+
+#[test]
+fn many_threads_are_in_one_door_at_once() {
+    ends_alone(|| {
+        let all_in = Arc::new(Barrier::new(4));
+        let to = door(Passes({
+            let all_in = all_in.clone();
+            move |_| {
+                all_in.wait();
+                Ok(())
+            }
+        }));
+        let sponsor = Sponsor::pool(2).unwrap();
+        for _ in 0..2 {
+            let to = to.clone();
+            let task = sponsor.handle().spawn(does(move |(), turn: &Turn<'_, ()>| {
+                turn.send(&to, 0).unwrap();
+                Flow::Continue
+            }));
+            task.unwrap().send(()).unwrap();
+        }
+        let other = to.clone();
+        let outside = thread::spawn(move || other.send(0).unwrap());
+        to.send(0).unwrap();
+        outside.join().unwrap();
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_door_that_refuses_gives_the_message_back() {
+    ends_alone(|| {
+        let to = door(Passes(|n| if n < 5 { Ok(()) } else { Err(SendError(n)) }));
+        assert_eq!(to.send(4), Ok(()));
+        assert_eq!(to.send(5), Err(SendError(5)));
+        let (told, heard) = channel();
+        let here = Here::new_here().unwrap();
+        let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+            told.send(turn.send(&to, n)).unwrap();
+            Flow::Continue
+        }));
+        sender.send(4).unwrap();
+        sender.send(5).unwrap();
+        here.run();
+        assert_eq!(
+            heard.try_iter().collect::<Vec<_>>(),
+            [Ok(()), Err(SendError(5))]
+        );
+    });
+}
+
+#[test]
+fn a_thousand_doors_behind_one_another_are_passed() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let last: Address<u32> = door(Passes(move |n| {
+            told.send(n).unwrap();
+            Ok(())
+        }));
+        let first = (0..1000).fold(last, |to, _| increments(to));
+        first.send(0).unwrap();
+        assert_eq!(heard.try_recv(), Ok(1000), "passed before `send` returns");
+        let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+            turn.send(&first, n).unwrap();
+            Flow::Continue
+        }));
+        sender.send(5).unwrap();
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(1005));
+    });
+}
+
+#[test]
+fn doors_in_a_circle_let_others_run() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let next = Arc::new(OnceLock::<Address<u32>>::new());
+        let over = Arc::new(AtomicU32::new(0));
+        let circle = door(Passes({
+            let (next, over) = (next.clone(), over.clone());
+            move |n| match over.load(SeqCst) {
+                0 => next.get().unwrap().send(n),
+                _ => Ok(()),
+            }
+        }));
+        next.set(increments(circle.clone())).unwrap();
+        let start = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
+            turn.send(&circle, 0).unwrap();
+            Flow::Continue
+        }));
+        let end = here.spawn(does(move |(), _: &Turn<'_, ()>| {
+            over.store(1, SeqCst);
+            Flow::Continue
+        }));
+        start.send(()).unwrap();
+        end.send(()).unwrap();
+        here.run();
+    });
+}
+
+#[test]
+fn a_panic_in_a_door_is_reported_and_hurts_nobody() {
+    ends_alone(|| {
+        silence_panics();
+        let to = door(Passes(|_| fail()));
+        to.send(1).unwrap();
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let sender = here.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+            turn.send(&to, n).unwrap();
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        sender.send(1).unwrap();
+        sender.send(2).unwrap();
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(
+            (here.handle().failures(), here.handle().dead_letters()),
+            (2, 2)
+        );
+    });
+}
+
+#[test]
+fn timers_and_answers_come_to_doors() {
+    ends_alone(|| {
+        let clock = ByHand::new();
+        let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+        let (told, heard) = channel();
+        let to = door(Passes(move |n| {
+            told.send(n).unwrap();
+            Ok(())
+        }));
+        let sender = here.spawn(does(move |reply: Reply<u32>, turn: &Turn<'_, _>| {
+            turn.send_after(Duration::from_millis(1), &to, 1).unwrap();
+            let answered =
+                Reply::to_task(to.clone(), |answer: Result<u32, _>| answer.unwrap_or(99));
+            answered.send(2);
+            drop(Reply::<u32>::to_task(to.clone(), |answer| {
+                answer.unwrap_or(99)
+            }));
+            reply.send(3);
+            Flow::Continue
+        }));
+        let answer = sender.ask(|reply| reply);
+        here.run();
+        assert_eq!(answer.wait(), Ok(3));
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [2, 99]);
+        clock.advance(Duration::from_millis(2));
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(1));
+    });
+}
+
+#[test]
+fn a_door_is_dropped_with_its_last_address() {
+    ends_alone(|| {
+        let before = audit();
+        for large in [false, true] {
+            let (told, heard) = channel();
+            let guard = OnDrop(move || told.send(()).unwrap());
+            let to = if large {
+                guarded::<5000>(guard)
+            } else {
+                guarded::<0>(guard)
+            };
+            let sponsor = Sponsor::pool(2).unwrap();
+            let other = to.clone();
+            assert_eq!(to, other);
+            let task = sponsor
+                .handle()
+                .spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+                    turn.send(&other, n).unwrap();
+                    Flow::Stop
+                }));
+            to.stop();
+            assert!(!to.is_stopped(), "doors do not stop");
+            task.unwrap().send(1).unwrap();
+            drop(to);
+            wait(&heard);
+            sponsor.shutdown();
+        }
+        assert_eq!(audit(), before);
+    });
+}
+
+/// A door of at least `N` bytes.
+fn guarded<const N: usize>(guard: OnDrop<impl FnMut() + Send + Sync + 'static>) -> Address<u32> {
+    let content = [0_u8; N];
+    door(Passes(move |n| {
+        let _ = (&guard, &content);
+        assert_eq!(n, 1);
+        Ok(())
+    }))
+}
+
+#[test]
+fn what_a_door_holds_goes_with_it() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let told: Sender<()> = told;
+        let guard = OnDrop(move || told.send(()).unwrap());
+        let behind = here.spawn(does(move |_: u32, _: &Turn<'_, u32>| {
+            let _ = &guard;
+            Flow::Continue
+        }));
+        let to = increments(behind);
+        here.run();
+        assert!(heard.try_recv().is_err());
+        drop(to);
+        here.run();
+        assert_eq!(heard.try_recv(), Ok(()));
+    });
+}
