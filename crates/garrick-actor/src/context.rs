@@ -11,25 +11,12 @@ use garrick_sched::{Address, Ended, Nanos, NoReply, Reply, SendError, Turn, Watc
 /// [`Next::Undo`](crate::Next::Undo) or a panic.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
-    /// The actor's address, if the turn is not one of its own cell but of one that runs it meanwhile.
-    stands_for: Option<&'a Address<M>>,
 }
 
 impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub(crate) fn new(turn: &'a Turn<'a, M>) -> Self {
-        Self {
-            turn,
-            stands_for: None,
-        }
-    }
-
-    /// The context of an actor that is known by `address` while this turn's cell runs it.
-    pub(crate) fn standing_for(turn: &'a Turn<'a, M>, address: &'a Address<M>) -> Self {
-        Self {
-            turn,
-            stands_for: Some(address),
-        }
+        Self { turn }
     }
 
     #[inline]
@@ -77,10 +64,7 @@ impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     #[must_use]
     pub fn address(&self) -> Address<M> {
-        match self.stands_for {
-            None => self.turn.address(),
-            Some(address) => address.clone(),
-        }
+        self.turn.address()
     }
 
     /// Lets this actor know when another one ends: as a message that `convert` makes of how it ended, behind
@@ -135,11 +119,7 @@ impl<'a, M: 'static> Context<'a, M> {
     where
         M: Send,
     {
-        let watcher = self.address();
-        whom.watch(move |ended| {
-            // A watcher that has stopped does not miss the notice.
-            let _ = watcher.send(convert(ended));
-        })
+        self.turn.watch(whom, convert)
     }
 
     /// Asks another actor: sends it what `msg` makes of the [`Reply`], and the answer comes to this actor

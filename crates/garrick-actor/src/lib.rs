@@ -34,6 +34,7 @@ mod context;
 
 mod actor;
 mod fallible;
+mod link;
 
 mod behavior;
 mod contramap;
@@ -51,12 +52,12 @@ pub use actor::{Actor, Next};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
 pub use context::Context;
+pub use contramap::{Contramap, Contramapped};
 pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
-pub use contramap::{Contramap, Contramapped};
 pub use garrick_sched::{
-    Address, Ask, Ended, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
-    Watch, World,
+    Address, Ask, Ended, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError,
+    StartError, Watch, World,
 };
 pub use handle::Handle;
 pub use local::Local;

@@ -87,7 +87,16 @@ fn messages_wait_for_the_next_incarnation_and_the_failed_one_is_gone() {
         a.send(Msg::Say(6)).unwrap();
         stage.run();
         let expected = [
-            "+a1", "a1: 1", "-a1", "+a2", "a2: 2", "a2: undo 3", "a2: 4", "-a2", "+a3", "a3: 5",
+            "+a1",
+            "a1: 1",
+            "-a1",
+            "+a2",
+            "a2: 2",
+            "a2: undo 3",
+            "a2: 4",
+            "-a2",
+            "+a3",
+            "a3: 5",
             "a3: 6",
         ];
         assert_eq!(stage.said(), expected);
@@ -139,10 +148,13 @@ fn a_decider_sees_the_error_itself() {
         let Fault::Error(error) = fault else {
             return Decision::Escalate;
         };
-        seen.send(error.downcast_ref::<Boring>().unwrap().0).unwrap();
+        seen.send(error.downcast_ref::<Boring>().unwrap().0)
+            .unwrap();
         Decision::Resume
     };
-    let bored = tree.start(Child::new("bored", || Bored).decide(decide)).unwrap();
+    let bored = tree
+        .start(Child::new("bored", || Bored).decide(decide))
+        .unwrap();
     bored.send(7).unwrap();
     bored.send(8).unwrap();
     stage.run();
@@ -393,8 +405,15 @@ fn a_graceful_stop_drains_in_reverse_order_and_is_heard_of_twice() {
     }
     assert_eq!(first.wait(), Ok(()));
     assert_eq!(second.wait(), Ok(()));
-    assert_eq!(tree.stop().wait(), Err(NoReply::Dropped), "it had ended before");
-    assert!(a.send(Msg::Say(3)).is_err(), "what is not handled is not accepted");
+    assert_eq!(
+        tree.stop().wait(),
+        Err(NoReply::Dropped),
+        "it had ended before"
+    );
+    assert!(
+        a.send(Msg::Say(3)).is_err(),
+        "what is not handled is not accepted"
+    );
     assert_eq!(stage.dead_letters(), 0);
     let late = tree.start(player(&stage, "d")).map(|_| ());
     assert_eq!(late, Err(SuperviseError::SupervisorEnded));
@@ -402,12 +421,10 @@ fn a_graceful_stop_drains_in_reverse_order_and_is_heard_of_twice() {
 
 #[test]
 fn a_child_that_does_not_drain_in_time_is_left_behind() {
-    let world = ByHand::new();
-    let system = System::builder()
-        .workers(2)
-        .world(world.clone())
-        .start()
-        .unwrap();
+    let [system, slow] = [(), ()].map(|()| {
+        let builder = System::builder().workers(1).world(ByHand::new());
+        builder.start().unwrap()
+    });
     let (go, gate) = mpsc::channel::<()>();
     let (entered, busy) = mpsc::channel();
     let gate = std::sync::Arc::new(std::sync::Mutex::new(gate));
@@ -428,15 +445,27 @@ fn a_child_that_does_not_drain_in_time_is_left_behind() {
         .unwrap();
     let stuck = Child::new("stuck", move || Stuck(gate.clone(), entered.clone()));
     let stuck = tree
-        .start(stuck.shutdown(Shutdown::Drain(Duration::ZERO)))
+        .start_on(
+            &slow.handle(),
+            stuck.shutdown(Shutdown::Drain(Duration::ZERO)),
+        )
         .unwrap();
     stuck.send(()).unwrap();
     stuck.send(()).unwrap();
     busy.recv_timeout(HANGS_AFTER).unwrap();
-    assert_eq!(tree.stop().wait(), Ok(()), "it does not wait for the handler");
+    assert_eq!(
+        tree.stop().wait(),
+        Ok(()),
+        "it does not wait for the handler"
+    );
     drop(go);
+    slow.shutdown();
     system.shutdown();
-    assert_eq!(busy.iter().count(), 0, "nothing is handled after the deadline");
+    assert_eq!(
+        busy.iter().count(),
+        0,
+        "nothing is handled after the deadline"
+    );
     assert!(stuck.is_stopped());
 }
 

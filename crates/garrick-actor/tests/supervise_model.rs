@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use garrick_actor::{Address, Restart, Strategy, Supervisor, Tree};
 use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
 use troupe::{Msg, Stage, player};
 
 const WINDOW: Duration = Duration::from_secs(10);

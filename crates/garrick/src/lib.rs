@@ -26,9 +26,11 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, Behavior, BehaviorContext, Builder, Context, Contramap, Contramapped,
-    Failure, Handle, Local, Nanos, Next, NoReply, RealWorld, Reply, SendError, SpawnError,
-    StartError, System, World, behavior,
+    Actor, Address, Ask, Backoff, Behavior, BehaviorContext, Builder, Child, ChildState, Context,
+    Contramap, Contramapped, Decision, Ended, Failure, Fallible, Fault, Handle, Local, Nanos, Next,
+    NoReply, RealWorld, Reply, Restart, SendError, Shutdown, Snapshot, SnapshotOf, SpawnError,
+    StartError, Strategy, SuperviseError, Supervisor, System, Tree, TryActor, Watch, World,
+    behavior,
 };
 
 pub use garrick_macros::actor;
@@ -40,6 +42,11 @@ pub use garrick_flow as flow;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The Rust code in the page on supervision.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/supervision.md")]
+pub struct Supervision;
 
 /// The examples of [`actor`], which name this crate.
 #[cfg(doctest)]

@@ -161,10 +161,7 @@ mod tests {
     fn restarts_leave_the_window_one_by_one() {
         let mut intensity = Intensity::new(2, Duration::from_nanos(10));
         let counted = [0, 1, 2, 9, 10, 11, 12, 20].map(|now| intensity.count(now));
-        assert_eq!(
-            counted,
-            [true, true, false, false, true, true, false, true]
-        );
+        assert_eq!(counted, [true, true, false, false, true, true, false, true]);
         assert!(!Intensity::new(0, Duration::MAX).count(0));
     }
 }

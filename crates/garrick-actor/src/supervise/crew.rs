@@ -126,8 +126,8 @@ struct Plan {
 
 impl Plan {
     fn is_starting(&self) -> bool {
-        let waits = self.phase == Phase::Waiting
-            || self.phase == Phase::Stopping && !self.wait.is_zero();
+        let waits =
+            self.phase == Phase::Waiting || self.phase == Phase::Stopping && !self.wait.is_zero();
         self.starts && !waits
     }
 }
@@ -227,7 +227,11 @@ impl Crew {
     /// Whether the child is being started, or stopped to be started again. One that waits for its restart is not.
     pub(super) fn is_starting(&self, id: Id) -> bool {
         let is_down = self.at(id).is_ok_and(|at| !self.is_done(self.slots[at].id));
-        is_down && self.plans.iter().any(|plan| plan.is_starting() && plan.members.contains(&id))
+        is_down
+            && self
+                .plans
+                .iter()
+                .any(|plan| plan.is_starting() && plan.members.contains(&id))
     }
 
     /// Whether any child is.

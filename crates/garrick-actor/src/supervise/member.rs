@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use garrick_sched::{Address, Turn, Watch};
+use garrick_sched::{Address, Handle, Turn, Watch};
 
 use super::face::Face;
 use super::note::{Id, Job, Note};
@@ -28,6 +28,8 @@ pub(super) trait Member: Send {
 pub(super) struct Leaf<A: Actor> {
     pub(super) seat: Arc<Seat<A>>,
     pub(super) front: Address<A::Msg>,
+    /// Where it runs, if not where its supervisor does.
+    pub(super) sponsor: Option<Handle>,
 }
 
 impl<A> Member for Leaf<A>
@@ -36,13 +38,18 @@ where
     A::Msg: Send,
 {
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
-        // It starts by itself, and goes when it is done.
-        drop(turn.spawn(Errand {
+        let errand = Errand {
             seat: self.seat.clone(),
             front: self.front.clone(),
             job,
             actor: None,
-        }));
+        };
+        // It starts by itself, and goes when it is done.
+        drop(match &self.sponsor {
+            // The child's worker may be stuck in the very turn that nobody waits for any more.
+            Some(sponsor) if job != Job::Abandon => turn.spawn_on(sponsor, errand),
+            _ => turn.spawn(errand),
+        });
     }
 
     fn end(&self, _: &Turn<'_, Note>) {

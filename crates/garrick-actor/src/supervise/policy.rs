@@ -97,8 +97,9 @@ impl Policy {
             (Fault::Stopped, _) => Decision::Stop,
             (_, None) => Decision::Restart,
             // A decider that panics cannot be trusted with the answer: the parent decides.
-            (_, Some(decider)) => catch_unwind(AssertUnwindSafe(|| decider(fault)))
-                .unwrap_or(Decision::Escalate),
+            (_, Some(decider)) => {
+                catch_unwind(AssertUnwindSafe(|| decider(fault))).unwrap_or(Decision::Escalate)
+            }
         };
         match decision {
             Decision::Restart => self.restart(),

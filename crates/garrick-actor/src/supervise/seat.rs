@@ -139,7 +139,11 @@ impl<A: Actor> Seat<A> {
             }
         }
         drop(leftover);
-        if is_undone { Flow::Undo } else { Flow::Continue }
+        if is_undone {
+            Flow::Undo
+        } else {
+            Flow::Continue
+        }
     }
 
     /// The part of [`Seat::leave`] that needs the lock. Gives back what is to be reported, and an actor that
@@ -197,7 +201,10 @@ impl<A: Actor> Task for Front<A> {
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         match self.seat.admit(message) {
             Admitted::Held => Flow::Continue,
-            Admitted::Over => Flow::Stop,
+            Admitted::Over => {
+                turn.count_dead_letter();
+                Flow::Stop
+            }
             Admitted::Run(actor, message) => {
                 let actor = self.actor.insert(actor);
                 let next = actor.receive(message, &mut Context::new(turn));
@@ -259,7 +266,7 @@ where
         let made = factory.lock().unwrap_or_else(PoisonError::into_inner)();
         let actor = self.actor.insert(Box::new(made));
         let next = if A::STARTS {
-            actor.started(&mut Context::standing_for(turn, &self.front))
+            actor.started(&mut Context::new(&turn.seen_as(&self.front)))
         } else {
             Next::Continue
         };
@@ -296,7 +303,7 @@ where
         sitting.is_running = true;
         drop(sitting);
         let actor = self.actor.insert(actor);
-        let next = actor.receive(message, &mut Context::standing_for(turn, &self.front));
+        let next = actor.receive(message, &mut Context::new(&turn.seen_as(&self.front)));
         let flow = self.seat.leave(self.actor.take(), next, turn);
         match next {
             Next::Continue => drop(turn.spawn(Self {
@@ -329,7 +336,9 @@ where
     }
 
     fn abandon(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
-        drop(self.seat.close());
+        let (actor, held) = self.seat.close();
+        held.iter().for_each(|_| turn.count_dead_letter());
+        drop((actor, held));
         self.front.stop();
         self.seat.line.report(turn, Report::Down);
         Flow::Stop

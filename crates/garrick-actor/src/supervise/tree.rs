@@ -205,6 +205,53 @@ impl Tree {
         A: Actor + Send,
         A::Msg: Send,
     {
+        self.seat(child, &self.handle, None)
+    }
+
+    /// Starts one more child as [`Tree::start`] does, on another system. What its handlers do there, even if they
+    /// block, does not keep the supervisor from its work.
+    ///
+    /// # Errors
+    /// See [`SuperviseError`].
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Child, Next, Strategy, Supervisor, System, behavior};
+    ///
+    /// let (system, slow) = (System::new()?, System::builder().name("slow").workers(1).start()?);
+    /// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
+    /// let printer = Child::new("printer", || {
+    ///     behavior(|line: &str, _| {
+    ///         println!("{line}");
+    ///         Next::Continue
+    ///     })
+    /// });
+    /// tree.start_on(&slow.handle(), printer)?.send("hello")?;
+    /// tree.stop().wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_on<A>(
+        &self,
+        handle: &Handle,
+        child: Child<A>,
+    ) -> Result<Address<A::Msg>, SuperviseError>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.seat(child, handle, Some(handle.sponsor()))
+    }
+
+    fn seat<A>(
+        &self,
+        child: Child<A>,
+        handle: &Handle,
+        sponsor: Option<garrick_sched::Handle>,
+    ) -> Result<Address<A::Msg>, SuperviseError>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
         let line = self.line();
         let id = line.id;
         let seat = Arc::new(Seat::new(child.factory, line));
@@ -212,11 +259,12 @@ impl Tree {
             seat: seat.clone(),
             actor: None,
         };
-        let front = self.handle.spawn_task(front);
+        let front = handle.spawn_task(front);
         let front = front.map_err(|_| SuperviseError::SystemEnding)?;
         let leaf = Leaf {
             seat,
             front: front.clone(),
+            sponsor,
         };
         self.send(Note::Add(id, child.policy, Box::new(leaf)))?;
         Ok(front)
