@@ -131,21 +131,18 @@ impl fmt::Debug for Policy {
 macro_rules! policy_setters {
     () => {
         /// Which ends lead to a restart; [`Restart::Permanent`] unless told.
-        #[must_use]
         pub fn restart(mut self, restart: Restart) -> Self {
             self.policy.restart = restart;
             self
         }
 
         /// How it is stopped for good; see [`Shutdown`] for what happens unless told.
-        #[must_use]
         pub fn shutdown(mut self, shutdown: Shutdown) -> Self {
             self.policy.shutdown = shutdown;
             self
         }
 
         /// How long to wait before a restart; not at all unless told.
-        #[must_use]
         pub fn backoff(mut self, backoff: Backoff) -> Self {
             self.policy.backoff = backoff;
             self
@@ -153,7 +150,6 @@ macro_rules! policy_setters {
 
         /// What to do about each failure; [`Decision::Restart`] unless told. A decider that panics decides to
         /// escalate.
-        #[must_use]
         pub fn decide(mut self, decider: impl Fn(&Fault) -> Decision + Send + 'static) -> Self {
             self.policy.decider = Some(Box::new(decider));
             self

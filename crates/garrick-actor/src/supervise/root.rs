@@ -167,7 +167,7 @@ impl Root {
         }
         match decision {
             Decision::Restart => self.restart(id, &name, fault, turn),
-            Decision::Escalate => self.escalate(format!("`{name}`: {fault}")),
+            Decision::Escalate => self.escalate(&format!("`{name}`: {fault}")),
             Decision::Stop | Decision::Resume => self.doom(id),
         }
     }
@@ -179,7 +179,7 @@ impl Root {
                 within,
                 ..
             } = &self.intensity;
-            return self.escalate(format!(
+            return self.escalate(&format!(
                 "more than {restarts_max} restarts within {within:?}, the last of `{name}`: {fault}"
             ));
         }
@@ -236,7 +236,7 @@ impl Root {
         }
     }
 
-    fn escalate(&mut self, why: String) {
+    fn escalate(&mut self, why: &str) {
         let why = format!("supervisor `{}` gave up: {why}", self.name);
         self.mode = Mode::Ending(After::Escalate(why));
         if self.parent.is_none() {
