@@ -100,11 +100,15 @@ impl<A: Actor> Task for Cell<A> {
 
     #[inline]
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
         self.0.started(&mut Context::new(turn)).into()
     }
 
     #[inline(always)]
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
         self.0.receive(message, &mut Context::new(turn)).into()
     }
 

@@ -89,7 +89,7 @@ impl<M: 'static> Actor for Behavior<M> {
 
     fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
         let mut cx = BehaviorContext {
-            context: Context::new(cx.turn()),
+            context: cx.again(),
             staged: None,
         };
         let next = (self.function)(msg, &mut cx);

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread;
 
-use garrick_sched::{Failure, Sponsor, World};
+use garrick_sched::{Sponsor, World};
+
+use crate::failure::Failure;
+use crate::named;
 
 type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
@@ -72,7 +75,7 @@ impl Builder {
     }
 
     /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic. Unless told, a line
-    /// on standard error says which actor it was, where, and what it said.
+    /// on standard error says which actor it was, by its path if it was given a name, where, and what it said.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));
@@ -89,7 +92,13 @@ impl Builder {
             .name(self.name)
             .workers(workers)
             .pin_to(self.cores)
-            .on_failure(reporter);
+            .on_failure(move |failure| {
+                reporter(&Failure {
+                    task: failure.task,
+                    path: named::take_failed(failure.task),
+                    message: failure.message.clone(),
+                });
+            });
         match self.world {
             Some(world) => sponsor.world(world),
             None => sponsor,
@@ -103,10 +112,7 @@ fn cores() -> usize {
 
 fn report_to_stderr(system: String) -> Reporter {
     Box::new(move |failure| {
-        let Failure { task, message } = failure;
-        eprintln!(
-            "garrick: in system `{system}`, the actor {task} failed and was stopped: {message}"
-        );
+        eprintln!("garrick: in system `{system}`, {failure}");
     })
 }
 

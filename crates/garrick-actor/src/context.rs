@@ -4,6 +4,8 @@ use std::fmt;
 
 use garrick_sched::{Address, Ended, Nanos, NoReply, Reply, SendError, Turn, Watch};
 
+use crate::beside::Beside;
+
 /// The turn under way, as the actor whose turn it is sees it. `M` is what that actor receives.
 ///
 /// What is done through it is staged: it happens when the turn ends in
@@ -11,12 +13,37 @@ use garrick_sched::{Address, Ended, Nanos, NoReply, Reply, SendError, Turn, Watc
 /// [`Next::Undo`](crate::Next::Undo) or a panic.
 pub struct Context<'a, M> {
     turn: &'a Turn<'a, M>,
+    /// What the actor was made with; none for most.
+    beside: Option<&'a Beside<'a, M>>,
 }
 
 impl<'a, M: 'static> Context<'a, M> {
     #[inline]
     pub(crate) fn new(turn: &'a Turn<'a, M>) -> Self {
-        Self { turn }
+        Self { turn, beside: None }
+    }
+
+    /// The same turn, with what a wrapper lends to it.
+    pub(crate) fn with<'b>(&self, beside: &'b Beside<'b, M>) -> Context<'b, M>
+    where
+        'a: 'b,
+    {
+        Context {
+            turn: self.turn,
+            beside: Some(beside),
+        }
+    }
+
+    /// The same turn, for somebody who wraps the context.
+    #[inline]
+    pub(crate) fn again(&self) -> Self {
+        Self { ..*self }
+    }
+
+    /// What wrappers have lent to the turn.
+    #[inline]
+    pub(crate) fn beside(&self) -> Beside<'a, M> {
+        self.beside.copied().unwrap_or(Beside::NONE)
     }
 
     #[inline]

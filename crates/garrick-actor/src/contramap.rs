@@ -14,7 +14,7 @@ pub trait Contramap<M> {
     /// is to run, and give its address away in place of this one.
     ///
     /// It stops when it finds that the actor behind this address has stopped; the message that it found
-    /// it by is lost.
+    /// it by is a dead letter, and counted as one.
     ///
     /// # Examples
     /// ```
@@ -67,10 +67,7 @@ where
 
     #[inline]
     fn receive(&mut self, msg: N, cx: &mut Context<'_, N>) -> Next {
-        match cx.send(&self.to, (self.function)(msg)) {
-            Ok(()) => Next::Continue,
-            Err(_) => Next::Stop,
-        }
+        cx.relay(&self.to, (self.function)(msg))
     }
 }
 

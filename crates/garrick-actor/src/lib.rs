@@ -29,40 +29,78 @@
 #![forbid(unsafe_code)]
 
 mod fault;
+mod path;
+
+mod failure;
+mod shelf;
+#[cfg(feature = "tracing")]
+mod span;
+
+mod beside;
 
 mod context;
+
+mod batch;
+mod timer;
 
 mod actor;
 mod fallible;
 mod link;
 
+mod letters;
+
 mod behavior;
 mod contramap;
+mod receive_timeout;
+mod stash;
 
 mod handle;
+mod named;
+mod within;
+
+mod pipe;
+
+pub mod behaviors;
 
 mod builder;
 
 mod local;
 mod system;
 
+mod front;
+mod mailbox;
+mod request;
+
+pub mod naming;
+pub mod route;
+
 mod supervise;
 
 pub use actor::{Actor, Next};
+pub use batch::{BatchError, SendBatch};
 pub use behavior::{Behavior, BehaviorContext, behavior};
 pub use builder::Builder;
 pub use context::Context;
 pub use contramap::{Contramap, Contramapped};
+pub use failure::Failure;
 pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
 pub use garrick_sched::{
-    Address, Ask, Ended, Failure, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError,
-    StartError, Watch, World,
+    Address, Ask, Ended, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
+    Watch, World,
 };
 pub use handle::Handle;
 pub use local::Local;
+pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError, Workload};
+pub use path::ActorPath;
+pub use pipe::Pending;
+pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
+pub use request::Request;
+pub use stash::{StashError, Stashing, with_stash};
 pub use supervise::{
     Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf, Strategy,
     SuperviseError, Supervisor, Tree,
 };
 pub use system::System;
+pub use timer::{SendEveryError, Timer};
+pub use within::AskWithin;

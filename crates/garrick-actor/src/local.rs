@@ -8,6 +8,7 @@ use crate::actor::{Actor, Cell, Next};
 use crate::behavior::{BehaviorContext, behavior};
 use crate::builder::Builder;
 use crate::handle::Handle;
+use crate::named::named;
 
 /// Runs actors on the thread that made it, while that thread is in [`Local::run`]. They need not be `Send`.
 /// Dropping it ends it: actors are dropped, and messages still waiting become dead letters.
@@ -53,6 +54,16 @@ impl Local {
     /// Makes an actor on this thread, whether it is `Send` or not.
     pub fn spawn<A: Actor>(&self, actor: A) -> Address<A::Msg> {
         self.here.spawn(Cell(actor))
+    }
+
+    /// Makes an actor with a name on this thread. The name stands in reports of its failures; see
+    /// [`ActorPath`](crate::ActorPath).
+    ///
+    /// # Panics
+    /// If the name is empty, or has `/`, `#` or a control character in it.
+    #[track_caller]
+    pub fn spawn_named<A: Actor>(&self, name: &str, actor: A) -> Address<A::Msg> {
+        self.spawn(named(name, actor))
     }
 
     /// Makes an actor of a closure on this thread.

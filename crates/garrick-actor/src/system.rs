@@ -56,6 +56,23 @@ impl System {
         self.handle.spawn(actor)
     }
 
+    /// Makes an actor with a name, as [`System::spawn`] does. The name stands in reports of its failures; see
+    /// [`ActorPath`](crate::ActorPath).
+    ///
+    /// # Errors
+    /// As for [`System::spawn`].
+    ///
+    /// # Panics
+    /// If the name is empty, or has `/`, `#` or a control character in it.
+    #[track_caller]
+    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.handle.spawn_named(name, actor)
+    }
+
     /// Makes an actor of a closure; see [`behavior`](crate::behavior()).
     ///
     /// # Errors

@@ -3,13 +3,14 @@
 //! On a shared machine wall time says what else ran. CPU time is what the work itself cost, and what
 //! figures are compared by; wall time beside it shows waiting, and what a second core gains.
 
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
 /// Whose CPU time is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
+pub enum Clock {
     /// The calling thread's.
     Thread,
     /// That of all threads of the process.
@@ -29,17 +30,25 @@ impl Clock {
 }
 
 /// A time span, measured both ways.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Span {
     /// CPU time.
-    pub(crate) cpu: Duration,
+    pub cpu: Duration,
     /// Wall time.
-    pub(crate) wall: Duration,
+    pub wall: Duration,
+}
+
+/// For what is measured in pieces, with other things between them.
+impl AddAssign for Span {
+    fn add_assign(&mut self, piece: Self) {
+        self.cpu += piece.cpu;
+        self.wall += piece.wall;
+    }
 }
 
 /// Measures one [`Span`], from its making on.
 #[derive(Debug)]
-pub(crate) struct Stopwatch {
+pub struct Stopwatch {
     /// Whose CPU time counts.
     clock: Clock,
     /// CPU time at the start.
@@ -50,7 +59,7 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     /// Starts now.
-    pub(crate) fn start(clock: Clock) -> Self {
+    pub fn start(clock: Clock) -> Self {
         Self {
             clock,
             wall: Instant::now(),
@@ -59,7 +68,7 @@ impl Stopwatch {
     }
 
     /// The time since the start.
-    pub(crate) fn stop(&self) -> Span {
+    pub fn stop(&self) -> Span {
         Span {
             cpu: self.clock.now().saturating_sub(self.cpu),
             wall: self.wall.elapsed(),
@@ -81,6 +90,18 @@ mod tests {
             }
             assert!(watch.stop().cpu > Duration::ZERO, "{clock:?}");
         }
+    }
+
+    #[test]
+    fn pieces_add_up() {
+        let piece = Span {
+            cpu: Duration::from_millis(1),
+            wall: Duration::from_millis(3),
+        };
+        let mut whole = Span::default();
+        whole += piece;
+        whole += piece;
+        assert_eq!((whole.cpu.as_millis(), whole.wall.as_millis()), (2, 6));
     }
 
     #[test]

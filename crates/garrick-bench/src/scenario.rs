@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 
 /// What can keep a scenario from running: a thread or a process that the system does not give.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// One thing that is measured.
-pub(crate) struct Scenario {
+pub struct Scenario {
     /// What it is called on the command line, in tables and in JSON.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What exactly one operation is.
-    pub(crate) operation: &'static str,
+    pub operation: &'static str,
     /// Makes those who do it, in the order in which they are shown.
-    pub(crate) contenders: fn(&Effort) -> Vec<Contender>,
+    pub contenders: fn(&Effort) -> Vec<Contender>,
 }
 
 impl fmt::Debug for Scenario {
@@ -37,16 +37,16 @@ const ROUNDS_QUICK: usize = 7;
 
 /// How much work a run is to put in.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Effort {
+pub struct Effort {
     /// Whether what is large by nature is to be made smaller.
-    pub(crate) quick: bool,
+    pub quick: bool,
     /// About how long each row is measured, in seconds, its preparations aside.
-    pub(crate) seconds_per_row: f64,
+    pub seconds_per_row: f64,
 }
 
 impl Effort {
     /// `quick` where that was asked for, else `full`.
-    pub(crate) fn pick<T>(&self, full: T, quick: T) -> T {
+    pub fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 
@@ -78,20 +78,20 @@ pub(crate) enum Size {
 
 /// What one repetition came to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Measured {
+pub struct Measured {
     /// Operations done.
-    pub(crate) ops: u64,
+    pub ops: u64,
     /// CPU time of all of them, in nanoseconds.
-    pub(crate) cpu_ns: f64,
+    pub cpu_ns: f64,
     /// Wall time of all of them, in nanoseconds.
-    pub(crate) wall_ns: f64,
+    pub wall_ns: f64,
     /// Resident bytes for each actor, if that is what was looked at.
-    pub(crate) bytes_per_actor: Option<f64>,
+    pub bytes_per_actor: Option<f64>,
 }
 
 impl Measured {
     /// `ops` operations that took `span`.
-    pub(crate) fn new(ops: u64, span: Span) -> Self {
+    pub fn new(ops: u64, span: Span) -> Self {
         Self {
             ops,
             cpu_ns: span.cpu.as_nanos() as f64,
@@ -101,31 +101,31 @@ impl Measured {
     }
 
     /// CPU time of one operation, in nanoseconds.
-    pub(crate) fn cpu_per_op(&self) -> f64 {
+    pub fn cpu_per_op(&self) -> f64 {
         self.cpu_ns / self.ops as f64
     }
 
     /// Wall time of one operation, in nanoseconds.
-    pub(crate) fn wall_per_op(&self) -> f64 {
+    pub fn wall_per_op(&self) -> f64 {
         self.wall_ns / self.ops as f64
     }
 }
 
 /// One who does what a scenario asks for.
-pub(crate) struct Contender {
+pub struct Contender {
     /// `garrick`, or what it is compared with.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What distinguishes it from others of that name.
-    pub(crate) params: Map<String, Value>,
+    pub params: Map<String, Value>,
     /// How much it does in one repetition.
     pub(crate) size: Size,
     /// Does about as many operations as it is told to, and says what they took.
-    pub(crate) measure: Box<dyn FnMut(u64) -> Result<Measured>>,
+    pub measure: Box<dyn FnMut(u64) -> Result<Measured>>,
 }
 
 impl Contender {
     /// One who does as many operations as fill the time.
-    pub(crate) fn fitted(
+    pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
     ) -> Self {
@@ -139,7 +139,7 @@ impl Contender {
     }
 
     /// One whose work is of a given size.
-    pub(crate) fn fixed(
+    pub fn fixed(
         name: &'static str,
         mut measure: impl FnMut() -> Result<Measured> + 'static,
     ) -> Self {
@@ -155,19 +155,19 @@ impl Contender {
     }
 
     /// Notes a parameter.
-    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.params.insert(key.to_owned(), value.into());
         self
     }
 
     /// Does at most so many operations at once.
-    pub(crate) fn at_most(mut self, ops_max: u64) -> Self {
+    pub fn at_most(mut self, ops_max: u64) -> Self {
         self.size = Size::Fitted { ops_max };
         self
     }
 
     /// Repeats its fixed work at most so many times.
-    pub(crate) fn rounds(mut self, rounds_max: usize) -> Self {
+    pub fn rounds(mut self, rounds_max: usize) -> Self {
         self.size = Size::Fixed { rounds_max };
         self
     }

@@ -17,6 +17,9 @@ mod quiet;
 mod world;
 
 #[cfg(not(garrick_loom))]
+mod room;
+
+#[cfg(not(garrick_loom))]
 mod pool;
 
 #[cfg(not(garrick_loom))]
@@ -38,6 +41,7 @@ pub use {
     pool::Audit,
     remote::WORKERS_MAX,
     reply::{Ask, NoReply, Reply},
+    room::{Place, Room},
     runtime::address::{Address, SendError},
     runtime::audit,
     runtime::current::in_turn,

@@ -269,3 +269,30 @@ fn what_a_door_holds_goes_with_it() {
         assert_eq!(heard.try_recv(), Ok(()));
     });
 }
+
+#[test]
+fn an_undone_answer_to_a_door_is_refused_even_if_nobody_else_holds_the_door() {
+    ends_alone(|| {
+        silence_panics();
+        let before = audit();
+        for end in [|| Flow::Undo, || fail()] {
+            let here = Here::new_here().unwrap();
+            let (told, heard) = channel();
+            let answers = does(move |n: u32, _: &Turn<'_, u32>| {
+                told.send(n).unwrap();
+                Flow::Continue
+            });
+            let answers = here.spawn(answers);
+            let answerer = here.spawn(does(move |reply: Reply<u32>, _: &Turn<'_, _>| {
+                reply.send(1);
+                end()
+            }));
+            let to = increments(answers);
+            let reply = Reply::to_task(to, |answer: Result<u32, _>| answer.unwrap_or(98));
+            answerer.send(reply).unwrap();
+            here.run();
+            assert_eq!(heard.try_iter().collect::<Vec<_>>(), [99]);
+        }
+        assert_eq!(audit(), before);
+    });
+}

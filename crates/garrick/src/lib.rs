@@ -26,14 +26,19 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, Address, Ask, Backoff, Behavior, BehaviorContext, Builder, Child, ChildState, Context,
-    Contramap, Contramapped, Decision, Ended, Failure, Fallible, Fault, Handle, Local, Nanos, Next,
-    NoReply, RealWorld, Reply, Restart, SendError, Shutdown, Snapshot, SnapshotOf, SpawnError,
-    StartError, Strategy, SuperviseError, Supervisor, System, Tree, TryActor, Watch, World,
-    behavior,
+    Actor, ActorPath, Address, Ask, AskWithin, Backoff, BatchError, Behavior, BehaviorContext,
+    Builder, CapacityError, Child, ChildState, Context, Contramap, Contramapped, Decision, Ended,
+    Failure, Fallible, Fault, Handle, Inlet, Local, Mailbox, Nanos, Next, NoReply, OnFull, Pending,
+    RealWorld, Reply, Request, Restart, SendBatch, SendError, SendEveryError, Shutdown, Snapshot,
+    SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy, SuperviseError, Supervisor,
+    System, Timer, Tree, TryActor, TrySendError, Watch, WithReceiveTimeout, Workload, World,
+    behavior, naming, route, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
+
+/// Small standard actors: relays, races, serializers, retries and the like.
+pub use garrick_actor::behaviors;
 
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
@@ -48,7 +53,31 @@ pub struct Readme;
 #[doc = include_str!("../../../docs/supervision.md")]
 pub struct Supervision;
 
+/// The examples of the guide to the small standard actors.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/behaviors.md")]
+pub struct Behaviors;
+
 /// The examples of [`actor`], which name this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
+
+/// The guide to mailboxes, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mailboxes.md")]
+pub struct Mailboxes;
+
+/// The Rust code in the guide to time and the stash.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/time-and-stash.md")]
+pub struct TimeAndStash;
+/// The guide to routers and pools.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/routing.md")]
+pub struct Routing;
+
+/// The guide to names, topics and dead letters.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/naming.md")]
+pub struct Naming;

@@ -10,7 +10,14 @@ use crate::workspace::Workspace;
 const STRESS: &str = "stress";
 
 /// The programs, which take long to build and have no stress tests.
-const NOT_STRESSED: &[&str] = &["--exclude", "xtask", "--exclude", "garrick-bench"];
+const NOT_STRESSED: &[&str] = &[
+    "--exclude",
+    "xtask",
+    "--exclude",
+    "garrick-bench",
+    "--exclude",
+    "garrick-rivals",
+];
 
 /// The part of a test's path that makes it a loom test.
 const LOOM: &str = "loom";

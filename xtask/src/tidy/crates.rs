@@ -16,6 +16,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick", 3),
     ("garrick-bench", 4),
     ("garrick-examples", 5),
+    ("garrick-rivals", 5),
     ("garrick-tests", 5),
     (ALONE, 5),
 ];

@@ -206,6 +206,8 @@ impl<A: Actor> Task for Front<A> {
                 Flow::Stop
             }
             Admitted::Run(actor, message) => {
+                #[cfg(feature = "tracing")]
+                let _span = crate::span::turn(A::name());
                 let actor = self.actor.insert(actor);
                 let next = actor.receive(message, &mut Context::new(turn));
                 self.seat.leave(self.actor.take(), next, turn)
@@ -261,6 +263,8 @@ where
     A::Msg: Send,
 {
     fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
         self.seat.enter();
         let factory = &self.seat.factory;
         let made = factory.lock().unwrap_or_else(PoisonError::into_inner)();
@@ -302,6 +306,8 @@ where
         sitting.gate = Gate::Draining;
         sitting.is_running = true;
         drop(sitting);
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
         let actor = self.actor.insert(actor);
         let next = actor.receive(message, &mut Context::new(&turn.seen_as(&self.front)));
         let flow = self.seat.leave(self.actor.take(), next, turn);

@@ -1,4 +1,4 @@
-//! `garrick bench`.
+//! `garrick bench`, for whichever list of scenarios.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{Ended, console};
 use crate::harness::{self, Row, Step};
+use crate::list;
 use crate::report::Report;
 use crate::scenario::{Effort, Result, Scenario};
-use crate::scenarios;
 
 /// Seconds for each row of a full run.
 const SECONDS_PER_ROW: f64 = 3.0;
@@ -27,7 +27,7 @@ const BAR_PER_SCENARIO: u64 = 1000;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What to measure; everything if nothing is named.
+    /// What to measure, a scenario or a family of them; everything if nothing is named.
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
 
@@ -48,11 +48,11 @@ pub(super) struct Arguments {
     seconds_per: Option<f64>,
 }
 
-/// The part of the help that names the scenarios.
-pub(super) fn scenarios_help() -> String {
+/// The part of the help of `command` that names the scenarios.
+pub(super) fn scenarios_help(command: &str, scenarios: &[Scenario]) -> String {
     format!(
-        "Scenarios: {}\nWhat each one's operation is: garrick bench --list",
-        scenarios::names()
+        "Scenarios: {}\nWhat each one's operation is: {command} --list",
+        list::names(scenarios)
     )
 }
 
@@ -65,12 +65,12 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Measures what was asked for and shows it.
-pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
-    let chosen = match scenarios::choose(&arguments.scenarios) {
+/// Measures what was asked for of `scenarios` and shows it.
+pub(super) fn run(arguments: &Arguments, scenarios: &'static [Scenario]) -> Result<Ended> {
+    let chosen = match list::choose(scenarios, &arguments.scenarios) {
         Ok(chosen) => chosen,
         Err(unknown) => {
-            let all = scenarios::names();
+            let all = list::names(scenarios);
             return Ok(Ended::Refused(format!(
                 "no scenario '{unknown}'; there are: {all}"
             )));

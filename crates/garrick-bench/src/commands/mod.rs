@@ -10,10 +10,10 @@ mod pipeline;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::scenario;
-use crate::scenarios::idle_memory;
+use crate::scenario::{self, Scenario};
+use crate::scenarios::{SCENARIOS, idle_memory};
 
 /// Garrick: actors and pipelines.
 #[derive(Debug, Parser)]
@@ -48,20 +48,32 @@ enum Ended {
     Refused(String),
 }
 
-/// Does what the process was asked to.
-pub(crate) fn run() -> ExitCode {
-    let arguments = command()
-        .try_get_matches()
-        .and_then(|m| Arguments::from_arg_matches(&m));
-    let ended = match arguments {
-        Ok(arguments) => arguments.command.unwrap_or_default().run(),
-        Err(error) => Ok(explain(&error)),
-    };
-    match ended {
-        Ok(Ended::Well) => ExitCode::SUCCESS,
-        Ok(Ended::Wrong(why)) => fail(&why, 1),
-        Ok(Ended::Refused(why)) => fail(&why, 2),
-        Err(error) => fail(&error.to_string(), 1),
+/// Does what the process was asked to as the `garrick` command, and returns how it is to exit.
+pub fn run() -> ExitCode {
+    let bench_help = bench::scenarios_help("garrick bench", SCENARIOS);
+    // The command line's grammar, with the scenarios' names in the help.
+    let command =
+        Arguments::command().mut_subcommand("bench", |bench| bench.after_help(bench_help));
+    match parse::<Arguments>(command) {
+        Ok(arguments) => exit(arguments.command.unwrap_or_default().run()),
+        Err(ended) => exit(Ok(ended)),
+    }
+}
+
+/// Does what the process was asked to as a command called `name` that measures `scenarios`, and returns how it
+/// is to exit: `garrick bench` for another list. `about` is the first line of its help.
+pub fn measure(
+    name: &'static str,
+    about: &'static str,
+    scenarios: &'static [Scenario],
+) -> ExitCode {
+    let command = bench::Arguments::augment_args(clap::Command::new(name))
+        .about(about)
+        .version(version())
+        .after_help(bench::scenarios_help(name, scenarios));
+    match parse(command) {
+        Ok(arguments) => exit(bench::run(&arguments, scenarios)),
+        Err(ended) => exit(Ok(ended)),
     }
 }
 
@@ -75,7 +87,7 @@ impl Command {
     fn run(self) -> scenario::Result<Ended> {
         match self {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
-            Self::Bench(arguments) => bench::run(&arguments),
+            Self::Bench(arguments) => bench::run(&arguments, SCENARIOS),
             Self::IdleMemory { actors } => {
                 let measured = idle_memory::in_this_process(actors)?;
                 console::print(&serde_json::to_string(&measured)?);
@@ -85,13 +97,26 @@ impl Command {
     }
 }
 
-/// The command line's grammar, with the scenarios' names in the help.
-fn command() -> clap::Command {
-    Arguments::command().mut_subcommand("bench", |bench| bench.after_help(bench::scenarios_help()))
-}
-
 fn version() -> &'static str {
     const { concat!(env!("CARGO_PKG_VERSION"), " (", env!("GARRICK_COMMIT"), ")") }
+}
+
+/// What was typed, or how the command ends without it.
+fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
+    command
+        .try_get_matches()
+        .and_then(|matches| A::from_arg_matches(&matches))
+        .map_err(|error| explain(&error))
+}
+
+/// Says what there is to say of how a command ended, and makes its exit code.
+fn exit(ended: scenario::Result<Ended>) -> ExitCode {
+    match ended {
+        Ok(Ended::Well) => ExitCode::SUCCESS,
+        Ok(Ended::Wrong(why)) => fail(&why, 1),
+        Ok(Ended::Refused(why)) => fail(&why, 2),
+        Err(error) => fail(&error.to_string(), 1),
+    }
 }
 
 /// Help is printed as it is; of an error, what it says before it goes on to tips and usage.

@@ -47,25 +47,6 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     blocked::BLOCKED,
 ];
 
-/// The scenarios of these names in the list's order, or all if there are no names. Fails with the first
-/// name that is not there.
-pub(crate) fn choose(names: &[String]) -> Result<Vec<&'static Scenario>, &str> {
-    let exists = |name: &str| SCENARIOS.iter().any(|scenario| scenario.name == name);
-    if let Some(unknown) = names.iter().find(|name| !exists(name)) {
-        return Err(unknown);
-    }
-    let chosen = SCENARIOS
-        .iter()
-        .filter(|scenario| names.is_empty() || names.iter().any(|name| name == scenario.name));
-    Ok(chosen.collect())
-}
-
-/// All names, for messages.
-pub(crate) fn names() -> String {
-    let names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
-    names.join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,27 +61,5 @@ mod tests {
             );
             assert!(scenario.operation.len() > 20, "{}", scenario.name);
         }
-    }
-
-    #[test]
-    fn choosing_keeps_the_lists_order() {
-        let names = ["ring".to_owned(), "rmw".to_owned(), "ring".to_owned()];
-        let chosen = choose(&names).unwrap();
-        assert_eq!(
-            chosen
-                .iter()
-                .map(|scenario| scenario.name)
-                .collect::<Vec<_>>(),
-            ["rmw", "ring"]
-        );
-        assert_eq!(choose(&[]).unwrap().len(), SCENARIOS.len());
-    }
-
-    #[test]
-    fn unknown_names_are_named() {
-        assert_eq!(
-            choose(&["rmw".to_owned(), "rnw".to_owned()]).unwrap_err(),
-            "rnw"
-        );
     }
 }

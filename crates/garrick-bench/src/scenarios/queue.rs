@@ -1,11 +1,11 @@
 //! The three queues with many senders, against the standard library's channel.
 
 use std::hint::black_box;
-use std::sync::mpsc;
 use std::thread;
 
-use garrick_core::queue::{Banker, Chunked, Locked, Queue, Receiver, Sender};
+use garrick_core::queue::{Banker, Chunked, Locked};
 
+use crate::channel::{Channel, Ours, Parked, Std};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
@@ -23,77 +23,6 @@ const BATCH: u64 = 64;
 /// Values that one producer pushes at most in a repetition: all of them may wait at once.
 const FLOOD_MAX: u64 = 1 << 20;
 
-/// What both kinds of queue can do.
-trait Channel: 'static {
-    /// The handle that pushes.
-    type Sender: Send + 'static;
-    /// The handle that pops.
-    type Receiver;
-
-    /// Makes an empty one.
-    fn open() -> (Self::Sender, Self::Receiver);
-    /// Appends a value; the receiver is there.
-    fn push(sender: &Self::Sender, value: u64);
-    /// Takes the oldest value, if there is one.
-    fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
-    /// Takes the oldest value, parked until there is one, or none can come.
-    fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
-}
-
-/// One of ours.
-struct Ours<Q>(Q);
-
-impl<Q: Queue + 'static> Channel for Ours<Q> {
-    type Sender = Q::Sender<u64>;
-    type Receiver = Q::Receiver<u64>;
-
-    fn open() -> (Self::Sender, Self::Receiver) {
-        Q::channel()
-    }
-
-    #[inline]
-    fn push(sender: &Self::Sender, value: u64) {
-        sender.push(value).expect("the receiver is there");
-    }
-
-    #[inline]
-    fn try_pop(receiver: &mut Self::Receiver) -> Option<u64> {
-        receiver.try_pop()
-    }
-
-    #[inline]
-    fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64> {
-        receiver.blocking_pop()
-    }
-}
-
-/// The standard library's.
-struct Std;
-
-impl Channel for Std {
-    type Sender = mpsc::Sender<u64>;
-    type Receiver = mpsc::Receiver<u64>;
-
-    fn open() -> (Self::Sender, Self::Receiver) {
-        mpsc::channel()
-    }
-
-    #[inline]
-    fn push(sender: &Self::Sender, value: u64) {
-        sender.send(value).expect("the receiver is there");
-    }
-
-    #[inline]
-    fn try_pop(receiver: &mut Self::Receiver) -> Option<u64> {
-        receiver.try_recv().ok()
-    }
-
-    #[inline]
-    fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64> {
-        receiver.recv().ok()
-    }
-}
-
 fn contenders(_: &Effort) -> Vec<Contender> {
     [
         pair::<Ours<Banker>>("garrick", "banker"),
@@ -107,7 +36,7 @@ fn contenders(_: &Effort) -> Vec<Contender> {
 }
 
 /// A queue on one thread, and on two.
-fn pair<C: Channel>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
+fn pair<C: Parked>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
     [
         Contender::fitted(contender, one_thread::<C>)
             .with("queue", queue)
@@ -136,7 +65,7 @@ fn one_thread<C: Channel>(ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * BATCH, span))
 }
 
-fn two_threads<C: Channel>(ops: u64) -> Result<Measured> {
+fn two_threads<C: Parked>(ops: u64) -> Result<Measured> {
     let (sender, mut receiver) = C::open();
     let watch = Stopwatch::start(Clock::Process);
     let producer = thread::Builder::new()

@@ -50,7 +50,7 @@ pub(crate) struct Timed {
 /// asker must hear that there is none.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Kept alive by the staged answer.
+    /// Kept alive by the staged answer; a door, by the stage.
     pub(crate) cell: CellPtr,
     /// Sends the asker its refusal.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
@@ -71,6 +71,9 @@ pub(crate) struct Stage {
     /// The answers of turn `owed_by`.
     owed: RefCell<Vec<Owed>>,
     owed_by: Cell<u64>,
+    /// Doors that the turn has answered to: kept by a reference of this list's own, because an answer that is
+    /// passed on at once keeps nothing.
+    kept: RefCell<Vec<CellPtr>>,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
@@ -86,6 +89,7 @@ impl Stage {
             timed: RefCell::default(),
             owed: RefCell::default(),
             owed_by: Cell::new(0),
+            kept: RefCell::default(),
             dirty: Cell::new(false),
         }
     }
@@ -245,6 +249,11 @@ impl Stage {
 
     /// Remembers whom to tell if the turn of that number is undone.
     pub(crate) fn owe(&self, turn: u64, owed: Owed) {
+        if owed.cell.is_door() {
+            owed.cell.clone_foreign();
+            self.set_dirty();
+            self.kept.borrow_mut().push(owed.cell);
+        }
         let mut list = self.owed.borrow_mut();
         if self.owed_by.replace(turn) != turn {
             list.clear();
@@ -259,6 +268,16 @@ impl Stage {
         } else {
             Vec::new()
         }
+    }
+
+    /// Takes the doors that were kept for the turn, with their references.
+    pub(crate) fn take_kept(&self) -> Vec<CellPtr> {
+        self.kept.take()
+    }
+
+    /// Hands every timed message of the turn to `insert`, in the order of sending.
+    pub(crate) fn commit_timed(&self, mut insert: impl FnMut(Timed)) {
+        self.timed.borrow_mut().drain(..).for_each(&mut insert);
     }
 
     /// Takes the timed messages of the turn.

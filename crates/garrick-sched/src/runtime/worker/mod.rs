@@ -257,8 +257,10 @@ impl Worker {
             self.stage.clear_dirty();
             self.stage
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
-            for timed in self.stage.take_timed() {
-                self.timers.insert(timed);
+            self.stage.commit_timed(|timed| self.timers.insert(timed));
+            for door in self.stage.take_kept() {
+                // SAFETY: the reference that came with it.
+                unsafe { release_foreign(door) };
             }
             self.sweep();
         }

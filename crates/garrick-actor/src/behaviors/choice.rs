@@ -1,0 +1,68 @@
+//! The first of several.
+
+use garrick_sched::Reply;
+
+use super::passage::passage;
+use super::service::{Answer, Request, Service, ask_for};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// A service that asks all `services`, and answers with what answers first. The seed's `race`.
+///
+/// A door; each question makes an actor `on` a system that lasts until its last answer is in. Costs that actor, a
+/// clone of the question and two messages for each service. Those that come later have worked for nothing: they are
+/// not told.
+///
+/// There is no answer if none of the services gives one, which includes those that have stopped, and a race
+/// between none.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let service = |name| behaviors::adapter(behaviors::constant(name), |((), reply)| reply);
+/// let runners = vec![service("tortoise"), service("hare")];
+/// let race = behaviors::race(&local.handle(), runners);
+/// let asked = race.ask(|reply| ((), reply));
+/// local.run();
+/// println!("{} wins", asked.wait()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn race<Q, R>(on: &Handle, services: Vec<Service<Q, R>>) -> Service<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, R>| {
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(finish) = on.spawn(Finish { reply: Some(reply) }) {
+            for service in &services {
+                ask_for(service, question.clone(), &finish);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Where all runners of one race come in. When the last of them has given up nobody can reach it, and the reply
+/// is dropped with it.
+struct Finish<R: 'static> {
+    /// None once there is a winner.
+    reply: Option<Reply<R>>,
+}
+
+impl<R: Send + 'static> Actor for Finish<R> {
+    type Msg = Answer<R>;
+
+    fn receive(&mut self, answer: Answer<R>, _: &mut Context<'_, Answer<R>>) -> Next {
+        if let Ok(answer) = answer
+            && let Some(reply) = self.reply.take()
+        {
+            reply.send(answer);
+        }
+        Next::Continue
+    }
+}

@@ -1,0 +1,371 @@
+//! Several services as one, whose answers come together in a stated order.
+//!
+//! ```text
+//!                 +-- Left --> [ left ] ---+
+//!   question -> fork                       join -> (left, right)
+//!                 +-- Right -> [ right ] --+
+//! ```
+
+use std::sync::Arc;
+
+use garrick_sched::{Address, Reply};
+
+use super::passage::passage;
+use super::service::{Answer, Request, Service, ask_for};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// What a [`join`] waits for.
+#[derive(Debug)]
+pub enum Side<A, B> {
+    /// How the first question ended.
+    Left(Answer<A>),
+    /// How the second one did.
+    Right(Answer<B>),
+}
+
+/// Waits for one answer of each side, in any order, and gives both to `reply`. The seed's `join`.
+///
+/// If one side has no answer, there is no answer, at once; what the other side says is then ignored. A side that
+/// answers again replaces its answer while the other is awaited.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Local, Next, Reply, behaviors::{Side, join}};
+///
+/// struct Both;
+///
+/// impl Actor for Both {
+///     type Msg = Reply<(u32, &'static str)>;
+///
+///     fn receive(&mut self, reply: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+///         let join = cx.spawn(join(reply));
+///         let _ = cx.send(&join, Side::Right(Ok("one")));
+///         let _ = cx.send(&join, Side::Left(Ok(1)));
+///         Next::Continue
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let both = local.spawn(Both).ask(|reply| reply);
+/// local.run();
+/// assert_eq!(both.wait(), Ok((1, "one")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn join<A, B>(reply: Reply<(A, B)>) -> impl Actor<Msg = Side<A, B>> + Send
+where
+    A: Send + 'static,
+    B: Send + 'static,
+{
+    Join {
+        left: None,
+        right: None,
+        reply: Some(reply),
+    }
+}
+
+struct Join<A: 'static, B: 'static> {
+    left: Option<A>,
+    right: Option<B>,
+    /// None once it is answered or one side has failed.
+    reply: Option<Reply<(A, B)>>,
+}
+
+impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
+    type Msg = Side<A, B>;
+
+    fn receive(&mut self, side: Side<A, B>, _: &mut Context<'_, Self::Msg>) -> Next {
+        match side {
+            Side::Left(Ok(left)) => self.left = Some(left),
+            Side::Right(Ok(right)) => self.right = Some(right),
+            Side::Left(Err(_)) | Side::Right(Err(_)) => self.reply = None,
+        }
+        if self.left.is_some()
+            && self.right.is_some()
+            && let Some(reply) = self.reply.take()
+            && let Some(both) = self.left.take().zip(self.right.take())
+        {
+            reply.send(both);
+        }
+        Next::Continue
+    }
+}
+
+/// A service that asks both at the same time, and answers with both answers. The seed's `fork`, for services that
+/// may answer differently; for many of one kind see [`par`].
+///
+/// A door; each question makes a [`join`] `on` a system. Costs that, a clone of the question and four messages.
+/// There is no answer if one of them gives none.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let one = behaviors::adapter(behaviors::constant(1), |((), reply)| reply);
+/// let name = behaviors::adapter(behaviors::constant("one"), |((), reply)| reply);
+/// let both = behaviors::fork(&local.handle(), one, name);
+/// let asked = both.ask(|reply| ((), reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok((1, "one")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn fork<Q, A, B>(on: &Handle, left: Service<Q, A>, right: Service<Q, B>) -> Service<Q, (A, B)>
+where
+    Q: Clone + Send + 'static,
+    A: Send + 'static,
+    B: Send + 'static,
+{
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, (A, B)>| {
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(join) = on.spawn(join(reply)) {
+            // A request that comes back is dropped, and the join hears that there is no answer.
+            let to_left = Reply::to_task(join.clone(), Side::Left);
+            let _ = left.send((question.clone(), to_left));
+            let to_right = Reply::to_task(join, Side::Right);
+            let _ = right.send((question, to_right));
+        }
+        Ok(())
+    })
+}
+
+/// A service that asks all `services` at the same time, and answers with their answers in the order in which the
+/// services are stated, whichever comes first. The seed's `par`.
+///
+/// A door; each question makes an actor `on` a system that gathers the answers, and one for each service that
+/// labels its answer. Costs those, a clone of the question and three messages for each service. There is no answer,
+/// at once, if one of them gives none. The answer of no services is empty.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let services = (0..3).map(|n| behaviors::adapter(behaviors::constant(n), |((), reply)| reply));
+/// let all = behaviors::par(&local.handle(), services.collect());
+/// let asked = all.ask(|reply| ((), reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok(vec![0, 1, 2]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn par<Q, R>(on: &Handle, services: Vec<Service<Q, R>>) -> Service<Q, Vec<R>>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, Vec<R>>| {
+        if services.is_empty() {
+            reply.send(Vec::new());
+            return Ok(());
+        }
+        let gather = Gather {
+            answers: services.iter().map(|_| None).collect(),
+            left: services.len(),
+            reply: Some(reply),
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(gather) = on.spawn(gather) {
+            for (place, service) in services.iter().enumerate() {
+                let gather = gather.clone();
+                if let Ok(place) = on.spawn(Place { place, gather }) {
+                    ask_for(service, question.clone(), &place);
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Labels the answer of one service with its place. Not a door, because what an undone turn has answered must be
+/// taken back here.
+struct Place<R> {
+    place: usize,
+    gather: Address<(usize, Answer<R>)>,
+}
+
+impl<R: Send + 'static> Actor for Place<R> {
+    type Msg = Answer<R>;
+
+    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
+        cx.relay(&self.gather, (self.place, answer))
+    }
+}
+
+/// Puts the answers of one question in their places.
+struct Gather<R: 'static> {
+    answers: Vec<Option<R>>,
+    /// How many are missing.
+    left: usize,
+    /// None once one of the services has failed.
+    reply: Option<Reply<Vec<R>>>,
+}
+
+impl<R: Send + 'static> Actor for Gather<R> {
+    type Msg = (usize, Answer<R>);
+
+    fn receive(&mut self, (place, answer): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+        let Ok(answer) = answer else {
+            self.reply = None;
+            return Next::Continue;
+        };
+        self.answers[place] = Some(answer);
+        self.left -= 1;
+        if self.left == 0
+            && let Some(reply) = self.reply.take()
+        {
+            reply.send(self.answers.drain(..).flatten().collect());
+        }
+        Next::Continue
+    }
+}
+
+/// A service that asks `services` one after the other, each when the one before has answered, and answers with
+/// their answers in this order. The seed's `ser`, or `seq`.
+///
+/// A door; each question makes an actor `on` a system that goes through them. Costs that, a clone of the question
+/// and two messages for each service. If one of them gives no answer there is none, and those behind it are not
+/// asked. The answer of no services is empty.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let services = (0..3).map(|n| behaviors::adapter(behaviors::constant(n), |((), reply)| reply));
+/// let in_turn = behaviors::seq(&local.handle(), services.collect());
+/// let asked = in_turn.ask(|reply| ((), reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok(vec![0, 1, 2]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn seq<Q, R>(on: &Handle, services: Vec<Service<Q, R>>) -> Service<Q, Vec<R>>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    let services: Arc<[_]> = services.into();
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, Vec<R>>| {
+        let Some(first) = services.first() else {
+            reply.send(Vec::new());
+            return Ok(());
+        };
+        let steps = Steps {
+            question: question.clone(),
+            answers: Vec::with_capacity(services.len()),
+            services: services.clone(),
+            reply: Some(reply),
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(steps) = on.spawn(steps) {
+            ask_for(first, question, &steps);
+        }
+        Ok(())
+    })
+}
+
+/// Goes through the services for one question. Only the reply that is out can reach it.
+struct Steps<Q, R: 'static> {
+    services: Arc<[Service<Q, R>]>,
+    question: Q,
+    /// Those of the services that have answered.
+    answers: Vec<R>,
+    /// None once it is answered or a service has failed.
+    reply: Option<Reply<Vec<R>>>,
+}
+
+impl<Q, R> Actor for Steps<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    type Msg = Answer<R>;
+
+    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
+        let Ok(answer) = answer else {
+            self.reply = None;
+            return Next::Continue;
+        };
+        self.answers.push(answer);
+        if let Some(next) = self.services.get(self.answers.len()) {
+            ask_for(next, self.question.clone(), &cx.address());
+        } else if let Some(reply) = self.reply.take() {
+            reply.send(std::mem::take(&mut self.answers));
+        }
+        Next::Continue
+    }
+}
+
+/// A service that asks `first`, asks `second` what that answers, and answers with the answer of that. The seed's
+/// `pipe`.
+///
+/// A door; each question makes an actor `on` a system that lasts until `first` has answered. Costs that, and a
+/// message more than asking one after the other, for `second` answers the customer itself. There is no answer if
+/// one of them gives none.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Local, Next, behaviors::{self, Request}};
+///
+/// struct Double;
+///
+/// impl Actor for Double {
+///     type Msg = Request<u32, u32>;
+///
+///     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///         reply.send(2 * n);
+///         Next::Continue
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let double = local.spawn(Double);
+/// let four_times = behaviors::pipe(&local.handle(), double.clone(), double);
+/// let asked = four_times.ask(|reply| (5, reply));
+/// local.run();
+/// assert_eq!(asked.wait(), Ok(20));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pipe<A, B, C>(on: &Handle, first: Service<A, B>, second: Service<B, C>) -> Service<A, C>
+where
+    A: Send + 'static,
+    B: Send + 'static,
+    C: Send + 'static,
+{
+    let on = on.clone();
+    passage(move |(question, reply): Request<A, C>| {
+        let joint = Joint {
+            second: second.clone(),
+            reply: Some(reply),
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(joint) = on.spawn(joint) {
+            ask_for(&first, question, &joint);
+        }
+        Ok(())
+    })
+}
+
+/// Takes one answer of the first service to the second.
+struct Joint<B, C: 'static> {
+    second: Service<B, C>,
+    /// None once it has been handed on.
+    reply: Option<Reply<C>>,
+}
+
+impl<B: Send + 'static, C: Send + 'static> Actor for Joint<B, C> {
+    type Msg = Answer<B>;
+
+    fn receive(&mut self, answer: Answer<B>, cx: &mut Context<'_, Answer<B>>) -> Next {
+        if let Some(reply) = self.reply.take()
+            && let Ok(answer) = answer
+        {
+            // A request that comes back is dropped, and its customer hears that there is no answer.
+            let _ = cx.send(&self.second, (answer, reply));
+        }
+        Next::Continue
+    }
+}

@@ -1,0 +1,64 @@
+//! Counting.
+
+use garrick_sched::Reply;
+
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// What a [`counter`] gets.
+#[derive(Debug)]
+pub enum Count {
+    /// One more.
+    Up,
+    /// One less.
+    Down,
+    /// Back to 0.
+    Reset,
+    /// How much is it?
+    Read(Reply<i64>),
+    /// How much is it? Then back to 0.
+    Take(Reply<i64>),
+}
+
+/// Counts up and down from 0. The seed's `counter`.
+///
+/// At the ends of `i64` it stays where it is. An actor that is to see only some of this, such as one that counts up
+/// and cannot read, is given an [`adapter`](super::adapter()).
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, behaviors::{Count, counter}};
+///
+/// let local = Local::new()?;
+/// let counter = local.spawn(counter());
+/// counter.send(Count::Up)?;
+/// counter.send(Count::Up)?;
+/// counter.send(Count::Down)?;
+/// let count = counter.ask(Count::Take);
+/// local.run();
+/// assert_eq!(count.wait(), Ok(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn counter() -> impl Actor<Msg = Count> + Send {
+    Counter(0)
+}
+
+struct Counter(i64);
+
+impl Actor for Counter {
+    type Msg = Count;
+
+    fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
+        match msg {
+            Count::Up => self.0 = self.0.saturating_add(1),
+            Count::Down => self.0 = self.0.saturating_sub(1),
+            Count::Reset => self.0 = 0,
+            Count::Read(reply) => reply.send(self.0),
+            Count::Take(reply) => {
+                reply.send(self.0);
+                self.0 = 0;
+            }
+        }
+        Next::Continue
+    }
+}

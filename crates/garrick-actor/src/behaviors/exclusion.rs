@@ -1,0 +1,127 @@
+//! One at a time.
+
+use std::collections::VecDeque;
+
+use garrick_sched::Reply;
+
+use super::front::Front;
+use super::service::{Answer, Request, Service};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// A service that lets one question at a time through to `service`, the others waiting in the order of their
+/// arrival. The seed's `serializer`, for a resource that must not be used twice at once, though it may answer
+/// long after the turn in which it was asked.
+///
+/// In front of `service` it puts itself as the customer, as the seed does with a fresh `tag`, and passes the
+/// answer on. As many wait as ask: an asker that is to wait no longer than it likes asks through a
+/// [`timeout`](super::timeout()).
+///
+/// Costs three more messages for each question.
+///
+/// # When something fails
+/// - A question that the service drops, by a panic for example, has no answer, and the next one is let through.
+/// - When the service has stopped, all that wait have no answer, and the serializer stops.
+/// - A service that keeps a reply for ever keeps all that wait: put a [`timeout`](super::timeout()) behind the
+///   serializer, and mind that the service may then still be at work when the next one asks.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Context, Local, Next, behaviors::{self, Request}};
+///
+/// struct Printer;
+///
+/// impl Actor for Printer {
+///     type Msg = Request<&'static str, usize>;
+///
+///     fn receive(&mut self, (page, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///         reply.send(page.len());
+///         Next::Continue
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let printer = local.spawn(Printer);
+/// let queue = local.spawn(behaviors::serializer(printer));
+/// let (one, other) = (queue.ask(|reply| ("one", reply)), queue.ask(|reply| ("other", reply)));
+/// local.run();
+/// assert_eq!((one.wait(), other.wait()), (Ok(3), Ok(5)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn serializer<Q, R>(service: Service<Q, R>) -> impl Actor<Msg = Request<Q, R>> + Send
+where
+    Q: Send + 'static,
+    R: Send + 'static,
+{
+    let serializer = Serializer {
+        service,
+        customer: None,
+        waiting: VecDeque::new(),
+    };
+    Front::new(serializer, Entry::Asked)
+}
+
+/// What the serializer itself gets.
+enum Entry<Q, R: 'static> {
+    Asked(Request<Q, R>),
+    /// How the question that was let through ended.
+    Done(Answer<R>),
+}
+
+struct Serializer<Q, R: 'static> {
+    service: Service<Q, R>,
+    /// Who asked the question that has been let through, if one has.
+    customer: Option<Reply<R>>,
+    /// Empty while none has been let through. As long as there are askers.
+    waiting: VecDeque<Request<Q, R>>,
+}
+
+impl<Q, R> Serializer<Q, R>
+where
+    Q: Send + 'static,
+    R: Send + 'static,
+{
+    /// Lets one through. If the service has stopped, everybody hears that there is no answer.
+    fn let_through(
+        &mut self,
+        (question, customer): Request<Q, R>,
+        cx: &Context<'_, Entry<Q, R>>,
+    ) -> Next {
+        if self.service.is_stopped() {
+            return Next::Stop;
+        }
+        self.customer = Some(customer);
+        cx.ask(&self.service, |reply| (question, reply), Entry::Done);
+        Next::Continue
+    }
+
+    fn pass_on(&mut self, answer: Answer<R>) {
+        if let Some(customer) = self.customer.take()
+            && let Ok(answer) = answer
+        {
+            customer.send(answer);
+        }
+    }
+}
+
+impl<Q, R> Actor for Serializer<Q, R>
+where
+    Q: Send + 'static,
+    R: Send + 'static,
+{
+    type Msg = Entry<Q, R>;
+
+    fn receive(&mut self, entry: Entry<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+        match entry {
+            Entry::Asked(request) if self.customer.is_some() => self.waiting.push_back(request),
+            Entry::Asked(request) => return self.let_through(request, cx),
+            Entry::Done(answer) => {
+                self.pass_on(answer);
+                if let Some(request) = self.waiting.pop_front() {
+                    return self.let_through(request, cx);
+                }
+            }
+        }
+        Next::Continue
+    }
+}

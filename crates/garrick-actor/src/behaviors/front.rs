@@ -1,0 +1,78 @@
+//! Several actors behind one address.
+//!
+//! ```text
+//!   customers -- M --> [ front ] -- enter(M) --> [ core ] -- asks --> service
+//!                                                  ^  |                 |
+//!                                                  +--|-- its own ------+
+//! ```
+//!
+//! A core gets messages that customers must not send, such as the answers that it waits for. They see the front,
+//! which is typed by what they may send; it makes the core when it starts, and passes everything on. It costs
+//! customers one more message on the same worker.
+
+use std::fmt;
+
+use garrick_sched::Address;
+
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// The one that customers see.
+pub(super) struct Front<M, A: Actor> {
+    /// Until it starts.
+    core: Option<A>,
+    /// Once it has started.
+    address: Option<Address<A::Msg>>,
+    /// Makes of a customer's message one to the core.
+    enter: fn(M) -> A::Msg,
+}
+
+impl<M, A: Actor> Front<M, A> {
+    pub(super) fn new(core: A, enter: fn(M) -> A::Msg) -> Self {
+        Self {
+            core: Some(core),
+            address: None,
+            enter,
+        }
+    }
+
+    /// The core, until the front is spawned.
+    pub(super) fn core_mut(&mut self) -> Option<&mut A> {
+        self.core.as_mut()
+    }
+}
+
+impl<M, A> Actor for Front<M, A>
+where
+    M: 'static,
+    A: Actor + Send,
+    A::Msg: Send,
+{
+    type Msg = M;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, M>) -> Next {
+        self.address = self.core.take().map(|core| cx.spawn(core));
+        Next::Continue
+    }
+
+    #[inline]
+    fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
+        match &self.address {
+            Some(core) => cx.relay(core, (self.enter)(msg)),
+            None => unreachable!("an actor starts before its first message"),
+        }
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+impl<M, A: Actor> fmt::Debug for Front<M, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Front")
+            .field("core", &self.address)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,201 @@
+//! Not too many in a while.
+//!
+//! A token bucket, in the form of the generic cell rate algorithm (ITU-T I.371; the bucket is Turner's, "New
+//! Directions in Communications", 1986). Instead of counting tokens it remembers one point in time, which each message
+//! moves on:
+//!
+//! ```text
+//!      now        full            a message goes if now >= full - (burst - 1) * every,
+//!   ----|----------|------> time  and makes full = max(now, full) + every:
+//!       <--- tokens missing --->  the time at which the bucket would be full
+//! ```
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use garrick_sched::{Address, Nanos};
+
+use super::front::Front;
+use super::service::nanos;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// Passes messages on to `to`, one `every` so often on average; the others wait, in order. The seed's
+/// `rate-limited-gate`.
+///
+/// If [`Limiter::waiting`] messages wait already, one more is a dead letter, and a [`Reply`](crate::Reply) in it
+/// says that there is no answer. When it finds that the target has stopped, that message and those that wait are
+/// dead letters, and it stops.
+///
+/// Costs two messages, and a timer for each time that messages have to wait. Messages that wait are passed on
+/// even if nobody can reach the limiter any more.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_actor::{Local, Next, behaviors};
+///
+/// let local = Local::new()?;
+/// let (to, heard) = std::sync::mpsc::channel();
+/// let listener = local.spawn_behavior(move |n: u32, _| {
+///     to.send(n).unwrap();
+///     Next::Continue
+/// });
+/// let limiter = behaviors::limiter(listener, Duration::from_micros(100)).burst(2);
+/// let limiter = local.spawn(limiter);
+/// for n in 0..4 {
+///     limiter.send(n)?;
+/// }
+/// local.run_until(|| heard.try_iter().any(|n| n == 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M> {
+    let core = Core {
+        to,
+        every: nanos(every),
+        tolerance: 0,
+        waiting_max: 1024,
+        full: 0,
+        waiting: VecDeque::new(),
+    };
+    Limiter {
+        front: Front::new(core, Entry::Pass),
+    }
+}
+
+/// The actor made by [`limiter`], and how it is to be.
+pub struct Limiter<M: Send + 'static> {
+    front: Front<M, Core<M>>,
+}
+
+impl<M: Send + 'static> Limiter<M> {
+    fn set(mut self, change: impl FnOnce(&mut Core<M>)) -> Self {
+        if let Some(core) = self.front.core_mut() {
+            change(core);
+        }
+        self
+    }
+
+    /// How many may pass at once after a quiet time; 1 unless told.
+    ///
+    /// # Panics
+    /// If none may.
+    #[track_caller]
+    #[must_use]
+    pub fn burst(self, burst: u32) -> Self {
+        assert!(burst > 0, "a bucket must hold one token at least");
+        self.set(|core| core.tolerance = core.every.saturating_mul(Nanos::from(burst - 1)))
+    }
+
+    /// How many may wait; 1024 unless told.
+    #[must_use]
+    pub fn waiting(self, waiting_max: usize) -> Self {
+        self.set(|core| core.waiting_max = waiting_max)
+    }
+}
+
+impl<M: Send + 'static> Actor for Limiter<M> {
+    type Msg = M;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, M>) -> Next {
+        self.front.started(cx)
+    }
+
+    #[inline]
+    fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
+        self.front.receive(msg, cx)
+    }
+}
+
+/// What the limiter itself gets.
+enum Entry<M> {
+    Pass(M),
+    /// It is time for the next one that waits. One is on its way while any waits.
+    Due,
+}
+
+struct Core<M> {
+    to: Address<M>,
+    /// How long a token takes to come.
+    every: Nanos,
+    /// How much sooner than the bucket is full a message may go: the time of all tokens but one.
+    tolerance: Nanos,
+    waiting_max: usize,
+    /// When the bucket would be full.
+    full: Nanos,
+    /// At most `waiting_max`.
+    waiting: VecDeque<M>,
+}
+
+impl<M: Send + 'static> Core<M> {
+    /// When the next message may go.
+    fn next(&self) -> Nanos {
+        self.full.saturating_sub(self.tolerance)
+    }
+
+    fn pass(&mut self, msg: M, cx: &Context<'_, Entry<M>>) -> Next {
+        self.full = self.full.max(cx.now()).saturating_add(self.every);
+        let next = cx.relay(&self.to, msg);
+        if next == Next::Stop {
+            self.waiting.drain(..).for_each(|msg| cx.dead_letter(msg));
+        }
+        next
+    }
+
+    fn arrive(&mut self, msg: M, cx: &Context<'_, Entry<M>>) -> Next {
+        if self.waiting.is_empty() && cx.now() >= self.next() {
+            return self.pass(msg, cx);
+        }
+        if self.waiting.len() >= self.waiting_max {
+            cx.dead_letter(msg);
+            return Next::Continue;
+        }
+        if self.waiting.is_empty() {
+            self.wait(cx);
+        }
+        self.waiting.push_back(msg);
+        Next::Continue
+    }
+
+    fn due(&mut self, cx: &Context<'_, Entry<M>>) -> Next {
+        while cx.now() >= self.next() {
+            let Some(msg) = self.waiting.pop_front() else {
+                return Next::Continue;
+            };
+            if self.pass(msg, cx) == Next::Stop {
+                return Next::Stop;
+            }
+        }
+        if !self.waiting.is_empty() {
+            self.wait(cx);
+        }
+        Next::Continue
+    }
+
+    fn wait(&self, cx: &Context<'_, Entry<M>>) {
+        let pause = Duration::from_nanos(self.next().saturating_sub(cx.now()));
+        // We have not stopped, so we take this.
+        let _ = cx.send_after(pause, &cx.address(), Entry::Due);
+    }
+}
+
+impl<M: Send + 'static> Actor for Core<M> {
+    type Msg = Entry<M>;
+
+    fn receive(&mut self, entry: Entry<M>, cx: &mut Context<'_, Entry<M>>) -> Next {
+        match entry {
+            Entry::Pass(msg) => self.arrive(msg, cx),
+            Entry::Due => self.due(cx),
+        }
+    }
+}
+
+impl<M: Send + 'static> fmt::Debug for Limiter<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("front", &self.front)
+            .finish()
+    }
+}

@@ -1,0 +1,37 @@
+//! Addresses with a function behind them.
+
+use std::marker::PhantomData;
+
+use garrick_sched::{Address, Door, SendError, door};
+
+/// See [`passage`].
+struct Passage<M, F> {
+    function: F,
+    message: PhantomData<fn(M)>,
+}
+
+/// Makes an address of a function that every sender runs itself, any number of them at once: it changes nothing
+/// that it captures, and the compiler checks that it may be shared.
+pub(super) fn passage<M, F>(function: F) -> Address<M>
+where
+    M: 'static,
+    F: Fn(M) -> Result<(), SendError<M>> + Send + Sync + 'static,
+{
+    door(Passage {
+        function,
+        message: PhantomData,
+    })
+}
+
+impl<M, F> Door for Passage<M, F>
+where
+    M: 'static,
+    F: Fn(M) -> Result<(), SendError<M>> + Send + Sync + 'static,
+{
+    type Message = M;
+
+    #[inline]
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        (self.function)(message)
+    }
+}

@@ -1,0 +1,239 @@
+//! The smallest ones: they answer, pass on, mark and swallow.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use garrick_sched::{Address, Reply, SendError};
+
+use super::passage::passage;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// Answers every question with `value`. The seed's `const`.
+///
+/// A door. Costs a clone of the value and the answer.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::behaviors;
+///
+/// let one = behaviors::constant(1);
+/// assert_eq!(one.ask(|reply| reply).wait(), Ok(1));
+/// ```
+pub fn constant<V>(value: V) -> Address<Reply<V>>
+where
+    V: Clone + Send + Sync + 'static,
+{
+    passage(move |reply: Reply<V>| {
+        reply.send(value.clone());
+        Ok(())
+    })
+}
+
+/// Passes every message on to `to`: another address for the same receiver. The seed's `fwd`.
+///
+/// Others who hold it cannot stop the target with [`Address::stop`], because a door cannot be stopped. To take the
+/// right to send back, see [`gatekeeper`](super::gatekeeper()).
+///
+/// A door. Costs nothing but the call.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, Next, behaviors};
+///
+/// let local = Local::new()?;
+/// let target = local.spawn_behavior(|n: u32, _| {
+///     assert_eq!(n, 1);
+///     Next::Continue
+/// });
+/// let other_name = behaviors::forward(target);
+/// other_name.send(1)?;
+/// local.run();
+/// assert_eq!(local.handle().failures(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
+    passage(move |msg| to.send(msg))
+}
+
+/// Passes every message on to `to`, with `label` before it, so that the receiver can tell this way from others. The
+/// seed's `label`.
+///
+/// A door. Costs a clone of the label.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, Next, behaviors};
+///
+/// let local = Local::new()?;
+/// let log = local.spawn_behavior(|(level, line): (&str, &str), _| {
+///     println!("{level}: {line}");
+///     Next::Continue
+/// });
+/// let warn = behaviors::label(log.clone(), "warning");
+/// let note = behaviors::label(log, "note");
+/// warn.send("it is late")?;
+/// note.send("the moon is up")?;
+/// local.run();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn label<L, M>(to: Address<(L, M)>, label: L) -> Address<M>
+where
+    L: Clone + Send + Sync + 'static,
+    M: Send + 'static,
+{
+    passage(move |msg| {
+        let sent = to.send((label.clone(), msg));
+        sent.map_err(|SendError((_, msg))| SendError(msg))
+    })
+}
+
+/// Passes on to `to` what `function` makes of every message: `to` seen as an address for other messages. A label of
+/// any shape; with the variant of an enum as the function, it gives away the right to send that variant only.
+///
+/// As [`contramap`](crate::Contramap::contramap), but a door. Costs the call. If the target stops just while the
+/// function works, the message is lost; a [`Reply`] in it says that there is no answer.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, Next, behaviors};
+///
+/// let local = Local::new()?;
+/// let length = local.spawn_behavior(|n: usize, _| {
+///     assert_eq!(n, 5);
+///     Next::Continue
+/// });
+/// let word = behaviors::adapter(length, |word: &str| word.len());
+/// word.send("hello")?;
+/// local.run();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn adapter<N, M, F>(to: Address<M>, function: F) -> Address<N>
+where
+    N: 'static,
+    M: Send + 'static,
+    F: Fn(N) -> M + Send + Sync + 'static,
+{
+    passage(move |msg| {
+        if to.is_stopped() {
+            return Err(SendError(msg));
+        }
+        // What comes back now cannot be turned into what came.
+        let _ = to.send(function(msg));
+        Ok(())
+    })
+}
+
+/// A label that nobody else can make. Made by [`tag`].
+#[derive(Clone)]
+pub struct Tag(Arc<()>);
+
+/// Passes every message on to `to`, with a [`Tag`] before it that no other way has: what comes so tagged came this way.
+/// The seed's `tag`, which is its own address; here it gives away no right to send.
+///
+/// A door. Costs a clone of the tag.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, Next, behaviors::{self, Tag}};
+///
+/// let local = Local::new()?;
+/// let (to, heard) = std::sync::mpsc::channel();
+/// let judge = local.spawn_behavior(move |tagged: (Tag, u32), _| {
+///     to.send(tagged).unwrap();
+///     Next::Continue
+/// });
+/// let (one, tag_of_one) = behaviors::tag(judge.clone());
+/// let (other, tag_of_other) = behaviors::tag(judge);
+/// one.send(1)?;
+/// other.send(2)?;
+/// local.run();
+/// let heard: Vec<_> = heard.try_iter().collect();
+/// assert!(heard.contains(&(tag_of_one, 1)));
+/// assert!(heard.contains(&(tag_of_other, 2)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn tag<M: Send + 'static>(to: Address<(Tag, M)>) -> (Address<M>, Tag) {
+    let tag = Tag(Arc::new(()));
+    (label(to, tag.clone()), tag)
+}
+
+impl PartialEq for Tag {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Tag {}
+
+impl Hash for Tag {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl fmt::Debug for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tag({:p})", self.0)
+    }
+}
+
+/// Swallows every message. The seed's `sink`.
+///
+/// What it swallows is handled, hence no dead letter; a [`Reply`] in it answers that there is no answer.
+///
+/// A door.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{NoReply, Reply, behaviors};
+///
+/// let sink = behaviors::sink::<Reply<u32>>();
+/// assert_eq!(sink.ask(|reply| reply).wait(), Err(NoReply::Dropped));
+/// ```
+pub fn sink<M: 'static>() -> Address<M> {
+    passage(|_| Ok(()))
+}
+
+/// Passes its first message on to `to`, and swallows the others. The seed's `once`, a customer that cannot be
+/// answered twice; a [`Reply`] is one by its type.
+///
+/// It forgets `to` after the first message, which may be what lets the actor there go. A first message that finds
+/// `to` stopped is a dead letter.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, Next, behaviors};
+///
+/// let local = Local::new()?;
+/// let winner = local.spawn_behavior(|name: &str, _| {
+///     assert_eq!(name, "Atalanta");
+///     Next::Continue
+/// });
+/// let line = local.spawn(behaviors::once(winner));
+/// line.send("Atalanta")?;
+/// line.send("Hippomenes")?;
+/// local.run();
+/// assert_eq!(local.handle().failures(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn once<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = M> + Send {
+    Once { to: Some(to) }
+}
+
+struct Once<M> {
+    /// None after the first message.
+    to: Option<Address<M>>,
+}
+
+impl<M: Send + 'static> Actor for Once<M> {
+    type Msg = M;
+
+    fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
+        match self.to.take() {
+            Some(to) => cx.relay(&to, msg),
+            None => Next::Continue,
+        }
+    }
+}

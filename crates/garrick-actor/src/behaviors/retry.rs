@@ -1,0 +1,220 @@
+//! Once more, a little later.
+
+use std::fmt;
+use std::time::Duration;
+
+use garrick_sched::{Nanos, Reply};
+
+use super::random::{Random, STEP};
+use super::service::{Answer, Request, Service, nanos};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// A service that asks `service` again, a little later, when there was no answer, or a bad one.
+///
+/// It waits a random time below a ceiling, which doubles with each try up to a maximum ("full jitter": Brooker,
+/// "Exponential Backoff and Jitter", AWS Architecture Blog, 2015), so that many that have failed together do not
+/// come back together.
+///
+/// Each question makes an actor that lasts until it is answered. Costs that, and for each try a clone of the
+/// question, three messages, and a timer if it is not the first. Tries of one question never overlap; so a service
+/// that keeps a reply for ever is not asked again, unless it is behind a [`timeout`](super::timeout()).
+///
+/// There is no answer when the last try had none. A bad answer to the last try is the answer. A service that has
+/// stopped is not tried again.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_actor::{Actor, Context, Next, System, behaviors::{self, Request}};
+///
+/// /// Works every third time.
+/// struct Moody(u32);
+///
+/// impl Actor for Moody {
+///     type Msg = Request<(), u32>;
+///
+///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///         self.0 += 1;
+///         if self.0 % 3 == 0 {
+///             reply.send(self.0);
+///         }
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// let moody = system.spawn(Moody(0))?;
+/// let steady = behaviors::retry(moody).tries(3).backoff(Duration::from_micros(10), Duration::from_millis(1));
+/// let steady = system.spawn(steady)?;
+/// assert_eq!(steady.ask(|reply| ((), reply)).wait(), Ok(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn retry<Q, R>(service: Service<Q, R>) -> Retry<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    Retry {
+        service,
+        policy: Policy {
+            tries: 3,
+            ceiling: nanos(Duration::from_millis(10)),
+            ceiling_max: nanos(Duration::from_secs(1)),
+            is_bad: |_| false,
+        },
+        asked: 0,
+    }
+}
+
+/// The actor made by [`retry`], and how it is to be.
+pub struct Retry<Q, R: 'static> {
+    service: Service<Q, R>,
+    policy: Policy<R>,
+    /// Questions so far, to tell their random numbers apart.
+    asked: u64,
+}
+
+struct Policy<R> {
+    tries: u32,
+    /// Below this the first pause is.
+    ceiling: Nanos,
+    ceiling_max: Nanos,
+    is_bad: fn(&R) -> bool,
+}
+
+impl<Q, R> Retry<Q, R> {
+    /// How often the service is asked at most, the first time counted; 3 unless told.
+    ///
+    /// # Panics
+    /// If that is never.
+    #[track_caller]
+    #[must_use]
+    pub fn tries(mut self, tries: u32) -> Self {
+        assert!(tries > 0, "a question must be tried once at least");
+        self.policy.tries = tries;
+        self
+    }
+
+    /// The ceiling of the first pause, and that of any; 10 ms and 1 s unless told.
+    #[must_use]
+    pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
+        self.policy.ceiling = nanos(first);
+        self.policy.ceiling_max = nanos(max);
+        self
+    }
+
+    /// Which answers are as bad as none. None is, unless told.
+    #[must_use]
+    pub fn when(mut self, is_bad: fn(&R) -> bool) -> Self {
+        self.policy.is_bad = is_bad;
+        self
+    }
+}
+
+impl<Q, R> Actor for Retry<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    type Msg = Request<Q, R>;
+
+    fn receive(&mut self, (question, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+        self.asked += 1;
+        let errand = cx.spawn(Errand {
+            service: self.service.clone(),
+            question,
+            reply: Some(reply),
+            policy: self.policy,
+            random: Random::new(cx.now().wrapping_add(self.asked.wrapping_mul(STEP))),
+        });
+        // It has just been made, so it takes this.
+        let _ = cx.send(&errand, Step::Ask);
+        Next::Continue
+    }
+}
+
+enum Step<R> {
+    /// It is time to ask.
+    Ask,
+    Answered(Answer<R>),
+}
+
+/// Sees one question through.
+struct Errand<Q, R: 'static> {
+    service: Service<Q, R>,
+    question: Q,
+    /// None once there is nothing left to do.
+    reply: Option<Reply<R>>,
+    /// `tries` are those left, `ceiling` that of the next pause.
+    policy: Policy<R>,
+    random: Random,
+}
+
+impl<Q, R> Errand<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    fn ask(&mut self, cx: &Context<'_, Step<R>>) {
+        self.policy.tries -= 1;
+        let question = self.question.clone();
+        cx.ask(&self.service, |reply| (question, reply), Step::Answered);
+    }
+
+    fn answered(&mut self, answer: Answer<R>, cx: &Context<'_, Step<R>>) {
+        let is_over = self.policy.tries == 0 || self.service.is_stopped();
+        match answer {
+            Ok(answer) if is_over || !(self.policy.is_bad)(&answer) => {
+                if let Some(reply) = self.reply.take() {
+                    reply.send(answer);
+                }
+            }
+            _ if is_over => self.reply = None,
+            _ => self.wait(cx),
+        }
+    }
+
+    fn wait(&mut self, cx: &Context<'_, Step<R>>) {
+        let ceiling = self.policy.ceiling.min(self.policy.ceiling_max);
+        let pause = Duration::from_nanos(self.random.up_to(ceiling));
+        self.policy.ceiling = ceiling.saturating_mul(2);
+        // We have not stopped, so we take this.
+        let _ = cx.send_after(pause, &cx.address(), Step::Ask);
+    }
+}
+
+impl<Q, R> Actor for Errand<Q, R>
+where
+    Q: Clone + Send + 'static,
+    R: Send + 'static,
+{
+    type Msg = Step<R>;
+
+    fn receive(&mut self, step: Step<R>, cx: &mut Context<'_, Step<R>>) -> Next {
+        match step {
+            Step::Ask => self.ask(cx),
+            Step::Answered(answer) => self.answered(answer, cx),
+        }
+        Next::Continue
+    }
+}
+
+impl<R> Clone for Policy<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Policy<R> {}
+
+impl<Q, R> fmt::Debug for Retry<Q, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retry")
+            .field("service", &self.service)
+            .field("tries", &self.policy.tries)
+            .field("ceiling_ns", &self.policy.ceiling)
+            .field("ceiling_ns_max", &self.policy.ceiling_max)
+            .finish_non_exhaustive()
+    }
+}

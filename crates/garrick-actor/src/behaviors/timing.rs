@@ -1,0 +1,215 @@
+//! Time: how long it took, later, and no longer than.
+
+use std::time::Duration;
+
+use garrick_sched::{Address, Nanos, Reply, SendError};
+
+use super::passage::passage;
+use super::service::{Answer, Request, Service};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// A service that asks `service`, and says with its answer how long that took by the world's clock. The seed's
+/// `timing`, which it put around what it measured.
+///
+/// A door; each question makes an actor `on` a system that waits for its answer. Costs that and two more messages,
+/// one of which is measured too. There is no answer if the service gives none.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Local, behaviors};
+///
+/// let local = Local::new()?;
+/// let service = behaviors::adapter(behaviors::constant("done"), |((), reply)| reply);
+/// let timed = behaviors::timer(&local.handle(), service);
+/// let asked = timed.ask(|reply| ((), reply));
+/// local.run();
+/// let (done, took) = asked.wait()?;
+/// println!("{done} in {took:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn timer<Q, R>(on: &Handle, service: Service<Q, R>) -> Service<Q, (R, Duration)>
+where
+    Q: Send + 'static,
+    R: Send + 'static,
+{
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, (R, Duration)>| {
+        let stopwatch = Stopwatch {
+            service: service.clone(),
+            began: 0,
+            reply: Some(reply),
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(stopwatch) = on.spawn(stopwatch) {
+            let _ = stopwatch.send(Watched::Begin(question));
+        }
+        Ok(())
+    })
+}
+
+enum Watched<Q, R> {
+    Begin(Q),
+    Answered(Answer<R>),
+}
+
+struct Stopwatch<Q, R: 'static> {
+    service: Service<Q, R>,
+    began: Nanos,
+    /// None once it has been used.
+    reply: Option<Reply<(R, Duration)>>,
+}
+
+impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
+    type Msg = Watched<Q, R>;
+
+    fn receive(&mut self, msg: Watched<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+        match msg {
+            Watched::Begin(question) => {
+                self.began = cx.now();
+                cx.ask(&self.service, |reply| (question, reply), Watched::Answered);
+            }
+            Watched::Answered(answer) => {
+                if let Some(reply) = self.reply.take()
+                    && let Ok(answer) = answer
+                {
+                    let took = Duration::from_nanos(cx.now().saturating_sub(self.began));
+                    reply.send((answer, took));
+                }
+            }
+        }
+        Next::Continue
+    }
+}
+
+/// Passes every message on to `to` once `by` has passed. The seed's `send-after`, as a pipe.
+///
+/// Messages stay in order. Those under way are with the timers, and arrive even if this has ended. Costs a message
+/// and a timer. Stops when it finds that the target has stopped; that message is a dead letter.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_actor::{Local, Next, behaviors};
+///
+/// let local = Local::new()?;
+/// let (done, is_done) = std::sync::mpsc::channel();
+/// let target = local.spawn_behavior(move |(), _| {
+///     done.send(()).unwrap();
+///     Next::Continue
+/// });
+/// let later = local.spawn(behaviors::delay(target, Duration::from_micros(50)));
+/// later.send(())?;
+/// local.run_until(|| is_done.try_recv().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn delay<M: Send + 'static>(to: Address<M>, by: Duration) -> impl Actor<Msg = M> + Send {
+    Delay { to, by }
+}
+
+struct Delay<M> {
+    to: Address<M>,
+    by: Duration,
+}
+
+impl<M: Send + 'static> Actor for Delay<M> {
+    type Msg = M;
+
+    fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
+        match cx.send_after(self.by, &self.to, msg) {
+            Ok(()) => Next::Continue,
+            Err(SendError(msg)) => {
+                cx.dead_letter(msg);
+                Next::Stop
+            }
+        }
+    }
+}
+
+/// A service that asks `service`, and gives no answer if there is none once `after` has passed. The seed's
+/// `timed-service`.
+///
+/// The service is not told that nobody waits for it any more. What it answers later vanishes.
+///
+/// A door; each question makes an actor `on` a system that lasts until `after` has passed, even if the answer comes
+/// sooner, and so does a timer. Costs those and three more messages.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_actor::{Actor, Context, Local, Next, NoReply, Reply, behaviors::{self, Request}};
+///
+/// /// Keeps its replies and never answers.
+/// struct Hoarder(Vec<Reply<u32>>);
+///
+/// impl Actor for Hoarder {
+///     type Msg = Request<(), u32>;
+///
+///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///         self.0.push(reply);
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = garrick_actor::System::new()?;
+/// let hoarder = system.spawn(Hoarder(Vec::new()))?;
+/// let timed = behaviors::timeout(&system.handle(), hoarder, Duration::from_millis(1));
+/// assert_eq!(timed.ask(|reply| ((), reply)).wait(), Err(NoReply::Dropped));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn timeout<Q, R>(on: &Handle, service: Service<Q, R>, after: Duration) -> Service<Q, R>
+where
+    Q: Send + 'static,
+    R: Send + 'static,
+{
+    let on = on.clone();
+    passage(move |(question, reply): Request<Q, R>| {
+        let patience = Patience {
+            service: service.clone(),
+            after,
+            reply: Some(reply),
+        };
+        // If the system has ended, the reply is dropped with the actor.
+        if let Ok(patience) = on.spawn(patience) {
+            let _ = patience.send(Patient::Begin(question));
+        }
+        Ok(())
+    })
+}
+
+enum Patient<Q, R> {
+    Begin(Q),
+    Answered(Answer<R>),
+    Over,
+}
+
+struct Patience<Q, R: 'static> {
+    service: Service<Q, R>,
+    after: Duration,
+    /// None once it has been used.
+    reply: Option<Reply<R>>,
+}
+
+impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
+    type Msg = Patient<Q, R>;
+
+    fn receive(&mut self, msg: Patient<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+        match msg {
+            Patient::Begin(question) => {
+                cx.ask(&self.service, |reply| (question, reply), Patient::Answered);
+                // We have not stopped, so we take this.
+                let _ = cx.send_after(self.after, &cx.address(), Patient::Over);
+            }
+            Patient::Answered(answer) => {
+                if let Some(reply) = self.reply.take()
+                    && let Ok(answer) = answer
+                {
+                    reply.send(answer);
+                }
+            }
+            Patient::Over => self.reply = None,
+        }
+        Next::Continue
+    }
+}

@@ -1,0 +1,31 @@
+//! What is said about an actor that failed.
+
+use std::fmt;
+
+use crate::path::ActorPath;
+
+/// A turn of an actor that ended in a panic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The name of the actor's type.
+    pub task: &'static str,
+    /// The actor's own name and where it stands, if it was given one.
+    pub path: Option<ActorPath>,
+    /// What it said.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            task,
+            path,
+            message,
+        } = self;
+        match path {
+            Some(path) => write!(f, "the actor {path} ({task}) failed: {message}"),
+            None => write!(f, "the actor {task} failed: {message}"),
+        }
+    }
+}

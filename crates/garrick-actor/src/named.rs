@@ -1,0 +1,137 @@
+//! Actors with a name of their own, which stands in every report about them.
+//!
+//! A wrapper around the actor keeps the path, so that only those who have one pay for it. When a turn panics, the wrapper
+//! leaves the path on its thread on the way up, for the report that follows.
+
+use std::cell::RefCell;
+use std::thread;
+
+use garrick_sched::{Address, SpawnError};
+
+use crate::actor::{Actor, Next};
+use crate::beside::Beside;
+use crate::context::Context;
+use crate::handle::Handle;
+use crate::path::ActorPath;
+#[cfg(feature = "tracing")]
+use crate::span;
+
+thread_local! {
+    /// The actor whose turn has just panicked here, and its type's name.
+    static FAILED: RefCell<Option<(&'static str, ActorPath)>> = const { RefCell::new(None) };
+}
+
+/// The path of an actor of that type whose turn has just panicked on this thread, if it has one.
+pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
+    let failed = FAILED.take();
+    // What a destructor has left behind is about somebody else.
+    failed.and_then(|(name, path)| (name == task).then_some(path))
+}
+
+/// Leaves the path behind if it is dropped by a panic.
+struct Witness<'a> {
+    name: &'static str,
+    path: &'a ActorPath,
+}
+
+impl Drop for Witness<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            FAILED.set(Some((self.name, self.path.clone())));
+        }
+    }
+}
+
+/// An actor with a name.
+struct Named<A> {
+    actor: A,
+    path: ActorPath,
+}
+
+impl<A: Actor> Named<A> {
+    fn turn(
+        &mut self,
+        cx: &mut Context<'_, A::Msg>,
+        turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
+    ) -> Next {
+        let path = &self.path;
+        #[cfg(feature = "tracing")]
+        let _span = span::named(path);
+        let name = A::name();
+        let _witness = Witness { name, path };
+        let beside = Beside {
+            path: Some(path),
+            ..cx.beside()
+        };
+        turn(&mut self.actor, &mut cx.with(&beside))
+    }
+}
+
+impl<A: Actor> Actor for Named<A> {
+    type Msg = A::Msg;
+    const STARTS: bool = A::STARTS;
+
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.turn(cx, A::started)
+    }
+
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.turn(cx, |actor, cx| actor.receive(msg, cx))
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+/// Gives an actor that nobody has made a name, for whoever spawns it.
+#[track_caller]
+pub(crate) fn named<A: Actor>(name: &str, actor: A) -> impl Actor<Msg = A::Msg> {
+    let path = ActorPath::new(None, name);
+    Named { actor, path }
+}
+
+impl<M: 'static> Context<'_, M> {
+    /// Makes an actor with a name, as [`Context::spawn`] does. Its path begins with this actor's, if that has one.
+    ///
+    /// # Panics
+    /// If the name is empty, or has `/`, `#` or a control character in it.
+    ///
+    /// # Examples
+    /// See [`ActorPath`].
+    #[track_caller]
+    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Address<A::Msg>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        let path = ActorPath::new(self.path(), name);
+        self.spawn(Named { actor, path })
+    }
+
+    /// The path of this actor, if it was given a name.
+    #[must_use]
+    pub fn path(&self) -> Option<&ActorPath> {
+        self.beside().path
+    }
+}
+
+impl Handle {
+    /// Makes an actor with a name, as [`Handle::spawn`] does. The name stands in reports of its failures.
+    ///
+    /// # Errors
+    /// Gives the actor back if the system is ending.
+    ///
+    /// # Panics
+    /// If the name is empty, or has `/`, `#` or a control character in it.
+    #[track_caller]
+    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        let path = ActorPath::new(None, name);
+        let spawned = self.spawn(Named { actor, path });
+        spawned.map_err(|SpawnError(Named { actor, .. })| SpawnError(actor))
+    }
+}

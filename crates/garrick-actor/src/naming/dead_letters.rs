@@ -1,0 +1,188 @@
+//! Dead letters as a topic.
+
+use std::any::type_name;
+use std::collections::HashMap;
+use std::fmt;
+
+use garrick_sched::{Address, SendError, SpawnError};
+
+use super::subscribers::Subscribers;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// Publishes what could not be delivered.
+///
+/// Who finds that a message has no receiver posts it here; routers do so when they are told where. Of
+/// messages that an actor leaves behind when it stops, only the system knows, and only how many there were:
+/// [`DeadLetters::collect`] publishes their number.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::naming::{DeadLetter, DeadLetters};
+/// use garrick_actor::{Actor, Context, Local, Next};
+///
+/// struct Clerk;
+///
+/// impl Actor for Clerk {
+///     type Msg = DeadLetter;
+///
+///     fn receive(&mut self, letter: DeadLetter, _: &mut Context<'_, DeadLetter>) -> Next {
+///         assert_eq!(letter.to_string(), "1 dead letter (u32) for the till");
+///         Next::Continue
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let dead_letters = DeadLetters::spawn(&local.handle())?;
+/// dead_letters.subscribe(&local.spawn(Clerk))?;
+/// dead_letters.post(DeadLetter::of::<u32>("the till"))?;
+/// local.run();
+/// assert_eq!(local.handle().failures(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DeadLetters {
+    address: Address<Msg>,
+}
+
+/// Messages that nobody handled.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DeadLetter {
+    /// The type of the message, if it is known.
+    pub message: Option<&'static str>,
+    /// Whom it was for: a name, or the system in which that was.
+    pub receiver: String,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl DeadLetter {
+    /// One message of type `M` for `receiver`.
+    #[must_use]
+    pub fn of<M>(receiver: impl Into<String>) -> Self {
+        Self {
+            message: Some(type_name::<M>()),
+            receiver: receiver.into(),
+            count: 1,
+        }
+    }
+}
+
+enum Msg {
+    Post(DeadLetter),
+    /// A system's name, and all dead letters that it has counted.
+    Counted(String, u64),
+    Subscribe(Address<DeadLetter>),
+    Unsubscribe(Address<DeadLetter>),
+}
+
+impl DeadLetters {
+    /// Makes the topic.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
+        let actor = DeadLettersActor {
+            subscribers: Subscribers::new(),
+            counted: HashMap::new(),
+        };
+        match on.spawn(actor) {
+            Ok(address) => Ok(Self { address }),
+            Err(_) => Err(SpawnError(())),
+        }
+    }
+
+    /// Publishes one.
+    ///
+    /// # Errors
+    /// If the topic is known to have stopped.
+    pub fn post(&self, letter: DeadLetter) -> Result<(), SendError<()>> {
+        self.send(Msg::Post(letter))
+    }
+
+    /// Publishes how many dead letters this system has counted since the last time, if there were any. Systems
+    /// are told apart by their names.
+    ///
+    /// # Errors
+    /// If the topic is known to have stopped.
+    pub fn collect(&self, from: &Handle) -> Result<(), SendError<()>> {
+        self.send(Msg::Counted(from.name().to_owned(), from.dead_letters()))
+    }
+
+    /// Lets `address` get every dead letter from now on; it need not be told twice.
+    ///
+    /// # Errors
+    /// If the topic is known to have stopped.
+    pub fn subscribe(&self, address: &Address<DeadLetter>) -> Result<(), SendError<()>> {
+        self.send(Msg::Subscribe(address.clone()))
+    }
+
+    /// Dead letters from now on do not go to `address`.
+    ///
+    /// # Errors
+    /// If the topic is known to have stopped.
+    pub fn unsubscribe(&self, address: &Address<DeadLetter>) -> Result<(), SendError<()>> {
+        self.send(Msg::Unsubscribe(address.clone()))
+    }
+
+    fn send(&self, msg: Msg) -> Result<(), SendError<()>> {
+        self.address.send(msg).map_err(|_| SendError(()))
+    }
+}
+
+struct DeadLettersActor {
+    subscribers: Subscribers<DeadLetter>,
+    /// What each system had counted when it was last collected from.
+    counted: HashMap<String, u64>,
+}
+
+impl DeadLettersActor {
+    fn count(&mut self, receiver: String, total: u64) {
+        let counted = self.counted.entry(receiver.clone()).or_default();
+        // Collections that overtake one another must not count twice.
+        let count = total.saturating_sub(*counted);
+        *counted += count;
+        if count > 0 {
+            self.subscribers.publish(DeadLetter {
+                message: None,
+                receiver,
+                count,
+            });
+        }
+    }
+}
+
+impl Actor for DeadLettersActor {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Post(letter) => self.subscribers.publish(letter),
+            Msg::Counted(system, total) => self.count(system, total),
+            Msg::Subscribe(address) => {
+                self.subscribers.add(address);
+            }
+            Msg::Unsubscribe(address) => self.subscribers.remove(&address),
+        }
+        Next::Continue
+    }
+}
+
+impl fmt::Display for DeadLetter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.count == 1 { "" } else { "s" };
+        write!(f, "{} dead letter{plural}", self.count)?;
+        if let Some(message) = self.message {
+            write!(f, " ({message})")?;
+        }
+        write!(f, " for {}", self.receiver)
+    }
+}
+
+impl fmt::Debug for DeadLetters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeadLetters").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,144 @@
+//! The event stream: a topic for each type.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+
+use garrick_sched::{Address, Ask, SendError, SpawnError};
+
+use super::subscribers::Subscribers;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// Sends what is published to the subscribers to its type: publishers and subscribers need to agree on
+/// nothing but the type of an event.
+///
+/// Everything that is said of [`Topic`](super::Topic) holds for each type, and events of several types that
+/// one publisher publishes are sent on in order as well. An event costs an allocation.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::naming::EventStream;
+/// use garrick_actor::{Local, Next};
+///
+/// #[derive(Clone)]
+/// struct Opened(u32);
+///
+/// # use garrick_actor::{Actor, Context};
+/// # struct Watch;
+/// # impl Actor for Watch {
+/// #     type Msg = Opened;
+/// #     fn receive(&mut self, event: Opened, _: &mut Context<'_, Opened>) -> Next {
+/// #         assert_eq!(event.0, 7);
+/// #         Next::Continue
+/// #     }
+/// # }
+/// let local = Local::new()?;
+/// let watch = local.spawn(Watch); // It receives `Opened`.
+/// let events = EventStream::spawn(&local.handle())?;
+/// events.subscribe(&watch)?;
+/// events.publish(Opened(7))?;
+/// events.publish("nobody subscribes to strings")?;
+/// local.run();
+/// assert_eq!(local.handle().failures(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct EventStream {
+    address: Address<Order>,
+}
+
+/// What is to be done to the topics.
+type Order = Box<dyn FnOnce(&mut Topics) + Send>;
+
+impl EventStream {
+    /// Makes an event stream.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
+        match on.spawn(EventStreamActor(Topics::default())) {
+            Ok(address) => Ok(Self { address }),
+            Err(_) => Err(SpawnError(())),
+        }
+    }
+
+    /// Sends `event` to everybody who has subscribed to its type.
+    ///
+    /// # Errors
+    /// If the event stream is known to have stopped; the event is lost.
+    pub fn publish<E: Clone + Send + 'static>(&self, event: E) -> Result<(), SendError<()>> {
+        self.send(move |topics| topics.of::<E>().publish(event))
+    }
+
+    /// Lets `address` get every event of its type from now on; it need not be told twice.
+    ///
+    /// # Errors
+    /// If the event stream is known to have stopped.
+    pub fn subscribe<E: Send + 'static>(&self, address: &Address<E>) -> Result<(), SendError<()>> {
+        let address = address.clone();
+        self.send(move |topics| {
+            topics.of::<E>().add(address);
+        })
+    }
+
+    /// Events from now on do not go to `address`.
+    ///
+    /// # Errors
+    /// If the event stream is known to have stopped.
+    pub fn unsubscribe<E: Send + 'static>(
+        &self,
+        address: &Address<E>,
+    ) -> Result<(), SendError<()>> {
+        let address = address.clone();
+        self.send(move |topics| topics.of::<E>().remove(&address))
+    }
+
+    /// How many have subscribed to events of type `E`.
+    pub fn subscribers<E: Send + 'static>(&self) -> Ask<usize> {
+        self.address.ask(|reply| {
+            Box::new(move |topics: &mut Topics| reply.send(topics.of::<E>().count())) as Order
+        })
+    }
+
+    fn send(&self, order: impl FnOnce(&mut Topics) + Send + 'static) -> Result<(), SendError<()>> {
+        let sent = self.address.send(Box::new(order));
+        sent.map_err(|_| SendError(()))
+    }
+}
+
+/// Subscribers by the type of event.
+#[derive(Default)]
+struct Topics {
+    /// `Subscribers<E>` for every `E` that somebody has named.
+    by_type: HashMap<TypeId, Box<dyn Any + Send>>,
+}
+
+impl Topics {
+    fn of<E: Send + 'static>(&mut self) -> &mut Subscribers<E> {
+        let any = self
+            .by_type
+            .entry(TypeId::of::<E>())
+            .or_insert_with(|| Box::new(Subscribers::<E>::new()));
+        any.downcast_mut()
+            .expect("the key is the type of the value")
+    }
+}
+
+struct EventStreamActor(Topics);
+
+impl Actor for EventStreamActor {
+    type Msg = Order;
+
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+        order(&mut self.0);
+        Next::Continue
+    }
+}
+
+impl fmt::Debug for EventStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventStream").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,350 @@
+//! The receptionist: who serves a protocol.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, Watch};
+
+use super::subscribers::Subscribers;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+
+/// Knows who serves which protocol, and tells everybody who wants to know of changes.
+///
+/// A protocol is a type of message and a name, a [`Key`]. Any number of actors may serve it. Who stops does not
+/// serve any more.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::naming::{Key, Receptionist};
+/// use garrick_actor::{Actor, Context, Next, System};
+///
+/// # struct Printer;
+/// # impl Actor for Printer {
+/// #     type Msg = String;
+/// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
+/// # }
+/// const PRINTERS: Key<String> = Key::new("printers");
+///
+/// let system = System::new()?;
+/// let receptionist = Receptionist::spawn(&system.handle())?;
+/// let (left, right) = (system.spawn(Printer)?, system.spawn(Printer)?);
+/// receptionist.serve(&PRINTERS, &left)?;
+/// receptionist.serve(&PRINTERS, &right)?;
+/// assert_eq!(receptionist.find(&PRINTERS).wait()?, [left, right]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Receptionist {
+    /// Shared by the handles alone. The receptionist holds those who serve, so death notices that held the
+    /// receptionist would keep all of them for ever; they hold this weakly.
+    address: Arc<Address<Order>>,
+}
+
+/// A protocol: messages of type `M`, and a name to tell protocols of the same type apart.
+pub struct Key<M> {
+    name: Cow<'static, str>,
+    message: PhantomData<fn(M)>,
+}
+
+/// What a subscriber to a [`Key`] is told.
+pub enum Listing<M> {
+    /// Who serves now. The first that a subscriber hears, once.
+    Present(Vec<Address<M>>),
+    /// Somebody serves as well.
+    Added(Address<M>),
+    /// Somebody does not serve any more, or has stopped.
+    Removed(Address<M>),
+}
+
+/// What is to be done to the services.
+type Order = Box<dyn FnOnce(&mut Services) + Send>;
+
+impl<M> Key<M> {
+    /// A key of this name. Keys of one name and one message type are the same key.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            message: PhantomData,
+        }
+    }
+
+    /// A key whose name is made at run time.
+    #[must_use]
+    pub fn owned(name: impl Into<String>) -> Self {
+        Self {
+            name: Cow::Owned(name.into()),
+            message: PhantomData,
+        }
+    }
+}
+
+impl Receptionist {
+    /// Makes a receptionist.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
+        match on.spawn(ReceptionistActor(Services::default())) {
+            Ok(address) => Ok(Self {
+                address: Arc::new(address),
+            }),
+            Err(_) => Err(SpawnError(())),
+        }
+    }
+
+    /// Lets `address` serve this protocol; it need not be told twice.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn serve<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        address: &Address<M>,
+    ) -> Result<(), SendError<()>> {
+        let (address, notice) = (address.clone(), self.notice(key));
+        self.order(key, move |service| service.add(address, notice))
+    }
+
+    /// `address` does not serve this protocol any more.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn withdraw<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        address: &Address<M>,
+    ) -> Result<(), SendError<()>> {
+        let address = address.clone();
+        self.order(key, move |service| {
+            service.remove(|other| *other == address);
+        })
+    }
+
+    /// Tells `subscriber` who serves this protocol, and then of every change.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn subscribe<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        subscriber: &Address<Listing<M>>,
+    ) -> Result<(), SendError<()>> {
+        let subscriber = subscriber.clone();
+        self.order(key, move |service| service.subscribe(&subscriber))
+    }
+
+    /// Tells `subscriber` no more.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    pub fn unsubscribe<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        subscriber: &Address<Listing<M>>,
+    ) -> Result<(), SendError<()>> {
+        let subscriber = subscriber.clone();
+        self.order(key, move |service| service.subscribers.remove(&subscriber))
+    }
+
+    /// Who serves this protocol, in the order in which they came.
+    pub fn find<M: Send + 'static>(&self, key: &Key<M>) -> Ask<Vec<Address<M>>> {
+        self.address.ask(|reply| find(key, reply))
+    }
+
+    /// As [`Receptionist::find`], from an actor: the answer comes as a message, as with [`Context::ask`].
+    pub fn find_from<M, N, F>(&self, cx: &Context<'_, N>, key: &Key<M>, convert: F)
+    where
+        M: Send + 'static,
+        N: Send + 'static,
+        F: FnOnce(Result<Vec<Address<M>>, NoReply>) -> N + Send + 'static,
+    {
+        cx.ask(&self.address, |reply| find(key, reply), convert);
+    }
+
+    /// What is to be done when somebody who serves has ended.
+    fn notice<M: Send + 'static>(&self, key: &Key<M>) -> impl FnOnce(Ended) + Send + use<M> {
+        let (receptionist, key) = (Arc::downgrade(&self.address), key.clone());
+        move |_| {
+            if let Some(receptionist) = receptionist.upgrade() {
+                // Any order takes out those who have stopped.
+                let _ = receptionist.send(order::<M>(&key, |_| ()));
+            }
+        }
+    }
+
+    fn order<M: Send + 'static>(
+        &self,
+        key: &Key<M>,
+        change: impl FnOnce(&mut Service<M>) + Send + 'static,
+    ) -> Result<(), SendError<()>> {
+        let sent = self.address.send(order(key, change));
+        sent.map_err(|_| SendError(()))
+    }
+}
+
+fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order {
+    order(key, move |service| reply.send(service.present()))
+}
+
+/// An order about one protocol.
+fn order<M: Send + 'static>(
+    key: &Key<M>,
+    change: impl FnOnce(&mut Service<M>) + Send + 'static,
+) -> Order {
+    let name = key.name.clone();
+    Box::new(move |services| services.change(name, change))
+}
+
+/// Who serves a protocol, and who wants to know.
+struct Service<M> {
+    /// Each with the watch on it.
+    serving: Vec<(Address<M>, Watch)>,
+    subscribers: Subscribers<Listing<M>>,
+}
+
+impl<M: 'static> Service<M> {
+    fn new() -> Self {
+        Self {
+            serving: Vec::new(),
+            subscribers: Subscribers::new(),
+        }
+    }
+
+    fn add(&mut self, address: Address<M>, notice: impl FnOnce(Ended) + Send + 'static) {
+        let is_there = self.serving.iter().any(|(other, _)| *other == address);
+        if !is_there && !address.is_stopped() {
+            let watch = address.watch(notice);
+            self.serving.push((address.clone(), watch));
+            self.subscribers.publish(Listing::Added(address));
+        }
+    }
+
+    /// Whether it makes no difference if it is there.
+    fn is_empty(&mut self) -> bool {
+        self.serving.is_empty() && self.subscribers.count() == 0
+    }
+
+    fn present(&self) -> Vec<Address<M>> {
+        self.serving
+            .iter()
+            .map(|(address, _)| address.clone())
+            .collect()
+    }
+
+    fn remove(&mut self, is_gone: impl Fn(&Address<M>) -> bool) {
+        let gone = self.serving.extract_if(.., |(address, _)| is_gone(address));
+        for (gone, watch) in gone {
+            watch.cancel();
+            self.subscribers.publish(Listing::Removed(gone));
+        }
+    }
+
+    fn subscribe(&mut self, subscriber: &Address<Listing<M>>) {
+        if self.subscribers.add(subscriber.clone()) {
+            // One that has stopped is taken out at the next change.
+            let _ = subscriber.send(Listing::Present(self.present()));
+        }
+    }
+}
+
+/// Services by protocol.
+#[derive(Default)]
+struct Services {
+    /// `Service<M>` for every key that somebody serves or has subscribed to.
+    by_key: HashMap<(TypeId, Cow<'static, str>), Box<dyn Any + Send>>,
+}
+
+impl Services {
+    fn change<M: Send + 'static>(
+        &mut self,
+        name: Cow<'static, str>,
+        change: impl FnOnce(&mut Service<M>),
+    ) {
+        let key = (TypeId::of::<M>(), name);
+        let any = self
+            .by_key
+            .entry(key.clone())
+            .or_insert_with(|| Box::new(Service::<M>::new()));
+        let service: &mut Service<M> = any
+            .downcast_mut()
+            .expect("the message type is part of the key");
+        service.remove(Address::is_stopped);
+        change(service);
+        // Keys made at run time must not add up.
+        if service.is_empty() {
+            self.by_key.remove(&key);
+        }
+    }
+}
+
+struct ReceptionistActor(Services);
+
+impl Actor for ReceptionistActor {
+    type Msg = Order;
+
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+        order(&mut self.0);
+        Next::Continue
+    }
+}
+
+impl<M> Clone for Key<M> {
+    fn clone(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            message: PhantomData,
+        }
+    }
+}
+
+impl<M> Clone for Listing<M> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Present(all) => Self::Present(all.clone()),
+            Self::Added(one) => Self::Added(one.clone()),
+            Self::Removed(one) => Self::Removed(one.clone()),
+        }
+    }
+}
+
+impl<M> PartialEq for Listing<M> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Present(a), Self::Present(b)) => a == b,
+            (Self::Added(a), Self::Added(b)) | (Self::Removed(a), Self::Removed(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl<M> Eq for Listing<M> {}
+
+impl<M> fmt::Debug for Key<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = std::any::type_name::<M>();
+        write!(f, "Key<{message}>({:?})", self.name)
+    }
+}
+
+impl<M> fmt::Debug for Listing<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Present(all) => f.debug_tuple("Present").field(all).finish(),
+            Self::Added(one) => f.debug_tuple("Added").field(one).finish(),
+            Self::Removed(one) => f.debug_tuple("Removed").field(one).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Receptionist {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receptionist").finish_non_exhaustive()
+    }
+}

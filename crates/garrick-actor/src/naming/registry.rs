@@ -1,0 +1,362 @@
+//! The registry: one actor for a name.
+
+use std::any::{Any, type_name};
+use std::collections::BTreeMap;
+use std::fmt;
+
+use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
+
+use super::sweep::Sweep;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+use crate::request::{Request, flatten};
+
+/// Knows actors by name, and gives an address only to who asks for messages of the right type.
+///
+/// A name is free again once its actor has stopped, or [`Registry::unregister`] has taken it back. Until then the
+/// registry keeps that actor alive.
+///
+/// The methods that end in `_from` are for actors: the answer comes as a message, as with
+/// [`Context::ask`], and the conversion must not capture anything.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::naming::{LookupError, Registry};
+/// use garrick_actor::{Actor, Context, Next, System};
+///
+/// # struct Printer;
+/// # impl Actor for Printer {
+/// #     type Msg = String;
+/// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
+/// # }
+/// let system = System::new()?;
+/// let registry = Registry::spawn(&system.handle())?;
+/// let printer = system.spawn(Printer)?; // It receives `String`.
+/// registry.register("printer", &printer).wait()?;
+///
+/// let found = registry.lookup::<String>("printer").wait()?;
+/// assert_eq!(found, printer);
+///
+/// let wrong = registry.lookup::<u32>("printer").wait().unwrap_err();
+/// assert_eq!(
+///     wrong.to_string(),
+///     "`printer` receives alloc::string::String, and was asked for as an actor that receives u32",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Registry {
+    address: Address<Order>,
+}
+
+/// What is to be done to the names.
+type Order = Box<dyn FnOnce(&mut Names) + Send>;
+
+/// A name could not be given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// Another actor has it.
+    Taken {
+        /// The name.
+        name: String,
+        /// What the actor receives that has it.
+        message: &'static str,
+    },
+    /// The registry did not answer.
+    NoRegistry(NoReply),
+}
+
+/// An actor could not be found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// Nobody has the name, or the one who had it has stopped.
+    Unknown {
+        /// The name.
+        name: String,
+    },
+    /// Who has the name receives something else.
+    Mismatch {
+        /// The name.
+        name: String,
+        /// What it receives.
+        registered: &'static str,
+        /// What was asked for.
+        asked: &'static str,
+    },
+    /// The registry did not answer.
+    NoRegistry(NoReply),
+}
+
+impl Registry {
+    /// Makes a registry.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
+        match on.spawn(RegistryActor(Names::default())) {
+            Ok(address) => Ok(Self { address }),
+            Err(_) => Err(SpawnError(())),
+        }
+    }
+
+    /// Gives `address` a name. Giving it a name that it has already changes nothing.
+    ///
+    /// # Errors
+    /// See [`RegisterError`].
+    pub fn register<M: Send + 'static>(
+        &self,
+        name: impl Into<String>,
+        address: &Address<M>,
+    ) -> Request<(), RegisterError> {
+        let (name, address) = (name.into(), address.clone());
+        Request::new(self.address.ask(|reply| register(name, address, reply)))
+    }
+
+    /// As [`Registry::register`], from an actor.
+    pub fn register_from<M, N, F>(
+        &self,
+        cx: &Context<'_, N>,
+        name: impl Into<String>,
+        address: &Address<M>,
+        convert: F,
+    ) where
+        M: Send + 'static,
+        N: Send + 'static,
+        F: FnOnce(Result<(), RegisterError>) -> N + Send + 'static,
+    {
+        let (name, address) = (name.into(), address.clone());
+        cx.ask(
+            &self.address,
+            |reply| register(name, address, reply),
+            |answer| convert(flatten(answer)),
+        );
+    }
+
+    /// Finds the actor that has this name, and receives `M`.
+    ///
+    /// # Errors
+    /// See [`LookupError`].
+    pub fn lookup<M: Send + 'static>(
+        &self,
+        name: impl Into<String>,
+    ) -> Request<Address<M>, LookupError> {
+        let name = name.into();
+        Request::new(self.address.ask(|reply| lookup(name, reply)))
+    }
+
+    /// As [`Registry::lookup`], from an actor.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::naming::{LookupError, Registry};
+    /// use garrick_actor::{Actor, Address, Context, Local, Next};
+    ///
+    /// struct Clerk(Registry);
+    ///
+    /// enum Msg {
+    ///     Begin,
+    ///     Found(Result<Address<String>, LookupError>),
+    /// }
+    ///
+    /// impl Actor for Clerk {
+    ///     type Msg = Msg;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::Begin => self.0.lookup_from(cx, "printer", Msg::Found),
+    ///             Msg::Found(printer) => assert!(printer.is_err()),
+    ///         }
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let registry = Registry::spawn(&local.handle())?;
+    /// local.spawn(Clerk(registry)).send(Msg::Begin).unwrap();
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lookup_from<M, N, F>(&self, cx: &Context<'_, N>, name: impl Into<String>, convert: F)
+    where
+        M: Send + 'static,
+        N: Send + 'static,
+        F: FnOnce(Result<Address<M>, LookupError>) -> N + Send + 'static,
+    {
+        let name = name.into();
+        cx.ask(
+            &self.address,
+            |reply| lookup(name, reply),
+            |answer| convert(flatten(answer)),
+        );
+    }
+
+    /// Takes a name back, whoever has it.
+    ///
+    /// # Errors
+    /// If the registry is known to have stopped.
+    pub fn unregister(&self, name: impl Into<String>) -> Result<(), SendError<()>> {
+        let name = name.into();
+        let order: Order = Box::new(move |names| {
+            names.by_name.remove(&name);
+        });
+        self.address.send(order).map_err(|_| SendError(()))
+    }
+
+    /// The names of all registered actors, sorted.
+    pub fn names(&self) -> Ask<Vec<String>> {
+        self.address
+            .ask(|reply| -> Order { Box::new(move |names| reply.send(names.all())) })
+    }
+}
+
+fn register<M: Send + 'static>(
+    name: String,
+    address: Address<M>,
+    reply: Reply<Result<(), RegisterError>>,
+) -> Order {
+    Box::new(move |names| reply.send(names.register(name, address)))
+}
+
+fn lookup<M: Send + 'static>(name: String, reply: Reply<Result<Address<M>, LookupError>>) -> Order {
+    Box::new(move |names| reply.send(names.lookup(name)))
+}
+
+/// An address of any type.
+trait Entry: Any + Send {
+    fn has_stopped(&self) -> bool;
+    fn message(&self) -> &'static str;
+}
+
+impl<M: Send + 'static> Entry for Address<M> {
+    fn has_stopped(&self) -> bool {
+        self.is_stopped()
+    }
+
+    fn message(&self) -> &'static str {
+        type_name::<M>()
+    }
+}
+
+#[derive(Default)]
+struct Names {
+    by_name: BTreeMap<String, Box<dyn Entry>>,
+    sweep: Sweep,
+}
+
+impl Names {
+    fn register<M: Send + 'static>(
+        &mut self,
+        name: String,
+        address: Address<M>,
+    ) -> Result<(), RegisterError> {
+        if let Some(entry) = self.present(&name)
+            && typed::<M>(entry) != Some(&address)
+        {
+            let message = entry.message();
+            return Err(RegisterError::Taken { name, message });
+        }
+        if self.sweep.is_due(self.by_name.len()) {
+            self.sweep();
+        }
+        self.by_name.insert(name, Box::new(address));
+        Ok(())
+    }
+
+    fn lookup<M: Send + 'static>(&mut self, name: String) -> Result<Address<M>, LookupError> {
+        let Some(entry) = self.present(&name) else {
+            return Err(LookupError::Unknown { name });
+        };
+        typed(entry).cloned().ok_or(LookupError::Mismatch {
+            name,
+            registered: entry.message(),
+            asked: type_name::<M>(),
+        })
+    }
+
+    /// Who has this name and has not stopped.
+    fn present(&mut self, name: &str) -> Option<&dyn Entry> {
+        if self.by_name.get(name)?.has_stopped() {
+            self.by_name.remove(name);
+        }
+        self.by_name.get(name).map(|entry| &**entry)
+    }
+
+    fn sweep(&mut self) {
+        self.by_name.retain(|_, entry| !entry.has_stopped());
+        self.sweep.done(self.by_name.len());
+    }
+
+    fn all(&mut self) -> Vec<String> {
+        self.sweep();
+        self.by_name.keys().cloned().collect()
+    }
+}
+
+fn typed<M: 'static>(entry: &dyn Entry) -> Option<&Address<M>> {
+    (entry as &dyn Any).downcast_ref()
+}
+
+struct RegistryActor(Names);
+
+impl Actor for RegistryActor {
+    type Msg = Order;
+
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+        order(&mut self.0);
+        Next::Continue
+    }
+}
+
+impl From<NoReply> for RegisterError {
+    fn from(none: NoReply) -> Self {
+        Self::NoRegistry(none)
+    }
+}
+
+impl From<NoReply> for LookupError {
+    fn from(none: NoReply) -> Self {
+        Self::NoRegistry(none)
+    }
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Taken { name, message } => write!(
+                f,
+                "the name `{name}` belongs to an actor that receives {message} and has not stopped"
+            ),
+            Self::NoRegistry(none) => write!(f, "the registry did not answer: {none}"),
+        }
+    }
+}
+
+impl fmt::Display for LookupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name } => write!(f, "no actor has the name `{name}`"),
+            Self::Mismatch {
+                name,
+                registered,
+                asked,
+            } => write!(
+                f,
+                "`{name}` receives {registered}, and was asked for as an actor that receives {asked}"
+            ),
+            Self::NoRegistry(none) => write!(f, "the registry did not answer: {none}"),
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+impl std::error::Error for LookupError {}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").finish_non_exhaustive()
+    }
+}

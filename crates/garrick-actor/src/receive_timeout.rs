@@ -1,0 +1,280 @@
+//! A message to an actor to which nothing has come for a while.
+//!
+//! A wrapper around the actor tells a watchman, a small task of its own, of each message and when the actor's patience
+//! will be over. The watchman has one timer running as a rule: when that comes and a message has come meanwhile, it is
+//! set anew for what is left. So a message costs a look at the clock and a message to the watchman, not a timer.
+//!
+//! ```text
+//!   actor ---- a message has come; told, if none comes until t ----> watchman <---+ Due
+//!     ^                                                                |   |      |
+//!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
+//! ```
+//!
+//! The watchman keeps the actor alive while it is armed, that is until t at the latest, and is not armed again by the
+//! message that it has sent itself. So an actor that nobody else can reach is told once, and is gone then.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+use garrick_sched::{Address, Flow, Nanos, Task, Turn};
+
+use crate::actor::{Actor, Next};
+use crate::beside::{Beside, Patience};
+use crate::context::Context;
+
+/// What a watchman hears.
+enum Word<M> {
+    /// A message has come; the actor is to be told if no other comes until then.
+    Came(Nanos, Address<M>),
+    /// It is to be told at that time, whatever came before.
+    Arm(Nanos, Address<M>),
+    /// It is not to be told.
+    Disarm,
+    /// A timer has come.
+    Due,
+}
+
+/// Tells an actor that nothing came.
+struct Watchman<M, F> {
+    make: F,
+    /// Whom to tell, and when.
+    armed: Option<(Nanos, Address<M>)>,
+    /// When the earliest timer that is set will come.
+    due: Option<Nanos>,
+    /// Whether the actor was told, and has not had a message since: the next is the watchman's own.
+    told: bool,
+}
+
+impl<M: 'static, F: FnMut() -> M> Watchman<M, F> {
+    fn arm(&mut self, deadline: Nanos, actor: Address<M>, turn: &Turn<'_, Word<M>>) {
+        self.armed = Some((deadline, actor));
+        self.set_timer(deadline, turn);
+    }
+
+    /// Sees to it that a timer comes at `deadline`, or before.
+    fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Word<M>>) {
+        if self.due.is_some_and(|due| due <= deadline) {
+            return;
+        }
+        let left = Duration::from_nanos(deadline.saturating_sub(turn.now()));
+        // It does not stop, so it takes the message.
+        let _ = turn.send_after(left, &turn.address(), Word::Due);
+        self.due = Some(deadline);
+    }
+
+    fn look(&mut self, turn: &Turn<'_, Word<M>>) {
+        let now = turn.now();
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+        }
+        match self.armed.take() {
+            Some((deadline, actor)) if deadline <= now => {
+                self.told = true;
+                // An actor that has stopped need not be told.
+                let _ = turn.send(&actor, (self.make)());
+            }
+            Some((deadline, actor)) => self.arm(deadline, actor, turn),
+            None => {}
+        }
+    }
+}
+
+impl<M: 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
+    type Message = Word<M>;
+
+    fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
+        match word {
+            Word::Came(..) if self.told => self.told = false,
+            Word::Came(deadline, actor) => self.arm(deadline, actor, turn),
+            Word::Arm(deadline, actor) => {
+                self.told = false;
+                self.arm(deadline, actor, turn);
+            }
+            Word::Disarm => {
+                self.told = false;
+                self.armed = None;
+            }
+            Word::Due => self.look(turn),
+        }
+        Flow::Continue
+    }
+}
+
+/// Lets an actor receive what `make` makes when no message has come to it for `timeout`, counted from its last message
+/// or from its start. It is told once for each time of silence: the message itself does not begin another one, but any
+/// other message does, and so does [`Context::set_receive_timeout`]. A turn that is undone does not count.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_actor::{Actor, Context, Local, Next, with_receive_timeout};
+///
+/// struct Session;
+///
+/// enum Msg {
+///     Request,
+///     Idle,
+/// }
+///
+/// impl Actor for Session {
+///     type Msg = Msg;
+///
+///     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
+///         match msg {
+///             Msg::Request => Next::Continue,
+///             Msg::Idle => Next::Stop,
+///         }
+///     }
+/// }
+///
+/// let local = Local::new()?;
+/// let timeout = Duration::from_millis(1);
+/// let session = local.spawn(with_receive_timeout(timeout, || Msg::Idle, Session));
+/// session.send(Msg::Request).unwrap();
+/// while !session.is_stopped() {
+///     local.run();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_receive_timeout<A, F>(timeout: Duration, make: F, actor: A) -> WithReceiveTimeout<A, F>
+where
+    A: Actor<Msg: Send>,
+    F: FnMut() -> A::Msg + Send + 'static,
+{
+    WithReceiveTimeout {
+        actor,
+        patience: Patience::For(nanos(timeout)),
+        wish: Cell::new(None),
+        make: Some(make),
+        watchman: None,
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
+}
+
+/// An actor with a receive timeout, made by [`with_receive_timeout`].
+pub struct WithReceiveTimeout<A: Actor, F> {
+    actor: A,
+    patience: Patience,
+    /// What the turn under way wants it to be.
+    wish: Cell<Option<Patience>>,
+    /// For the watchman; none once there is one.
+    make: Option<F>,
+    watchman: Option<Address<Word<A::Msg>>>,
+}
+
+impl<M: 'static> Context<'_, M> {
+    /// Changes the receive timeout, if this turn ends well; it counts from now on.
+    ///
+    /// # Panics
+    /// If the actor was not made by [`with_receive_timeout`].
+    #[track_caller]
+    pub fn set_receive_timeout(&self, timeout: Duration) {
+        self.wish(Patience::For(nanos(timeout)));
+    }
+
+    /// Cancels the receive timeout, if this turn ends well, until [`Context::set_receive_timeout`]. One that is on its
+    /// way already still arrives.
+    ///
+    /// # Panics
+    /// If the actor was not made by [`with_receive_timeout`].
+    #[track_caller]
+    pub fn cancel_receive_timeout(&self) {
+        self.wish(Patience::Endless);
+    }
+
+    #[track_caller]
+    fn wish(&self, patience: Patience) {
+        let wish = self.beside().patience;
+        let wish =
+            wish.expect("an actor with a receive timeout must be made by `with_receive_timeout`");
+        wish.set(Some(patience));
+    }
+}
+
+impl<A, F> WithReceiveTimeout<A, F>
+where
+    A: Actor<Msg: Send>,
+    F: FnMut() -> A::Msg + Send + 'static,
+{
+    fn turn(
+        &mut self,
+        cx: &mut Context<'_, A::Msg>,
+        turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
+    ) -> Next {
+        // What a turn that panicked has left behind, if the actor has survived it.
+        self.wish.set(None);
+        let beside = Beside {
+            patience: Some(&self.wish),
+            ..cx.beside()
+        };
+        let next = turn(&mut self.actor, &mut cx.with(&beside));
+        let wish = self.wish.take();
+        if next == Next::Continue {
+            self.patience = wish.unwrap_or(self.patience);
+            self.tell_watchman(wish.is_some(), cx);
+        }
+        next
+    }
+
+    fn tell_watchman(&mut self, anew: bool, cx: &Context<'_, A::Msg>) {
+        let word = match self.patience {
+            Patience::Endless if !anew => return,
+            Patience::Endless => Word::Disarm,
+            Patience::For(time) => {
+                let deadline = cx.now().saturating_add(time);
+                let word = if anew { Word::Arm } else { Word::Came };
+                word(deadline, cx.address())
+            }
+        };
+        let turn = cx.turn();
+        if let Some(make) = self.make.take() {
+            self.watchman = Some(turn.spawn(Watchman {
+                make,
+                armed: None,
+                due: None,
+                told: false,
+            }));
+        }
+        if let Some(watchman) = &self.watchman {
+            // It does not stop before its system ends.
+            let _ = turn.send(watchman, word);
+        }
+    }
+}
+
+impl<A, F> Actor for WithReceiveTimeout<A, F>
+where
+    A: Actor<Msg: Send>,
+    F: FnMut() -> A::Msg + Send + 'static,
+{
+    type Msg = A::Msg;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.turn(cx, |actor, cx| {
+            if A::STARTS {
+                actor.started(cx)
+            } else {
+                Next::Continue
+            }
+        })
+    }
+
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.turn(cx, |actor, cx| actor.receive(msg, cx))
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+impl<A: Actor, F> fmt::Debug for WithReceiveTimeout<A, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WithReceiveTimeout").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,60 @@
+//! Questions whose answers may be errors of their own.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use garrick_sched::{Ask, NoReply};
+
+/// A question under way, as an [`Ask`] whose answer is `T` or an error `E`. That nobody answered is one of
+/// the errors, so that one `?` does.
+///
+/// # Cancel safety
+/// As for [`Ask`].
+#[must_use = "a request that nobody waits for has no result"]
+pub struct Request<T: 'static, E: 'static> {
+    ask: Ask<Result<T, E>>,
+}
+
+impl<T: 'static, E: From<NoReply> + 'static> Request<T, E> {
+    pub(crate) fn new(ask: Ask<Result<T, E>>) -> Self {
+        Self { ask }
+    }
+
+    /// Waits for the answer, parked.
+    ///
+    /// # Errors
+    /// The answer's own, or what it makes of [`NoReply`].
+    pub fn wait(self) -> Result<T, E> {
+        flatten(self.ask.wait())
+    }
+
+    /// Waits for the answer, parked, for `timeout` at most.
+    ///
+    /// # Errors
+    /// As for [`Request::wait`]; [`NoReply::TimedOut`] is one of them.
+    pub fn wait_timeout(self, timeout: Duration) -> Result<T, E> {
+        flatten(self.ask.wait_timeout(timeout))
+    }
+}
+
+/// Makes one error of two.
+pub(crate) fn flatten<T, E: From<NoReply>>(answer: Result<Result<T, E>, NoReply>) -> Result<T, E> {
+    answer.unwrap_or_else(|none| Err(none.into()))
+}
+
+impl<T: 'static, E: From<NoReply> + 'static> Future for Request<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.ask).poll(context).map(flatten)
+    }
+}
+
+impl<T: 'static, E: 'static> fmt::Debug for Request<T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Request").field(&self.ask).finish()
+    }
+}

@@ -1,0 +1,124 @@
+//! A question to all, and the first answer wins.
+
+use std::fmt;
+
+use garrick_sched::{NoReply, Reply};
+
+use super::policy::Policy;
+use super::routees::Routees;
+use super::router::RouterMsg;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// Asks all routees, and the first answer goes to who asked. If none of them answers, the asker is told
+/// [`NoReply::Dropped`].
+///
+/// For every question there is an actor that gathers the answers, until all have come; those after the first
+/// are dropped. How long to wait is the asker's own business.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::route::{FirstCompleted, Router};
+/// use garrick_actor::{Actor, Context, Next, Reply, System};
+///
+/// struct Find {
+///     word: String,
+///     reply: Reply<u32>,
+/// }
+///
+/// /// Knows the page of one word.
+/// struct Index(&'static str, u32);
+///
+/// impl Actor for Index {
+///     type Msg = Find;
+///
+///     fn receive(&mut self, find: Find, _: &mut Context<'_, Find>) -> Next {
+///         if find.word == self.0 {
+///             find.reply.send(self.1);
+///         }
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// // Says how to take a message apart, and how to make it anew with another reply.
+/// let policy = FirstCompleted::new(|Find { word, reply }: Find| {
+///     (reply, move |reply| Find { word: word.clone(), reply })
+/// });
+/// let router = Router::spawn(&system.handle(), policy)?;
+/// router.add(&system.spawn(Index("actor", 7))?)?;
+/// router.add(&system.spawn(Index("router", 99))?)?;
+///
+/// let find = |word: &str| {
+///     let word = word.to_owned();
+///     router.ask(|reply| Find { word, reply }).wait()
+/// };
+/// assert_eq!(find("router"), Ok(99));
+/// assert!(find("carburettor").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct FirstCompleted<S> {
+    split: S,
+}
+
+impl<S> FirstCompleted<S> {
+    /// Asks all routees. `split` takes a message apart into its reply and a function that makes the message anew
+    /// with another one.
+    pub fn new<M, R: 'static, F>(split: S) -> Self
+    where
+        S: FnMut(M) -> (Reply<R>, F),
+        F: FnMut(Reply<R>) -> M,
+    {
+        Self { split }
+    }
+}
+
+impl<M, R, F, S> Policy<M> for FirstCompleted<S>
+where
+    M: 'static,
+    R: Send + 'static,
+    S: FnMut(M) -> (Reply<R>, F) + Send + 'static,
+    F: FnMut(Reply<R>) -> M,
+{
+    fn route(
+        &mut self,
+        msg: M,
+        routees: &mut Routees<M>,
+        cx: &Context<'_, RouterMsg<M>>,
+    ) -> Result<(), M> {
+        routees.remove_stopped();
+        if routees.is_empty() {
+            return Err(msg);
+        }
+        let (reply, mut make) = (self.split)(msg);
+        // When the last routee has answered or dropped its reply, nothing can reach the gatherer, and it is
+        // dropped; with it goes the asker's reply, if it is still there.
+        let gatherer = cx.spawn(Gatherer(Some(reply)));
+        routees.send_to_all(|| make(Reply::to_task(gatherer.clone(), Answer)));
+        Ok(())
+    }
+}
+
+struct Gatherer<R: 'static>(Option<Reply<R>>);
+
+struct Answer<R>(Result<R, NoReply>);
+
+impl<R: 'static> Actor for Gatherer<R> {
+    type Msg = Answer<R>;
+
+    fn receive(&mut self, Answer(answer): Answer<R>, _: &mut Context<'_, Answer<R>>) -> Next {
+        if let Ok(answer) = answer
+            && let Some(reply) = self.0.take()
+        {
+            reply.send(answer);
+        }
+        Next::Continue
+    }
+}
+
+impl<S> fmt::Debug for FirstCompleted<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirstCompleted").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,129 @@
+//! One routee for each key.
+//!
+//! Rendezvous hashing (Thaler and Ravishankar, "Using Name-Based Mappings to Increase Hit Rates", 1998): every
+//! routee draws a number for the key, and the highest wins. When a routee leaves, only the keys that it had
+//! won move, evenly to all others; when one comes, it wins its share from all others, and nothing else moves.
+//! There is no table to build and nothing to tune, as there is with a ring of virtual nodes; a choice looks at
+//! every routee, a few nanoseconds each.
+
+use std::fmt;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
+use super::policy::Policy;
+use super::random::{GOLDEN, mix};
+use super::routees::Routees;
+use super::router::RouterMsg;
+use crate::context::Context;
+
+/// Hands messages with equal keys to the same routee, for as long as it is there.
+///
+/// Which routee that is follows from the key and from when the routee was added, so it is the same in every
+/// run of a program.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::System;
+/// use garrick_actor::route::{ConsistentHash, Router};
+///
+/// struct Order {
+///     customer: String,
+///     amount: u64,
+/// }
+///
+/// let system = System::new()?;
+/// let by_customer = ConsistentHash::new(|order: &Order| order.customer.clone());
+/// let router = Router::spawn(&system.handle(), by_customer)?;
+/// # assert!(router.send(Order { customer: String::new(), amount: 0 }).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ConsistentHash<F> {
+    key: F,
+}
+
+impl<F> ConsistentHash<F> {
+    /// Hashes what `key` makes of a message.
+    pub fn new<M, K: Hash>(key: F) -> Self
+    where
+        F: Fn(&M) -> K,
+    {
+        Self { key }
+    }
+}
+
+impl<M, K, F> Policy<M> for ConsistentHash<F>
+where
+    M: 'static,
+    K: Hash,
+    F: Fn(&M) -> K + Send + 'static,
+{
+    fn route(
+        &mut self,
+        msg: M,
+        routees: &mut Routees<M>,
+        _: &Context<'_, RouterMsg<M>>,
+    ) -> Result<(), M> {
+        // Without a random seed, unlike the hasher of the standard maps.
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((self.key)(&msg));
+        routees.send_to(msg, |_, routees| {
+            winner(hash, (0..routees.len()).map(|index| routees.number(index)))
+                .expect("there is a routee")
+        })
+    }
+}
+
+/// Who wins `key`, of routees with these numbers.
+fn winner(key: u64, numbers: impl Iterator<Item = u64>) -> Option<usize> {
+    let draws = numbers.map(|number| mix(key ^ mix(number.wrapping_mul(GOLDEN))));
+    draws
+        .enumerate()
+        .max_by_key(|(_, draw)| *draw)
+        .map(|(index, _)| index)
+}
+
+impl<F> fmt::Debug for ConsistentHash<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConsistentHash").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn home_of(key: u64, routees: &BTreeSet<u64>) -> Option<u64> {
+        let index = winner(key, routees.iter().copied());
+        index.and_then(|index| routees.iter().nth(index).copied())
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_keys_of_the_one_who_leaves_move(
+            routees in prop::collection::btree_set(1_u64..200, 2..20),
+            leaver in any::<prop::sample::Index>(),
+            keys in prop::collection::vec(any::<u64>(), 1..200),
+        ) {
+            let mut left = routees.clone();
+            let leaver = *leaver.get(&routees.iter().copied().collect::<Vec<_>>());
+            left.remove(&leaver);
+            for key in keys {
+                let (before, after) = (home_of(key, &routees), home_of(key, &left));
+                prop_assert!(before == after || before == Some(leaver));
+                prop_assert_ne!(after, Some(leaver));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_spread_evenly_even_if_they_count_up() {
+        let mut won = [0_u32; 8];
+        for key in 0..80_000 {
+            won[winner(key, 1..=8).unwrap()] += 1;
+        }
+        assert!(won.iter().all(|n| (9_500..10_500).contains(n)), "{won:?}");
+    }
+}

@@ -1,0 +1,110 @@
+//! How much each routee has to do.
+//!
+//! The router knows how many messages it has handed to a routee, the routee how many it has handled, and the
+//! difference is in flight. The routee's number has one writer, so that counting costs a plain store and no
+//! message: see [`garrick_core::count`].
+
+use std::fmt;
+
+use garrick_core::count::{Counter, CounterReader};
+
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// An actor that counts the messages it has handled, however their turns ended.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::route::{LeastLoaded, Measured, Router};
+/// use garrick_actor::{Actor, Context, Next, System};
+///
+/// struct Work;
+///
+/// impl Actor for Work {
+///     type Msg = u32;
+///
+///     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// let router = Router::spawn(&system.handle(), LeastLoaded::new())?;
+/// for _ in 0..4 {
+///     let (work, load) = Measured::new(Work);
+///     router.add_measured(&system.spawn(work)?, load)?;
+/// }
+/// router.send(1)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Measured<A> {
+    actor: A,
+    /// Written by the actor's turns, read through every [`Load`].
+    handled: Counter,
+}
+
+/// How much a [`Measured`] actor has handled.
+#[derive(Clone)]
+pub struct Load {
+    handled: CounterReader,
+}
+
+impl<A> Measured<A> {
+    /// Measures `actor`.
+    #[must_use]
+    pub fn new(actor: A) -> (Self, Load) {
+        let handled = Counter::new();
+        let load = Load {
+            handled: handled.reader(),
+        };
+        (Self { actor, handled }, load)
+    }
+
+    pub(super) fn into_inner(self) -> A {
+        self.actor
+    }
+}
+
+impl Load {
+    /// Messages that it has handled.
+    #[must_use]
+    pub fn handled(&self) -> u64 {
+        self.handled.get()
+    }
+}
+
+/// Counts a message when its turn is over, and if that is by a panic.
+struct Turn<'a>(&'a mut Counter);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.add(1);
+    }
+}
+
+impl<A: Actor> Actor for Measured<A> {
+    type Msg = A::Msg;
+    const STARTS: bool = A::STARTS;
+
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+        self.actor.started(cx)
+    }
+
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+        let _turn = Turn(&mut self.handled);
+        self.actor.receive(msg, cx)
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+impl fmt::Debug for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Load")
+            .field("handled", &self.handled())
+            .finish()
+    }
+}

@@ -1,0 +1,378 @@
+//! A pool of workers for short tasks.
+//!
+//! ```text
+//!   run(task) --> [ dispatcher ] --- job ---> [ worker ] --- result ---> who asked
+//!                  waiting: tasks  <-- done ---
+//!                  idle: workers
+//! ```
+//!
+//! A worker has one task at a time, and tasks wait at the dispatcher, so that a long one holds up no other while a
+//! worker is idle, and the dispatcher knows exactly how many wait. A worker that is done gives its address back.
+//! That is an answer to a question of the dispatcher's; so if the worker fails, the dispatcher hears that there
+//! is none, and makes another worker.
+
+use std::any::type_name;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+
+use garrick_sched::{Address, NoReply, Reply, SpawnError};
+
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::handle::Handle;
+use crate::request::{Request, flatten};
+
+/// A pool of workers that are used again: running a task in it spawns nothing.
+///
+/// A worker is a closure from a task to its result, made by a factory; what it captures it keeps from task to
+/// task. A task whose worker panics has failed; the worker is replaced, and the others go on. If the factory
+/// panics then, the pool ends, and all tasks that wait have failed. Tasks begin in the order in which they came.
+/// When the last handle is gone, the tasks that wait are still run.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::System;
+/// use garrick_actor::route::Pool;
+///
+/// let system = System::new()?;
+/// let pool = Pool::spawn(&system.handle(), 4, || {
+///     let mut scratch = String::new();
+///     move |n: u32| {
+///         scratch.clear();
+///         scratch.extend((0..n).map(|_| '*'));
+///         scratch.len()
+///     }
+/// })?;
+/// let tasks: Vec<_> = (0..100).map(|n| pool.run(n)).collect();
+/// for (n, task) in tasks.into_iter().enumerate() {
+///     assert_eq!(task.wait()?, n);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Tasks of several kinds are closures:
+/// ```
+/// # use garrick_actor::System;
+/// # use garrick_actor::route::Pool;
+/// type Task = Box<dyn FnOnce() -> u64 + Send>;
+///
+/// # let system = System::new()?;
+/// let pool = Pool::spawn(&system.handle(), 2, || |task: Task| task())?;
+/// let sum = pool.run(Box::new(|| (1..=10).sum()));
+/// let product = pool.run(Box::new(|| (1..=10).product()));
+/// assert_eq!((sum.wait()?, product.wait()?), (55, 3_628_800));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Pool<T: 'static, R: 'static> {
+    address: Address<Msg<T, R>>,
+}
+
+/// A task has no result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PoolError<T> {
+    /// All workers are busy, and as many tasks wait as may. The task comes back.
+    Full {
+        /// The task.
+        task: T,
+        /// How many may wait.
+        waiting_max: usize,
+    },
+    /// The worker failed, the pool has stopped, or the time was over.
+    Failed(NoReply),
+}
+
+/// Who gets the result of a task.
+type Outcome<T, R> = Reply<Result<R, PoolError<T>>>;
+
+enum Msg<T: 'static, R: 'static> {
+    Run(T, Outcome<T, R>),
+    /// A worker has finished a task, or failed.
+    Done(Result<Address<Job<T, R>>, NoReply>),
+}
+
+/// What a worker receives.
+struct Job<T: 'static, R: 'static> {
+    task: T,
+    outcome: Outcome<T, R>,
+    /// Takes the worker's own address.
+    done: Reply<Address<Self>>,
+}
+
+impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
+    /// Makes a pool of workers in which any number of tasks may wait.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    ///
+    /// # Panics
+    /// If `workers` is 0.
+    #[track_caller]
+    pub fn spawn<W>(
+        on: &Handle,
+        workers: usize,
+        factory: impl FnMut() -> W + Send + 'static,
+    ) -> Result<Self, SpawnError<()>>
+    where
+        W: FnMut(T) -> R + Send + 'static,
+    {
+        Self::bounded(on, workers, usize::MAX, factory)
+    }
+
+    /// Makes a pool of workers in which at most `waiting_max` tasks wait for a worker.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    ///
+    /// # Panics
+    /// If `workers` is 0.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::route::{Pool, PoolError};
+    /// use garrick_actor::{Local, System};
+    ///
+    /// let local = Local::new()?; // Nothing runs in it before it is told to.
+    /// let pool = Pool::bounded(&local.handle(), 1, 1, || |n: u32| n + 1)?;
+    /// let (first, second, third) = (pool.run(1), pool.run(2), pool.run(3));
+    /// local.run();
+    /// assert_eq!(first.wait(), Ok(2));
+    /// assert_eq!(second.wait(), Ok(3));
+    /// let full = third.wait().unwrap_err();
+    /// assert_eq!(full, PoolError::Full { task: 3, waiting_max: 1 });
+    /// assert_eq!(full.to_string(), "the pool is full: all workers are busy, and 1 task waits, which is the limit");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn bounded<W>(
+        on: &Handle,
+        workers: usize,
+        waiting_max: usize,
+        mut factory: impl FnMut() -> W + Send + 'static,
+    ) -> Result<Self, SpawnError<()>>
+    where
+        W: FnMut(T) -> R + Send + 'static,
+    {
+        assert!(workers > 0, "a pool needs at least one worker");
+        let made = (0..workers).map(|_| on.spawn(Worker::new(factory())));
+        let idle: Result<Vec<_>, _> = made.collect();
+        let dispatcher = Dispatcher {
+            factory: move || Worker::new(factory()),
+            idle: idle.map_err(|_| SpawnError(()))?,
+            waiting: VecDeque::new(),
+            waiting_max,
+        };
+        let address = on.spawn(dispatcher).map_err(|_| SpawnError(()))?;
+        Ok(Self { address })
+    }
+
+    /// Runs a task.
+    pub fn run(&self, task: T) -> Request<R, PoolError<T>> {
+        Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
+    }
+
+    /// Runs a task for an actor: the result comes to it as what `convert` makes of it, which must not capture
+    /// anything.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::route::{Pool, PoolError};
+    /// use garrick_actor::{Actor, Context, Local, Next};
+    ///
+    /// struct Clerk(Pool<u32, u32>);
+    ///
+    /// enum Msg {
+    ///     Begin,
+    ///     Done(Result<u32, PoolError<u32>>),
+    /// }
+    ///
+    /// impl Actor for Clerk {
+    ///     type Msg = Msg;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::Begin => self.0.run_from(cx, 20, Msg::Done),
+    ///             Msg::Done(result) => assert_eq!(result, Ok(21)),
+    ///         }
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let pool = Pool::spawn(&local.handle(), 1, || |n: u32| n + 1)?;
+    /// local.spawn(Clerk(pool)).send(Msg::Begin).unwrap();
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn run_from<N, F>(&self, cx: &Context<'_, N>, task: T, convert: F)
+    where
+        N: Send + 'static,
+        F: FnOnce(Result<R, PoolError<T>>) -> N + Send + 'static,
+    {
+        cx.ask(
+            &self.address,
+            |outcome| Msg::Run(task, outcome),
+            |result| convert(flatten(result)),
+        );
+    }
+}
+
+/// Hands tasks to workers.
+struct Dispatcher<T: 'static, R: 'static, F> {
+    /// Makes a worker in place of one that failed.
+    factory: F,
+    /// Workers without a task; the one that finished last is the next to get one.
+    idle: Vec<Address<Job<T, R>>>,
+    /// Tasks without a worker, oldest first. Empty if a worker is idle.
+    waiting: VecDeque<(T, Outcome<T, R>)>,
+    waiting_max: usize,
+}
+
+impl<T, R, W, F> Dispatcher<T, R, F>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    W: FnMut(T) -> R + Send + 'static,
+    F: FnMut() -> Worker<T, W>,
+{
+    fn run(&mut self, task: T, outcome: Outcome<T, R>, cx: &Context<'_, Msg<T, R>>) {
+        if let Some(worker) = self.idle.pop() {
+            Self::hand(&worker, task, outcome, cx);
+        } else if self.waiting.len() < self.waiting_max {
+            self.waiting.push_back((task, outcome));
+        } else {
+            let waiting_max = self.waiting_max;
+            outcome.send(Err(PoolError::Full { task, waiting_max }));
+        }
+    }
+
+    fn free(&mut self, worker: Address<Job<T, R>>, cx: &Context<'_, Msg<T, R>>) {
+        match self.waiting.pop_front() {
+            Some((task, outcome)) => Self::hand(&worker, task, outcome, cx),
+            None => self.idle.push(worker),
+        }
+    }
+
+    fn hand(
+        worker: &Address<Job<T, R>>,
+        task: T,
+        outcome: Outcome<T, R>,
+        cx: &Context<'_, Msg<T, R>>,
+    ) {
+        let job = |done| Job {
+            task,
+            outcome,
+            done,
+        };
+        cx.ask(worker, job, Msg::Done);
+    }
+}
+
+impl<T, R, W, F> Actor for Dispatcher<T, R, F>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    W: FnMut(T) -> R + Send + 'static,
+    F: FnMut() -> Worker<T, W> + 'static,
+{
+    type Msg = Msg<T, R>;
+
+    fn receive(&mut self, msg: Msg<T, R>, cx: &mut Context<'_, Msg<T, R>>) -> Next {
+        match msg {
+            Msg::Run(task, outcome) => self.run(task, outcome, cx),
+            Msg::Done(Ok(worker)) => self.free(worker, cx),
+            Msg::Done(Err(_)) => {
+                let worker = cx.spawn((self.factory)());
+                self.free(worker, cx);
+            }
+        }
+        Next::Continue
+    }
+}
+
+/// Runs one task at a time.
+struct Worker<T, W> {
+    work: W,
+    task: PhantomData<fn(T)>,
+}
+
+impl<T, W> Worker<T, W> {
+    fn new(work: W) -> Self {
+        let task = PhantomData;
+        Self { work, task }
+    }
+}
+
+impl<T, R, W> Actor for Worker<T, W>
+where
+    T: Send + 'static,
+    R: Send + 'static,
+    W: FnMut(T) -> R + 'static,
+{
+    type Msg = Job<T, R>;
+
+    fn receive(&mut self, job: Job<T, R>, cx: &mut Context<'_, Job<T, R>>) -> Next {
+        // If this panics, both replies are dropped.
+        job.outcome.send(Ok((self.work)(job.task)));
+        job.done.send(cx.address());
+        Next::Continue
+    }
+
+    fn name() -> &'static str {
+        type_name::<W>()
+    }
+}
+
+impl<T> From<NoReply> for PoolError<T> {
+    fn from(none: NoReply) -> Self {
+        Self::Failed(none)
+    }
+}
+
+impl<T> fmt::Display for PoolError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { waiting_max, .. } => {
+                let wait = if *waiting_max == 1 {
+                    " waits"
+                } else {
+                    "s wait"
+                };
+                write!(
+                    f,
+                    "the pool is full: all workers are busy, and {waiting_max} task{wait}, which is the limit"
+                )
+            }
+            Self::Failed(none) => write!(f, "the task has no result: {none}"),
+        }
+    }
+}
+
+impl<T> fmt::Debug for PoolError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { waiting_max, .. } => f
+                .debug_struct("Full")
+                .field("waiting_max", waiting_max)
+                .finish_non_exhaustive(),
+            Self::Failed(none) => f.debug_tuple("Failed").field(none).finish(),
+        }
+    }
+}
+
+impl<T> std::error::Error for PoolError<T> {}
+
+impl<T: 'static, R: 'static> Clone for Pool<T, R> {
+    fn clone(&self) -> Self {
+        let address = self.address.clone();
+        Self { address }
+    }
+}
+
+impl<T: 'static, R: 'static> fmt::Debug for Pool<T, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}

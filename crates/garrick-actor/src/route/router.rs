@@ -1,0 +1,369 @@
+//! The router: an actor that hands messages to others.
+
+use std::fmt;
+
+use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
+
+use super::load::{Load, Measured};
+use super::policy::Policy;
+use super::routees::Routees;
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::front::front;
+use crate::handle::Handle;
+use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
+
+/// Hands messages of type `M` to routees, as a [`Policy`] says.
+///
+/// Everything that one sender does through a router, it does in that order: a routee that was added
+/// before a message was sent is there for it. Messages of one sender that go to the same routee stay in order.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::route::{RoundRobin, Router};
+/// use garrick_actor::{Actor, Context, Next, Reply, System};
+///
+/// struct Desk(&'static str);
+///
+/// impl Actor for Desk {
+///     type Msg = Reply<&'static str>;
+///
+///     fn receive(&mut self, reply: Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///         reply.send(self.0);
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// let router = Router::spawn(&system.handle(), RoundRobin::new())?;
+/// router.add(&system.spawn(Desk("left"))?)?;
+/// router.add(&system.spawn(Desk("right"))?)?;
+/// for desk in ["left", "right", "left"] {
+///     assert_eq!(router.ask(|reply| reply).wait(), Ok(desk));
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Router<M: 'static> {
+    address: Address<RouterMsg<M>>,
+}
+
+/// What a router receives.
+pub enum RouterMsg<M: 'static> {
+    /// Hands this to a routee.
+    Route(M),
+    /// Takes a routee in, unless it is there already.
+    Add(Address<M>),
+    /// The same for one whose load can be told.
+    AddMeasured(Address<M>, Load),
+    /// Takes a routee out. What it was handed before it still handles.
+    Remove(Address<M>),
+    /// Does as a receptionist says.
+    Follow(Listing<M>),
+    /// Posts what cannot be delivered here.
+    DeadLetters(DeadLetters),
+    /// Tells how the router is.
+    Status(Reply<Status<M>>),
+}
+
+/// How a router is.
+#[non_exhaustive]
+pub struct Status<M> {
+    /// Those who have not stopped, in the order in which they came.
+    pub routees: Vec<Address<M>>,
+    /// Messages that came when no routee was left.
+    pub undelivered: u64,
+}
+
+impl<M: Send + 'static> Router<M> {
+    /// Makes a router without routees.
+    ///
+    /// # Errors
+    /// If the system is ending.
+    pub fn spawn(on: &Handle, policy: impl Policy<M>) -> Result<Self, SpawnError<()>> {
+        let actor = RouterActor {
+            policy,
+            routees: Routees::new(),
+            undelivered: 0,
+            dead_letters: None,
+        };
+        match on.spawn(actor) {
+            Ok(address) => Ok(Self { address }),
+            Err(_) => Err(SpawnError(())),
+        }
+    }
+
+    /// Sends `msg` to a routee.
+    ///
+    /// # Errors
+    /// Gives the message back if the router is known to have stopped.
+    pub fn send(&self, msg: M) -> Result<(), SendError<M>> {
+        let sent = self.address.send(RouterMsg::Route(msg));
+        sent.map_err(|SendError(back)| SendError(back.into_message()))
+    }
+
+    /// Asks a routee a question, as [`Address::ask`] does. An actor asks through [`Router::address`].
+    pub fn ask<R: Send + 'static>(&self, msg: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
+        self.address.ask(|reply| RouterMsg::Route(msg(reply)))
+    }
+
+    /// Takes a routee in. It need not be told twice.
+    ///
+    /// # Errors
+    /// If the router is known to have stopped; the same for all methods below.
+    pub fn add(&self, routee: &Address<M>) -> Result<(), SendError<()>> {
+        self.order(RouterMsg::Add(routee.clone()))
+    }
+
+    /// Takes a routee in whose load can be told, for [`LeastLoaded`](super::LeastLoaded).
+    ///
+    /// # Errors
+    /// As for [`Router::add`].
+    pub fn add_measured(&self, routee: &Address<M>, load: Load) -> Result<(), SendError<()>> {
+        self.order(RouterMsg::AddMeasured(routee.clone(), load))
+    }
+
+    /// Makes as many actors as told, and takes them in as measured routees.
+    ///
+    /// # Errors
+    /// Gives the actor back that could not be made because the system is ending.
+    ///
+    /// # Examples
+    /// ```
+    /// # use garrick_actor::{Actor, Context, Next, System};
+    /// use garrick_actor::route::{LeastLoaded, Router};
+    /// # struct Work;
+    /// # impl Actor for Work {
+    /// #     type Msg = u32;
+    /// #     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next { Next::Continue }
+    /// # }
+    ///
+    /// let system = System::new()?;
+    /// let router = Router::spawn(&system.handle(), LeastLoaded::new())?;
+    /// router.fill(&system.handle(), 4, || Work)?;
+    /// assert_eq!(router.status().wait()?.routees.len(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fill<A>(
+        &self,
+        on: &Handle,
+        count: usize,
+        mut make: impl FnMut() -> A,
+    ) -> Result<(), SpawnError<A>>
+    where
+        A: Actor<Msg = M> + Send,
+    {
+        for _ in 0..count {
+            let (actor, load) = Measured::new(make());
+            let spawned = on.spawn(actor);
+            let routee = spawned.map_err(|SpawnError(back)| SpawnError(back.into_inner()))?;
+            // A router that has stopped needs no routees.
+            let _ = self.add_measured(&routee, load);
+        }
+        Ok(())
+    }
+
+    /// Takes a routee out. What it was handed before it still handles.
+    ///
+    /// # Errors
+    /// As for [`Router::add`].
+    pub fn remove(&self, routee: &Address<M>) -> Result<(), SendError<()>> {
+        self.order(RouterMsg::Remove(routee.clone()))
+    }
+
+    /// Makes routees of all who serve this protocol, now and later. Returns what has subscribed to it; until that
+    /// is [unsubscribed](Receptionist::unsubscribe), the receptionist keeps the router alive.
+    ///
+    /// # Errors
+    /// If the receptionist is known to have stopped.
+    ///
+    /// # Examples
+    /// ```
+    /// # use garrick_actor::{Actor, Context, Next, System};
+    /// use garrick_actor::naming::{Key, Receptionist};
+    /// use garrick_actor::route::{RoundRobin, Router};
+    /// # struct Print;
+    /// # impl Actor for Print {
+    /// #     type Msg = String;
+    /// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
+    /// # }
+    ///
+    /// const PRINTERS: Key<String> = Key::new("printers");
+    ///
+    /// let system = System::new()?;
+    /// let receptionist = Receptionist::spawn(&system.handle())?;
+    /// let router = Router::spawn(&system.handle(), RoundRobin::new())?;
+    /// router.follow(&receptionist, &PRINTERS)?;
+    /// receptionist.serve(&PRINTERS, &system.spawn(Print)?)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn follow(
+        &self,
+        receptionist: &Receptionist,
+        key: &Key<M>,
+    ) -> Result<Address<Listing<M>>, SendError<()>> {
+        let follower = front(&self.address, RouterMsg::Follow, RouterMsg::into_listing);
+        receptionist.subscribe(key, &follower)?;
+        Ok(follower)
+    }
+
+    /// Posts what cannot be delivered to `dead_letters` from now on.
+    ///
+    /// # Errors
+    /// As for [`Router::add`].
+    pub fn post_dead_letters_to(&self, dead_letters: &DeadLetters) -> Result<(), SendError<()>> {
+        self.order(RouterMsg::DeadLetters(dead_letters.clone()))
+    }
+
+    /// Asks how it is.
+    pub fn status(&self) -> Ask<Status<M>> {
+        self.address.ask(RouterMsg::Status)
+    }
+
+    /// An address that routes what it is sent, for those who must not know that there is a router. It costs
+    /// no hop, and what one sender sends through it and through the router stays in order.
+    ///
+    /// # Examples
+    /// ```
+    /// # use garrick_actor::{Actor, Context, Next, Reply, System};
+    /// # struct Double;
+    /// # impl Actor for Double {
+    /// #     type Msg = (u32, Reply<u32>);
+    /// #     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) -> Next {
+    /// #         reply.send(2 * n);
+    /// #         Next::Continue
+    /// #     }
+    /// # }
+    /// use garrick_actor::Address;
+    /// use garrick_actor::route::{RoundRobin, Router};
+    ///
+    /// let system = System::new()?;
+    /// let router = Router::spawn(&system.handle(), RoundRobin::new())?;
+    /// router.add(&system.spawn(Double)?)?;
+    /// let double: Address<(u32, Reply<u32>)> = router.front();
+    /// assert_eq!(double.ask(|reply| (21, reply)).wait(), Ok(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn front(&self) -> Address<M> {
+        front(&self.address, RouterMsg::Route, RouterMsg::into_message)
+    }
+
+    /// The router as an actor among others.
+    #[must_use]
+    pub fn address(&self) -> &Address<RouterMsg<M>> {
+        &self.address
+    }
+
+    fn order(&self, msg: RouterMsg<M>) -> Result<(), SendError<()>> {
+        self.address.send(msg).map_err(|_| SendError(()))
+    }
+}
+
+impl<M: 'static> RouterMsg<M> {
+    /// What is to be routed, of what came back.
+    fn into_message(self) -> M {
+        match self {
+            Self::Route(msg) => msg,
+            _ => unreachable!("what comes back is what was sent"),
+        }
+    }
+
+    fn into_listing(self) -> Listing<M> {
+        match self {
+            Self::Follow(listing) => listing,
+            _ => unreachable!("what comes back is what was sent"),
+        }
+    }
+}
+
+struct RouterActor<M, P> {
+    policy: P,
+    routees: Routees<M>,
+    /// Messages that came when no routee was left.
+    undelivered: u64,
+    dead_letters: Option<DeadLetters>,
+}
+
+impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
+    fn route(&mut self, msg: M, cx: &Context<'_, RouterMsg<M>>) {
+        if self.policy.route(msg, &mut self.routees, cx).is_ok() {
+            return;
+        }
+        // The message is dropped just now, and a reply in it tells the asker.
+        self.undelivered += 1;
+        if let Some(dead_letters) = &self.dead_letters {
+            let _ = dead_letters.post(DeadLetter::of::<M>("a router without routees"));
+        }
+    }
+
+    fn follow(&mut self, listing: Listing<M>) {
+        match listing {
+            Listing::Present(all) => all
+                .into_iter()
+                .for_each(|routee| self.routees.add(routee, None)),
+            Listing::Added(routee) => self.routees.add(routee, None),
+            Listing::Removed(routee) => self.routees.remove(&routee),
+        }
+    }
+
+    fn status(&mut self) -> Status<M> {
+        self.routees.remove_stopped();
+        Status {
+            routees: self.routees.addresses(),
+            undelivered: self.undelivered,
+        }
+    }
+}
+
+impl<M: 'static, P: Policy<M>> Actor for RouterActor<M, P> {
+    type Msg = RouterMsg<M>;
+
+    fn receive(&mut self, msg: RouterMsg<M>, cx: &mut Context<'_, RouterMsg<M>>) -> Next {
+        match msg {
+            RouterMsg::Route(msg) => self.route(msg, cx),
+            RouterMsg::Add(routee) => self.routees.add(routee, None),
+            RouterMsg::AddMeasured(routee, load) => self.routees.add(routee, Some(load)),
+            RouterMsg::Remove(routee) => self.routees.remove(&routee),
+            RouterMsg::Follow(listing) => self.follow(listing),
+            RouterMsg::DeadLetters(to) => self.dead_letters = Some(to),
+            RouterMsg::Status(reply) => reply.send(self.status()),
+        }
+        Next::Continue
+    }
+}
+
+impl<M: 'static> Clone for Router<M> {
+    fn clone(&self) -> Self {
+        let address = self.address.clone();
+        Self { address }
+    }
+}
+
+impl<M: 'static> fmt::Debug for Router<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Router").field(&self.address).finish()
+    }
+}
+
+impl<M: 'static> fmt::Debug for RouterMsg<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Route(_) => "Route(..)",
+            Self::Add(_) => "Add(..)",
+            Self::AddMeasured(..) => "AddMeasured(..)",
+            Self::Remove(_) => "Remove(..)",
+            Self::Follow(_) => "Follow(..)",
+            Self::DeadLetters(_) => "DeadLetters(..)",
+            Self::Status(_) => "Status(..)",
+        })
+    }
+}
+
+impl<M> fmt::Debug for Status<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Status")
+            .field("routees", &self.routees)
+            .field("undelivered", &self.undelivered)
+            .finish()
+    }
+}

@@ -1,0 +1,74 @@
+//! Many questions on one wire.
+
+use garrick_actor::behaviors::{Mux, Service, adapter, forward, mux};
+
+use crate::stand::{DROPPED, Stand, heard};
+
+#[test]
+fn each_answer_finds_its_asker() {
+    let stand = Stand::new();
+    let (wire, sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(wire));
+    let service: Service<u32, u32> = adapter(mux.clone(), Mux::Ask);
+    let asks: Vec<_> = (0..5).map(|n| service.ask(|reply| (n, reply))).collect();
+    stand.run();
+    let mut questions = heard(&sent);
+    questions.reverse();
+    let wire_end = adapter(mux.clone(), Mux::Answer);
+    for (number, question) in questions {
+        wire_end.send((number, question * 10)).unwrap();
+    }
+    for (n, ask) in asks.into_iter().enumerate() {
+        assert_eq!(stand.answer(ask), Ok(10 * n as u32));
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_is_a_dead_letter() {
+    let stand = Stand::new();
+    let (wire, sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(wire));
+    let ask = mux.ask(|reply| Mux::Ask((1, reply)));
+    stand.run();
+    let (number, _) = sent.try_recv().unwrap();
+    mux.send(Mux::Refuse(number)).unwrap();
+    mux.send(Mux::Refuse(number)).unwrap();
+    mux.send(Mux::Answer((number, 1))).unwrap();
+    assert_eq!(stand.answer(ask), Err(DROPPED));
+    assert_eq!(stand.dead_letters(), 1);
+}
+
+#[test]
+fn when_the_wire_ends_no_question_stays_open() {
+    let stand = Stand::new();
+    let (wire, sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(wire.clone()));
+    let ask = mux.ask(|reply| Mux::Ask((1, reply)));
+    stand.run();
+    assert_eq!(heard(&sent).len(), 1);
+    stand.stop(&wire);
+    assert_eq!(stand.answer(ask), Err(DROPPED));
+    assert!(mux.is_stopped());
+}
+
+#[test]
+fn a_wire_that_has_ended_already_refuses() {
+    let stand = Stand::new();
+    let mux = stand.spawn(mux::<u32, u32>(stand.stopped()));
+    assert_eq!(
+        stand.answer(mux.ask(|reply| Mux::Ask((1, reply)))),
+        Err(DROPPED)
+    );
+    assert!(mux.is_stopped());
+}
+
+#[test]
+fn a_wire_may_be_a_door() {
+    let stand = Stand::new();
+    let (wire, sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(forward(wire)));
+    let ask = mux.ask(|reply| Mux::Ask((1, reply)));
+    stand.run();
+    mux.send(Mux::Answer(sent.try_recv().unwrap())).unwrap();
+    assert_eq!(stand.answer(ask), Ok(1));
+}

@@ -1,0 +1,95 @@
+//! timer, delay, timeout, under a clock set by hand.
+
+use std::time::Duration;
+
+use garrick_actor::behaviors::{delay, timeout, timer};
+
+use crate::stand::{DROPPED, Stand, heard};
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+#[test]
+fn a_timer_says_how_long_it_took() {
+    let stand = Stand::new();
+    let (service, asked) = stand.by_hand::<u32, u32>();
+    let timer = timer(&stand.handle(), service);
+    let ask = timer.ask(|reply| (1, reply));
+    stand.run();
+    stand.advance(ms(7));
+    asked.try_recv().unwrap().1.send(2);
+    assert_eq!(stand.answer(ask), Ok((2, ms(7))));
+}
+
+#[test]
+fn a_timer_of_nothing_has_no_answer() {
+    let stand = Stand::new();
+    for fails in [stand.mute::<u32, u32>(), stand.doomed(), stand.stopped()] {
+        let timer = timer(&stand.handle(), fails);
+        assert_eq!(stand.ask(&timer, 1), Err(DROPPED));
+    }
+}
+
+#[test]
+fn a_delay_keeps_order_and_outlives_its_end() {
+    let stand = Stand::new();
+    let (target, told) = stand.listener();
+    let delay = stand.spawn(delay(target, ms(5)));
+    delay.send(1).unwrap();
+    stand.run();
+    stand.advance(ms(3));
+    delay.send(2).unwrap();
+    stand.run();
+    stand.stop(&delay);
+    stand.advance(ms(3));
+    assert_eq!(heard(&told), [1]);
+    stand.advance(ms(3));
+    assert_eq!(heard(&told), [2]);
+}
+
+#[test]
+fn a_delay_to_nowhere_is_a_dead_letter_at_once_or_later() {
+    let stand = Stand::new();
+    let (target, _told) = stand.listener();
+    let delay = stand.spawn(delay(target.clone(), ms(5)));
+    delay.send(1).unwrap();
+    stand.run();
+    stand.stop(&target);
+    stand.advance(ms(6));
+    assert_eq!(stand.dead_letters(), 1);
+    delay.send(2).unwrap();
+    stand.run();
+    assert_eq!(stand.dead_letters(), 2);
+    assert!(delay.is_stopped());
+}
+
+#[test]
+fn an_answer_in_time_is_passed_on_and_one_too_late_vanishes() {
+    let stand = Stand::new();
+    let (service, asked) = stand.by_hand::<u32, u32>();
+    let timed = timeout(&stand.handle(), service, ms(5));
+    let in_time = timed.ask(|reply| (1, reply));
+    stand.run();
+    let first = asked.try_recv().unwrap();
+    let late = timed.ask(|reply| (2, reply));
+    stand.run();
+    let second = asked.try_recv().unwrap();
+    stand.advance(ms(4));
+    first.1.send(10);
+    assert_eq!(stand.answer(in_time), Ok(10));
+    stand.advance(ms(2));
+    assert_eq!(stand.answer(late), Err(DROPPED));
+    second.1.send(20);
+    stand.run();
+    assert_eq!(stand.dead_letters(), 0);
+}
+
+#[test]
+fn a_service_that_fails_is_not_waited_for() {
+    let stand = Stand::new();
+    for fails in [stand.mute::<u32, u32>(), stand.doomed(), stand.stopped()] {
+        let timed = timeout(&stand.handle(), fails, ms(5));
+        assert_eq!(stand.ask(&timed, 1), Err(DROPPED));
+    }
+}

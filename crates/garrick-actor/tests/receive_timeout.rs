@@ -1,0 +1,190 @@
+//! Silence: told once, put off by every message, cancelled, changed, and no reason to live for ever.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{ByHand, ms, settle};
+use garrick_actor::{Actor, Address, Context, Local, Next, with_receive_timeout, with_stash};
+
+/// Counts the silences.
+struct Hermit {
+    silences: Rc<RefCell<u32>>,
+}
+
+#[derive(Clone, Copy)]
+enum Msg {
+    Knock,
+    KnockAndUndo,
+    Set(u64),
+    SetAndUndo(u64),
+    Cancel,
+    Silence,
+    Stop,
+}
+
+impl Actor for Hermit {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Knock => {}
+            Msg::KnockAndUndo => return Next::Undo,
+            Msg::Set(time) => cx.set_receive_timeout(ms(time)),
+            Msg::SetAndUndo(time) => {
+                cx.set_receive_timeout(ms(time));
+                return Next::Undo;
+            }
+            Msg::Cancel => cx.cancel_receive_timeout(),
+            Msg::Silence => *self.silences.borrow_mut() += 1,
+            Msg::Stop => return Next::Stop,
+        }
+        Next::Continue
+    }
+}
+
+struct Stand {
+    clock: Arc<ByHand>,
+    local: Local,
+    hermit: Address<Msg>,
+    silences: Rc<RefCell<u32>>,
+}
+
+/// A hermit with a patience of 10 ms.
+fn stand() -> Stand {
+    let (clock, local) = common::local();
+    let silences = Rc::default();
+    let hermit = Hermit {
+        silences: Rc::clone(&silences),
+    };
+    let hermit = with_receive_timeout(ms(10), || Msg::Silence, with_stash(1, hermit));
+    let hermit = local.spawn(hermit);
+    settle(&local);
+    Stand {
+        clock,
+        local,
+        hermit,
+        silences,
+    }
+}
+
+impl Stand {
+    fn pass(&self, time: Duration) {
+        self.clock.advance(time);
+        settle(&self.local);
+    }
+
+    fn tell(&self, msg: Msg) {
+        self.hermit.send(msg).unwrap();
+        settle(&self.local);
+    }
+
+    fn silences(&self) -> u32 {
+        *self.silences.borrow()
+    }
+}
+
+#[test]
+fn silence_is_told_once_from_the_start_on() {
+    let stand = stand();
+    stand.pass(ms(9));
+    assert_eq!(stand.silences(), 0);
+    stand.pass(ms(2));
+    assert_eq!(stand.silences(), 1);
+    stand.pass(ms(100));
+    assert_eq!(stand.silences(), 1);
+}
+
+#[test]
+fn every_message_puts_it_off() {
+    let stand = stand();
+    for _ in 0..10 {
+        stand.pass(ms(9));
+        stand.tell(Msg::Knock);
+    }
+    assert_eq!(stand.silences(), 0);
+    stand.pass(ms(11));
+    assert_eq!(stand.silences(), 1);
+    stand.tell(Msg::Knock);
+    stand.pass(ms(9));
+    assert_eq!(stand.silences(), 1);
+    stand.pass(ms(2));
+    assert_eq!(stand.silences(), 2);
+}
+
+#[test]
+fn an_undone_turn_does_not_put_it_off() {
+    let stand = stand();
+    stand.pass(ms(5));
+    stand.tell(Msg::KnockAndUndo);
+    stand.tell(Msg::SetAndUndo(1_000));
+    stand.pass(ms(6));
+    assert_eq!(stand.silences(), 1);
+}
+
+#[test]
+fn it_can_be_made_shorter_and_longer() {
+    let stand = stand();
+    stand.tell(Msg::Set(3));
+    stand.pass(ms(4));
+    assert_eq!(stand.silences(), 1);
+    stand.tell(Msg::Set(30));
+    stand.pass(ms(29));
+    assert_eq!(stand.silences(), 1);
+    stand.pass(ms(2));
+    assert_eq!(stand.silences(), 2);
+}
+
+#[test]
+fn it_can_be_cancelled_and_set_again() {
+    let stand = stand();
+    stand.tell(Msg::Cancel);
+    stand.tell(Msg::Knock);
+    stand.pass(ms(100));
+    assert_eq!(stand.silences(), 0);
+    stand.tell(Msg::Set(10));
+    stand.pass(ms(11));
+    assert_eq!(stand.silences(), 1);
+}
+
+#[test]
+fn an_actor_that_has_stopped_is_not_told() {
+    let stand = stand();
+    stand.tell(Msg::Stop);
+    stand.pass(ms(100));
+    assert_eq!(stand.silences(), 0);
+    assert_eq!(stand.local.handle().dead_letters(), 0);
+}
+
+#[test]
+fn an_actor_that_nobody_can_reach_is_told_once_and_then_gone() {
+    let Stand {
+        clock,
+        local,
+        hermit,
+        silences,
+    } = stand();
+    drop(hermit);
+    settle(&local);
+    assert_eq!(Rc::strong_count(&silences), 2);
+    clock.advance(ms(11));
+    settle(&local);
+    assert_eq!(*silences.borrow(), 1);
+    assert_eq!(Rc::strong_count(&silences), 1);
+}
+
+#[test]
+fn an_actor_without_one_is_told_its_mistake() {
+    let (_, local) = common::local();
+    let plain = local.spawn_behavior(|(): (), cx| {
+        cx.cancel_receive_timeout();
+        Next::Continue
+    });
+    plain.send(()).unwrap();
+    settle(&local);
+    assert_eq!(local.handle().failures(), 1);
+}

@@ -1,0 +1,254 @@
+//! Messages put aside: in order, bounded, undone with their turn, with becoming, and counted when they are left over.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc::{Sender, channel};
+
+use common::{fail, settle, silence_panics};
+use garrick_actor::{
+    Actor, Address, Behavior, Context, Local, Next, StashError, behavior, with_stash,
+};
+
+/// Puts numbers aside until told otherwise.
+struct Sorter {
+    open: bool,
+    heard: Rc<RefCell<Vec<u32>>>,
+}
+
+enum Msg {
+    Number(u32),
+    Open,
+    OpenFor(usize),
+    OpenAndUndo,
+    OpenAndFail,
+    AddAndUndo(u32),
+    AddAndFail(u32),
+    Stop,
+}
+
+impl Actor for Sorter {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Number(n) if self.open => self.heard.borrow_mut().push(n),
+            Msg::Number(_) => match cx.stash(msg) {
+                Ok(()) => {}
+                Err(StashError::Full(Msg::Number(n))) => self.heard.borrow_mut().push(1_000 + n),
+                Err(_) => fail(),
+            },
+            Msg::Open => {
+                self.open = true;
+                cx.unstash_all();
+                assert_eq!(cx.stash_len(), 0);
+            }
+            Msg::OpenFor(count) => {
+                self.open = true;
+                cx.unstash(count);
+            }
+            Msg::OpenAndUndo => {
+                cx.unstash_all();
+                return Next::Undo;
+            }
+            Msg::OpenAndFail => {
+                cx.unstash_all();
+                fail()
+            }
+            Msg::AddAndUndo(n) => {
+                cx.stash(Msg::Number(n)).unwrap();
+                return Next::Undo;
+            }
+            Msg::AddAndFail(n) => {
+                cx.stash(Msg::Number(n)).unwrap();
+                fail()
+            }
+            Msg::Stop => return Next::Stop,
+        }
+        Next::Continue
+    }
+}
+
+struct Stand {
+    local: Local,
+    sorter: Address<Msg>,
+    heard: Rc<RefCell<Vec<u32>>>,
+}
+
+fn stand(capacity: usize) -> Stand {
+    silence_panics();
+    let (_, local) = common::local();
+    let heard = Rc::default();
+    let sorter = Sorter {
+        open: false,
+        heard: Rc::clone(&heard),
+    };
+    let sorter = local.spawn(with_stash(capacity, sorter));
+    Stand {
+        local,
+        sorter,
+        heard,
+    }
+}
+
+impl Stand {
+    fn tell(&self, msg: Msg) {
+        self.sorter.send(msg).unwrap();
+        settle(&self.local);
+    }
+
+    fn numbers(&self, numbers: impl IntoIterator<Item = u32>) {
+        for n in numbers {
+            self.tell(Msg::Number(n));
+        }
+    }
+
+    fn heard(&self) -> Vec<u32> {
+        self.heard.take()
+    }
+
+    fn dead_letters(&self) -> u64 {
+        settle(&self.local);
+        self.local.handle().dead_letters()
+    }
+}
+
+#[test]
+fn messages_come_back_in_order_behind_those_that_wait() {
+    let stand = stand(10);
+    stand.numbers(1..=5);
+    assert_eq!(stand.heard(), []);
+    stand.sorter.send(Msg::Open).unwrap();
+    stand.sorter.send(Msg::Number(6)).unwrap();
+    settle(&stand.local);
+    assert_eq!(stand.heard(), [6, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_full_stash_gives_the_message_back() {
+    let stand = stand(3);
+    stand.numbers(1..=5);
+    assert_eq!(stand.heard(), [1_004, 1_005]);
+    stand.tell(Msg::Open);
+    assert_eq!(stand.heard(), [1, 2, 3]);
+}
+
+#[test]
+fn some_can_be_taken_back() {
+    let stand = stand(10);
+    stand.numbers(1..=5);
+    stand.tell(Msg::OpenFor(2));
+    assert_eq!(stand.heard(), [1, 2]);
+    stand.tell(Msg::OpenFor(9));
+    assert_eq!(stand.heard(), [3, 4, 5]);
+}
+
+#[test]
+fn an_undone_turn_leaves_the_stash_as_it_was() {
+    let stand = stand(3);
+    stand.numbers(1..=2);
+    stand.tell(Msg::OpenAndUndo);
+    stand.tell(Msg::AddAndUndo(7));
+    assert_eq!(stand.heard(), []);
+    stand.numbers([3]);
+    stand.tell(Msg::Open);
+    assert_eq!(stand.heard(), [1, 2, 3]);
+    assert_eq!(stand.dead_letters(), 0);
+}
+
+#[test]
+fn what_is_left_when_the_actor_ends_are_dead_letters() {
+    let ends: [fn(&Stand); 5] = [
+        |stand| stand.tell(Msg::Stop),
+        |stand| stand.sorter.stop(),
+        |stand| stand.tell(Msg::OpenAndFail),
+        // What the failing turn has put aside is gone with it, as its message is.
+        |stand| stand.tell(Msg::AddAndFail(9)),
+        |stand| {
+            stand.sorter.send(Msg::Stop).unwrap();
+        },
+    ];
+    for end in ends {
+        let stand = stand(10);
+        stand.numbers(1..=4);
+        assert_eq!(stand.dead_letters(), 0);
+        end(&stand);
+        assert_eq!(stand.dead_letters(), 4);
+        assert_eq!(stand.heard(), []);
+    }
+}
+
+#[test]
+fn what_is_left_when_nobody_can_reach_the_actor_or_its_system_ends_are_dead_letters() {
+    let Stand { local, sorter, .. } = stand(10);
+    let handle = local.handle();
+    sorter.send(Msg::Number(1)).unwrap();
+    settle(&local);
+    drop(sorter);
+    settle(&local);
+    assert_eq!(handle.dead_letters(), 1);
+    let stand = stand(10);
+    let handle = stand.local.handle();
+    stand.numbers(1..=3);
+    drop(stand.local);
+    assert_eq!(handle.dead_letters(), 3);
+}
+
+#[test]
+fn an_actor_without_a_stash_gets_its_message_back() {
+    let (_, local) = common::local();
+    let plain = local.spawn_behavior(|n: u32, cx| {
+        assert_eq!(cx.stash(n), Err(StashError::Missing(n)));
+        assert_eq!((cx.unstash_all(), cx.stash_len()), (0, 0));
+        Next::Continue
+    });
+    plain.send(1).unwrap();
+    settle(&local);
+    assert_eq!(local.handle().failures(), 0);
+}
+
+/// A switch of two behaviors: closed, it puts numbers aside.
+fn closed(told: Sender<u32>) -> Behavior<Option<u32>> {
+    behavior(move |msg, cx| {
+        match msg {
+            Some(_) => cx.stash(msg).unwrap(),
+            None => {
+                assert!(cx.unstash_all() > 0);
+                cx.becomes_behavior(open(told.clone()));
+            }
+        }
+        Next::Continue
+    })
+}
+
+fn open(told: Sender<u32>) -> Behavior<Option<u32>> {
+    behavior(move |msg, cx| {
+        match msg {
+            Some(n) => told.send(n).unwrap(),
+            None => cx.becomes_behavior(closed(told.clone())),
+        }
+        Next::Continue
+    })
+}
+
+#[test]
+fn behaviors_put_messages_aside_for_what_they_become() {
+    let (_, local) = common::local();
+    let (told, heard) = channel();
+    let switch = local.spawn(with_stash(10, closed(told)));
+    for msg in [Some(1), Some(2), None] {
+        switch.send(msg).unwrap();
+    }
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 2]);
+    for msg in [Some(3), None, Some(4)] {
+        switch.send(msg).unwrap();
+    }
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [3]);
+    switch.send(None).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [4]);
+}

@@ -1,0 +1,108 @@
+//! What asks allocate, once the pools are warm: nothing of their own. A turn that sets a timer costs the scheduler
+//! a list, which is all that an ask with a timeout may allocate.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::time::Duration;
+
+use allocation_counter::measure;
+use common::{ByHand, local, ms};
+use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
+
+/// Asks of one round.
+const ASKS: u64 = 1_000;
+
+/// Lists that may grow again after they shrank between two rounds.
+const LISTS_MAX: u64 = 2;
+
+/// Rounds after which everything has its largest size.
+const ROUNDS_WARM: u32 = 4;
+
+struct Double;
+
+impl Actor for Double {
+    type Msg = (u64, Reply<u64>);
+
+    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+        reply.send(2 * n);
+        Next::Continue
+    }
+}
+
+/// Asks again after every answer.
+struct Asker {
+    double: Address<(u64, Reply<u64>)>,
+    /// Whether its asks have a timeout.
+    within: bool,
+    left: u64,
+}
+
+impl Actor for Asker {
+    type Msg = Result<u64, NoReply>;
+
+    fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+        assert!(answer.is_ok());
+        let question = |reply| (self.left, reply);
+        match (self.left, self.within) {
+            (0, _) => {}
+            (_, true) => cx.ask_within(ms(1), &self.double, question, |answer| answer),
+            (_, false) => cx.ask(&self.double, question, |answer| answer),
+        }
+        self.left = self.left.checked_sub(1).unwrap_or(ASKS);
+        Next::Continue
+    }
+}
+
+fn round(clock: &ByHand, local: &Local, asker: &Address<Result<u64, NoReply>>) {
+    asker.send(Ok(0)).unwrap();
+    local.run();
+    clock.advance(ms(2));
+    local.run();
+}
+
+/// Allocations of a round of an asker's asks.
+fn allocations(within: bool) -> u64 {
+    let (clock, local) = local();
+    let double = local.spawn(Double);
+    let asker = local.spawn(Asker {
+        double,
+        within,
+        left: ASKS,
+    });
+    (0..ROUNDS_WARM).for_each(|_| round(&clock, &local, &asker));
+    measure(|| round(&clock, &local, &asker)).count_total
+}
+
+#[test]
+fn actors_ask_without_allocating() {
+    assert_eq!(allocations(false), 0);
+    assert!(allocations(true) <= LISTS_MAX);
+}
+
+#[test]
+fn threads_and_futures_ask_without_allocating() {
+    let (clock, local) = local();
+    let double = local.spawn(Double);
+    let handle = local.handle();
+    let round = |within: bool| {
+        for n in 0..ASKS {
+            let question = |reply| (n, reply);
+            let answer = if within {
+                let answer = handle.ask_within(ms(1), &double, question);
+                local.run();
+                answer.wait()
+            } else {
+                let answer = double.ask(question);
+                local.run();
+                answer.wait_timeout(Duration::from_secs(60))
+            };
+            assert_eq!(answer, Ok(2 * n));
+        }
+        clock.advance(ms(2));
+        local.run();
+    };
+    (0..ROUNDS_WARM).for_each(|_| [true, false].into_iter().for_each(&round));
+    assert_eq!(measure(|| round(false)).count_total, 0);
+    assert!(measure(|| round(true)).count_total <= LISTS_MAX);
+}

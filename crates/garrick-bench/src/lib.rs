@@ -1,0 +1,66 @@
+//! The `garrick` command, and what another command measures scenarios of its own with.
+//!
+//! [`run`] is the `garrick` command. [`measure`] is `garrick bench` for another list of scenarios, with the
+//! same flags, table and JSON: contenders take turns beside an atomic addition, and a figure stands with its
+//! machine, compiler and commit.
+//!
+//! # Examples
+//! A scenario with two contenders:
+//!
+//! ```
+//! use std::hint::black_box;
+//!
+//! use garrick_bench::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
+//!
+//! static SCENARIOS: &[Scenario] = &[Scenario {
+//!     name: "sum",
+//!     operation: "adding one number to a sum of unsigned numbers",
+//!     contenders,
+//! }];
+//!
+//! fn contenders(_: &Effort) -> Vec<Contender> {
+//!     vec![
+//!         Contender::fitted("fold", |ops| sum(ops, |ops| (0..ops).fold(0, |sum, n| black_box(sum + n)))),
+//!         Contender::fitted("formula", |ops| sum(ops, |ops| ops * (ops - 1) / 2)),
+//!     ]
+//! }
+//!
+//! fn sum(ops: u64, add: fn(u64) -> u64) -> Result<Measured> {
+//!     let watch = Stopwatch::start(Clock::Thread);
+//!     black_box(add(black_box(ops)));
+//!     Ok(Measured::new(ops, watch.stop()))
+//! }
+//!
+//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS).
+//! let effort = Effort { quick: true, seconds_per_row: 0.1 };
+//! for mut contender in (SCENARIOS[0].contenders)(&effort) {
+//!     let measured = (contender.measure)(1000)?;
+//!     assert_eq!(measured.ops, 1000, "{}", contender.name);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod clock;
+mod machine;
+mod statistics;
+mod units;
+
+mod pipeline;
+
+mod scenario;
+
+mod channel;
+mod list;
+mod yardstick;
+
+mod harness;
+mod report;
+mod scenarios;
+
+mod commands;
+
+pub use channel::{Channel, Ours, Parked, Std};
+pub use clock::{Clock, Span, Stopwatch};
+pub use commands::{measure, run};
+pub use scenario::{Contender, Effort, Measured, Result, Scenario};

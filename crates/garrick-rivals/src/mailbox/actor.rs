@@ -1,0 +1,105 @@
+//! An actor's mailbox end to end: a value is sent to an address, and the actor's turn with it is the taking.
+
+use std::sync::mpsc;
+
+use garrick::{Actor, Address, Context, Local, Next, System};
+use garrick_bench::{Clock, Measured, Result, Span, Stopwatch};
+
+use super::queue::Crowd;
+use super::tally::{Tally, value};
+use super::{BATCH, Side};
+
+/// Counts what it receives, and says when that is all.
+struct Counter {
+    tally: Tally,
+    /// Whom to tell.
+    done: mpsc::Sender<()>,
+}
+
+impl Counter {
+    /// One that expects `each` values from each of `producers`, and where it tells that they came.
+    fn new(producers: u64, each: u64) -> (Self, mpsc::Receiver<()>) {
+        let (done, waiting) = mpsc::channel();
+        let tally = Tally::new(producers, each);
+        (Self { tally, done }, waiting)
+    }
+}
+
+impl Actor for Counter {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, value: u64, _: &mut Context<'_, u64>) -> Next {
+        self.tally.count(value);
+        // Who waits for it is still there, or has given up with an error of its own.
+        if self.tally.is_complete() && self.done.send(()).is_err() {
+            return Next::Stop;
+        }
+        Next::Continue
+    }
+}
+
+/// Sends a value.
+///
+/// # Panics
+/// If the actor has stopped, which it does when a value is missing.
+#[inline]
+fn offer(to: &Address<u64>, value: u64) {
+    assert!(
+        to.send(value).is_ok(),
+        "the actor takes values until all have come"
+    );
+}
+
+/// Sends a batch from this thread and lets the actor run on it, in turns, and measures one of the two.
+pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
+    let batches = ops.div_ceil(BATCH);
+    let local = Local::new()?;
+    let (counter, complete) = Counter::new(1, batches * BATCH);
+    let counter = local.spawn(counter);
+    let (mut offered, mut taken) = (Span::default(), Span::default());
+    for batch in 0..batches {
+        let watch = Stopwatch::start(Clock::Thread);
+        for number in batch * BATCH..(batch + 1) * BATCH {
+            offer(&counter, value(0, number));
+        }
+        offered += watch.stop();
+        let watch = Stopwatch::start(Clock::Thread);
+        local.run();
+        taken += watch.stop();
+    }
+    complete.try_recv()?;
+    Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
+}
+
+/// Sends a value from this thread and lets the actor run on it, in turns.
+pub(super) fn pair(ops: u64) -> Result<Measured> {
+    let local = Local::new()?;
+    let (counter, complete) = Counter::new(1, ops);
+    let counter = local.spawn(counter);
+    let watch = Stopwatch::start(Clock::Thread);
+    for number in 0..ops {
+        offer(&counter, value(0, number));
+        local.run();
+    }
+    let span = watch.stop();
+    complete.try_recv()?;
+    Ok(Measured::new(ops, span))
+}
+
+/// Lets threads send as fast as they can to an actor on a worker of its own, all from the same moment on.
+pub(super) fn threads(producers: u64, ops: u64) -> Result<Measured> {
+    let each = ops.div_ceil(producers);
+    let system = System::builder().name("mailbox").workers(1).start()?;
+    let (counter, complete) = Counter::new(producers, each);
+    let counter = system.spawn(counter)?;
+    let crowd = Crowd::gather(producers, |producer| {
+        let counter = counter.clone();
+        move || (0..each).for_each(|number| offer(&counter, value(producer, number)))
+    })?;
+    let watch = crowd.begin();
+    complete.recv()?;
+    let span = watch.stop();
+    crowd.disperse();
+    Ok(Measured::new(producers * each, span))
+}

@@ -1,0 +1,119 @@
+//! Mailboxes: what it costs to offer a value to one and to take it out, for our queues, an actor, and others.
+//!
+//! The values of each producer are numbered, and the one who takes them sees that they come in order, each once.
+
+mod actor;
+mod queue;
+mod rivals;
+mod tally;
+
+use garrick_bench::{Channel, Contender, Effort, Measured, Ours, Result, Scenario, Span, Std};
+use garrick_core::queue::{Banker, Chunked, Locked};
+
+use rivals::{CrossbeamChannel, Flume, Segments};
+
+pub(crate) const OFFER: Scenario = Scenario {
+    name: "mailbox-offer",
+    operation: "one value of 8 bytes offered to a queue on one thread, in batches of 4096 that are taken between \
+                measurements; to the actor, sent by Address::send from the thread that will run it",
+    contenders: |_: &Effort| contenders(Work::OneSide(Side::Offer)),
+};
+
+pub(crate) const TAKE: Scenario = Scenario {
+    name: "mailbox-take",
+    operation: "one value taken from a queue on one thread, in batches of 4096 that were offered between \
+                measurements; by the actor, handled in its turn",
+    contenders: |_: &Effort| contenders(Work::OneSide(Side::Take)),
+};
+
+pub(crate) const PAIR: Scenario = Scenario {
+    name: "mailbox-pair",
+    operation: "one value offered and taken on one thread, one at a time; with the actor, sent and run until \
+                nothing is left to do",
+    contenders: |_: &Effort| contenders(Work::Pair),
+};
+
+pub(crate) const ONE_PRODUCER: Scenario = Scenario {
+    name: "mailbox-1p",
+    operation: "one value through a queue from one thread to another, from when both have met at a barrier; the \
+                producer offers as fast as it can; the consumer, of an empty queue, spins 64 times and then \
+                yields its core at each look; the actor's worker waits as workers do: it spins, then parks",
+    contenders: |_: &Effort| contenders(Work::Threads { producers: 1 }),
+};
+
+pub(crate) const FOUR_PRODUCERS: Scenario = Scenario {
+    name: "mailbox-4p",
+    operation: "the same with four producers, all of which have met the consumer at the barrier",
+    contenders: |_: &Effort| contenders(Work::Threads { producers: 4 }),
+};
+
+/// Values in a batch on one thread.
+const BATCH: u64 = 4096;
+
+/// Values that threads offer at most in a repetition: all of them may wait at once.
+const FLOOD_MAX: u64 = 1 << 20;
+
+/// What is measured where both sides are one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Offer,
+    Take,
+}
+
+impl Side {
+    /// The one of two time spans that is meant.
+    fn of(self, offered: Span, taken: Span) -> Span {
+        match self {
+            Self::Offer => offered,
+            Self::Take => taken,
+        }
+    }
+}
+
+/// What is done with each queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    OneSide(Side),
+    Pair,
+    Threads { producers: u64 },
+}
+
+impl Work {
+    fn on_queue<C: Channel>(self, ops: u64) -> Result<Measured> {
+        match self {
+            Self::OneSide(side) => queue::one_side::<C>(side, ops),
+            Self::Pair => queue::pair::<C>(ops),
+            Self::Threads { producers } => queue::threads::<C>(producers, ops),
+        }
+    }
+
+    fn on_actor(self, ops: u64) -> Result<Measured> {
+        match self {
+            Self::OneSide(side) => actor::one_side(side, ops),
+            Self::Pair => actor::pair(ops),
+            Self::Threads { producers } => actor::threads(producers, ops),
+        }
+    }
+}
+
+fn contenders(work: Work) -> Vec<Contender> {
+    [
+        on::<Ours<Banker>>(work, "garrick").with("queue", "banker"),
+        on::<Ours<Chunked>>(work, "garrick").with("queue", "chunked"),
+        on::<Ours<Locked>>(work, "garrick").with("queue", "locked"),
+        Contender::fitted("garrick", move |ops| work.on_actor(ops)).with("queue", "actor"),
+        on::<Segments>(work, "crossbeam").with("queue", "SegQueue"),
+        on::<CrossbeamChannel>(work, "crossbeam").with("queue", "channel"),
+        on::<Std>(work, "std").with("queue", "mpsc"),
+        on::<Flume>(work, "flume").with("queue", "unbounded"),
+    ]
+    .map(|contender| match work {
+        Work::Threads { .. } => contender.at_most(FLOOD_MAX),
+        Work::OneSide(_) | Work::Pair => contender,
+    })
+    .into()
+}
+
+fn on<C: Channel>(work: Work, name: &'static str) -> Contender {
+    Contender::fitted(name, move |ops| work.on_queue::<C>(ops))
+}

@@ -1,0 +1,127 @@
+//! A queue, on one thread and between several.
+
+use std::hint;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use garrick_bench::{Channel, Clock, Measured, Result, Span, Stopwatch};
+
+use super::tally::{Tally, value};
+use super::{BATCH, Side};
+
+/// How often the consumer looks at an empty queue, spinning, before it yields its core at each further look.
+/// That can be done with every queue; not every one can park who waits for it.
+const SPINS_MAX: u32 = 64;
+
+/// Fills a queue and empties it, batch by batch, and measures one of the two.
+pub(super) fn one_side<C: Channel>(side: Side, ops: u64) -> Result<Measured> {
+    let batches = ops.div_ceil(BATCH);
+    let (sender, mut receiver) = C::open();
+    let mut tally = Tally::new(1, batches * BATCH);
+    let (mut offered, mut taken) = (Span::default(), Span::default());
+    for batch in 0..batches {
+        let watch = Stopwatch::start(Clock::Thread);
+        for number in batch * BATCH..(batch + 1) * BATCH {
+            C::push(&sender, value(0, number));
+        }
+        offered += watch.stop();
+        let watch = Stopwatch::start(Clock::Thread);
+        while let Some(value) = C::try_pop(&mut receiver) {
+            tally.count(value);
+        }
+        taken += watch.stop();
+    }
+    assert!(tally.is_complete(), "every value was taken");
+    Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
+}
+
+/// Offers a value and takes it, in turns.
+pub(super) fn pair<C: Channel>(ops: u64) -> Result<Measured> {
+    let (sender, mut receiver) = C::open();
+    let mut tally = Tally::new(1, ops);
+    let watch = Stopwatch::start(Clock::Thread);
+    for number in 0..ops {
+        C::push(&sender, value(0, number));
+        if let Some(value) = C::try_pop(&mut receiver) {
+            tally.count(value);
+        }
+    }
+    let span = watch.stop();
+    assert!(tally.is_complete(), "every value was taken");
+    Ok(Measured::new(ops, span))
+}
+
+/// Lets threads offer values as fast as they can, all from the same moment on, and takes them here.
+pub(super) fn threads<C: Channel>(producers: u64, ops: u64) -> Result<Measured> {
+    let each = ops.div_ceil(producers);
+    let (sender, mut receiver) = C::open();
+    let mut tally = Tally::new(producers, each);
+    let crowd = Crowd::gather(producers, |producer| {
+        let sender = sender.clone();
+        move || (0..each).for_each(|number| C::push(&sender, value(producer, number)))
+    })?;
+    let watch = crowd.begin();
+    let mut spins = 0;
+    while !tally.is_complete() {
+        match C::try_pop(&mut receiver) {
+            Some(value) => {
+                tally.count(value);
+                spins = 0;
+            }
+            None if spins < SPINS_MAX => {
+                spins += 1;
+                hint::spin_loop();
+            }
+            None => thread::yield_now(),
+        }
+    }
+    let span = watch.stop();
+    crowd.disperse();
+    assert_eq!(C::try_pop(&mut receiver), None, "no value came twice");
+    Ok(Measured::new(producers * each, span))
+}
+
+/// Producers that wait to begin together.
+#[derive(Debug)]
+pub(super) struct Crowd {
+    /// Where they and the measuring thread meet: once when all are there, and once more to begin.
+    barrier: Arc<Barrier>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Crowd {
+    /// Starts `producers` threads, each with a body of its own.
+    pub(super) fn gather<F: FnOnce() + Send + 'static>(
+        producers: u64,
+        body: impl Fn(u64) -> F,
+    ) -> Result<Self> {
+        let barrier = Arc::new(Barrier::new(producers as usize + 1));
+        let start = |producer| {
+            let (barrier, body) = (barrier.clone(), body(producer));
+            let thread = thread::Builder::new().name(format!("producer-{producer}"));
+            thread.spawn(move || {
+                barrier.wait();
+                barrier.wait();
+                body();
+            })
+        };
+        let threads = (0..producers).map(start).collect::<std::io::Result<_>>()?;
+        Ok(Self { barrier, threads })
+    }
+
+    /// Lets them go, and measures from then on. Their waking is part of the time: were the clock started
+    /// after it, they could have done all their work before this thread is given a core again.
+    pub(super) fn begin(&self) -> Stopwatch {
+        self.barrier.wait();
+        let watch = Stopwatch::start(Clock::Process);
+        self.barrier.wait();
+        watch
+    }
+
+    /// Waits for their ends.
+    pub(super) fn disperse(self) {
+        for thread in self.threads {
+            thread.join().expect("offering does not panic");
+        }
+    }
+}

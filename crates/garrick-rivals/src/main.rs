@@ -1,0 +1,86 @@
+//! The `garrick-rivals` command: Garrick against what others offer for the same work, in one run.
+//!
+//! It stands apart from the `garrick` command because of what it depends on: whoever builds Garrick need not
+//! build its rivals.
+#![forbid(unsafe_code)]
+
+mod mailbox;
+mod tasks;
+
+use std::process::ExitCode;
+
+use garrick_bench::Scenario;
+
+/// All that is measured, in the order in which it is shown.
+static SCENARIOS: &[Scenario] = &[
+    mailbox::OFFER,
+    mailbox::TAKE,
+    mailbox::PAIR,
+    mailbox::ONE_PRODUCER,
+    mailbox::FOUR_PRODUCERS,
+    tasks::CREATED,
+    tasks::REUSED,
+    tasks::SINGLE,
+];
+
+fn main() -> ExitCode {
+    let about = "Measure Garrick against others, in turns and beside an atomic addition.";
+    garrick_bench::measure("garrick-rivals", about, SCENARIOS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use garrick_bench::Effort;
+
+    #[test]
+    fn names_are_unique_and_operations_are_stated() {
+        for (index, scenario) in SCENARIOS.iter().enumerate() {
+            assert!(
+                SCENARIOS[..index]
+                    .iter()
+                    .all(|other| other.name != scenario.name)
+            );
+            assert!(scenario.operation.len() > 20, "{}", scenario.name);
+        }
+    }
+
+    #[test]
+    fn every_scenario_has_us_and_rivals() {
+        let effort = Effort {
+            quick: true,
+            seconds_per_row: 0.1,
+        };
+        for scenario in SCENARIOS {
+            let contenders = (scenario.contenders)(&effort);
+            let ours = contenders
+                .iter()
+                .filter(|contender| contender.name == "garrick")
+                .count();
+            assert!(0 < ours && ours < contenders.len(), "{}", scenario.name);
+        }
+    }
+
+    /// Each contender counts for itself what it was given, and panics if that is wrong.
+    #[test]
+    fn contenders_agree_on_counts() {
+        let effort = Effort {
+            quick: true,
+            seconds_per_row: 0.1,
+        };
+        for scenario in SCENARIOS {
+            for ops in [1, 3] {
+                let counts: Vec<u64> = (scenario.contenders)(&effort)
+                    .iter_mut()
+                    .map(|contender| (contender.measure)(ops).expect("threads are to be had").ops)
+                    .collect();
+                assert!(counts[0] >= ops, "{}", scenario.name);
+                assert!(
+                    counts.iter().all(|count| *count == counts[0]),
+                    "{}: {counts:?}",
+                    scenario.name
+                );
+            }
+        }
+    }
+}

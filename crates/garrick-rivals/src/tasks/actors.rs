@@ -1,0 +1,217 @@
+//! Tasks done by actors.
+
+use std::sync::mpsc;
+
+use garrick::{Actor, Address, Ask, Context, Next, Reply, System};
+use garrick_bench::Result;
+
+use super::crew::Crew;
+use super::work::work;
+
+/// Does the first task that it is sent, tells the answer and stops.
+struct Temporary {
+    answers: mpsc::Sender<u64>,
+}
+
+impl Actor for Temporary {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        // Nobody waits for it if the batch has failed.
+        let _ = self.answers.send(work());
+        Next::Stop
+    }
+}
+
+/// Does the tasks that it is sent, and answers each to whoever asked.
+struct Permanent;
+
+impl Actor for Permanent {
+    type Msg = Reply<u64>;
+
+    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) -> Next {
+        reply.send(work());
+        Next::Continue
+    }
+}
+
+/// Does the first task that it is sent, tells its foreman and stops.
+struct Hand {
+    foreman: Address<ToForeman>,
+}
+
+impl Actor for Hand {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+        // A foreman that is gone asks for nothing more.
+        let _ = cx.send(&self.foreman, ToForeman::Answer(work()));
+        Next::Stop
+    }
+}
+
+/// Makes an actor for each task of a batch, and adds up their answers.
+struct Foreman {
+    /// Answers still to come.
+    open: u64,
+    /// The sum of those that came.
+    sum: u64,
+    /// Where the sum goes. None between batches.
+    reply: Option<Reply<u64>>,
+}
+
+/// What a [`Foreman`] receives.
+enum ToForeman {
+    /// Have so many tasks done, and reply with the sum of the answers.
+    Batch(u64, Reply<u64>),
+    /// What one of the tasks came to.
+    Answer(u64),
+}
+
+impl Actor for Foreman {
+    type Msg = ToForeman;
+
+    fn receive(&mut self, message: ToForeman, cx: &mut Context<'_, ToForeman>) -> Next {
+        match message {
+            ToForeman::Batch(tasks, reply) => {
+                self.open = tasks;
+                self.sum = 0;
+                self.reply = Some(reply);
+                for _ in 0..tasks {
+                    let foreman = cx.address();
+                    if cx.send(&cx.spawn(Hand { foreman }), ()).is_err() {
+                        return Next::Stop;
+                    }
+                }
+            }
+            ToForeman::Answer(answer) => {
+                self.open -= 1;
+                self.sum += answer;
+            }
+        }
+        if self.open == 0
+            && let Some(reply) = self.reply.take()
+        {
+            reply.send(self.sum);
+        }
+        Next::Continue
+    }
+}
+
+/// An actor made for each task.
+#[derive(Debug)]
+pub(super) struct Created {
+    system: System,
+}
+
+impl Crew for Created {
+    fn hire() -> Result<Self> {
+        let system = System::new()?;
+        Ok(Self { system })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        let (answers, answered) = mpsc::channel();
+        for _ in 0..tasks {
+            let answers = answers.clone();
+            self.system.spawn(Temporary { answers })?.send(())?;
+        }
+        // The answers end with the last actor that could give one.
+        drop(answers);
+        Ok(answered.iter().sum())
+    }
+}
+
+/// An actor made for each task by another one, which replies when all have answered.
+#[derive(Debug)]
+pub(super) struct Gathered {
+    _system: System,
+    foreman: Address<ToForeman>,
+}
+
+impl Crew for Gathered {
+    fn hire() -> Result<Self> {
+        let system = System::new()?;
+        let foreman = system.spawn(Foreman {
+            open: 0,
+            sum: 0,
+            reply: None,
+        })?;
+        Ok(Self {
+            _system: system,
+            foreman,
+        })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        Ok(self
+            .foreman
+            .ask(|reply| ToForeman::Batch(tasks, reply))
+            .wait()?)
+    }
+}
+
+/// As many actors as a batch has tasks, made once.
+#[derive(Debug)]
+pub(super) struct Reused {
+    system: System,
+    actors: Vec<Address<Reply<u64>>>,
+}
+
+impl Crew for Reused {
+    fn hire() -> Result<Self> {
+        let system = System::new()?;
+        Ok(Self {
+            system,
+            actors: Vec::new(),
+        })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        while (self.actors.len() as u64) < tasks {
+            self.actors.push(self.system.spawn(Permanent)?);
+        }
+        let actors = &self.actors[..tasks as usize];
+        wait_for(actors.iter().map(ask).collect())
+    }
+}
+
+/// An actor for each worker, made once; tasks go round.
+#[derive(Debug)]
+pub(super) struct Pooled {
+    _system: System,
+    actors: Vec<Address<Reply<u64>>>,
+}
+
+impl Crew for Pooled {
+    fn hire() -> Result<Self> {
+        let system = System::new()?;
+        let mut actors = Vec::new();
+        for _ in 0..system.handle().workers() {
+            actors.push(system.spawn(Permanent)?);
+        }
+        Ok(Self {
+            _system: system,
+            actors,
+        })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        let actors = self.actors.iter().cycle().take(tasks as usize);
+        wait_for(actors.map(ask).collect())
+    }
+}
+
+fn ask(actor: &Address<Reply<u64>>) -> Ask<u64> {
+    actor.ask(|reply| reply)
+}
+
+/// Adds up the answers. The last question is waited for first: the other answers are there by then or will be
+/// soon, and the caller sleeps once instead of at each.
+fn wait_for(asks: Vec<Ask<u64>>) -> Result<u64> {
+    let mut sum = 0;
+    for ask in asks.into_iter().rev() {
+        sum += ask.wait()?;
+    }
+    Ok(sum)
+}

@@ -1,0 +1,31 @@
+//! Those who do tasks.
+
+use garrick_bench::{Clock, Measured, Result, Stopwatch};
+
+use super::work::ANSWER;
+
+/// Workers who are handed a batch of tasks, and their boss, the calling thread.
+pub(super) trait Crew: Sized {
+    /// Makes one, with all threads that it keeps.
+    fn hire() -> Result<Self>;
+
+    /// Has `tasks` tasks done, and returns the sum of the answers when the last one has come.
+    fn batch(&mut self, tasks: u64) -> Result<u64>;
+}
+
+/// Measures batches of `tasks` tasks each. The crew is hired, and has done one batch, before that.
+pub(super) fn measure<C: Crew>(tasks: u64, batches: u64) -> Result<Measured> {
+    let mut crew = C::hire()?;
+    let mut sum = crew.batch(tasks)?;
+    let watch = Stopwatch::start(Clock::Process);
+    for _ in 0..batches {
+        sum += crew.batch(tasks)?;
+    }
+    let span = watch.stop();
+    assert_eq!(
+        sum,
+        (1 + batches) * tasks * ANSWER,
+        "every task was done once"
+    );
+    Ok(Measured::new(batches, span))
+}

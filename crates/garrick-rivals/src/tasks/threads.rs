@@ -1,0 +1,119 @@
+//! Tasks done by threads.
+
+use std::sync::mpsc;
+use std::thread;
+
+use garrick_bench::Result;
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::crew::Crew;
+use super::work::work;
+
+/// A thread for each task.
+#[derive(Debug)]
+pub(super) struct Bare;
+
+impl Crew for Bare {
+    fn hire() -> Result<Self> {
+        Ok(Self)
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        let start = |_| thread::Builder::new().spawn(work);
+        let threads: Vec<_> = (0..tasks).map(start).collect::<std::io::Result<_>>()?;
+        let answers = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("the work does not panic"));
+        Ok(answers.sum())
+    }
+}
+
+/// A thread for each core, made once; they take tasks from one channel and answer on another.
+#[derive(Debug)]
+pub(super) struct Fixed {
+    /// Where a task is put, with where its answer goes. The threads end when it is dropped.
+    tasks: crossbeam_channel::Sender<mpsc::Sender<u64>>,
+}
+
+impl Crew for Fixed {
+    fn hire() -> Result<Self> {
+        let (tasks, queue) = crossbeam_channel::unbounded::<mpsc::Sender<u64>>();
+        for _ in 0..cores() {
+            let queue = queue.clone();
+            thread::Builder::new().spawn(move || {
+                for answers in queue {
+                    // Nobody waits for it if the batch has failed.
+                    let _ = answers.send(work());
+                }
+            })?;
+        }
+        Ok(Self { tasks })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        let (answers, answered) = mpsc::channel();
+        for _ in 0..tasks {
+            self.tasks.send(answers.clone())?;
+        }
+        drop(answers);
+        Ok(answered.iter().sum())
+    }
+}
+
+/// Rayon's pool, one closure spawned for each task.
+#[derive(Debug)]
+pub(super) struct RayonSpawn {
+    pool: ThreadPool,
+}
+
+impl Crew for RayonSpawn {
+    fn hire() -> Result<Self> {
+        Ok(Self {
+            pool: rayon_pool()?,
+        })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        let (answers, answered) = mpsc::channel();
+        for _ in 0..tasks {
+            let answers = answers.clone();
+            self.pool.spawn(move || {
+                // Nobody waits for it if the batch has failed.
+                let _ = answers.send(work());
+            });
+        }
+        drop(answers);
+        Ok(answered.iter().sum())
+    }
+}
+
+/// Rayon's pool, the batch as one parallel iterator.
+#[derive(Debug)]
+pub(super) struct RayonIterator {
+    pool: ThreadPool,
+}
+
+impl Crew for RayonIterator {
+    fn hire() -> Result<Self> {
+        Ok(Self {
+            pool: rayon_pool()?,
+        })
+    }
+
+    fn batch(&mut self, tasks: u64) -> Result<u64> {
+        Ok(self
+            .pool
+            .install(|| (0..tasks).into_par_iter().map(|_| work()).sum()))
+    }
+}
+
+fn rayon_pool() -> Result<ThreadPool> {
+    Ok(rayon::ThreadPoolBuilder::new()
+        .num_threads(cores())
+        .build()?)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,35 @@
+//! What a task is: a fixed piece of work with a known answer.
+
+use std::hint::black_box;
+
+/// Which Fibonacci number is computed.
+const FIBONACCI_OF: u64 = 15;
+
+/// How often.
+const TIMES: u64 = 20;
+
+/// What a task answers: 20 times the 15th Fibonacci number.
+pub(super) const ANSWER: u64 = TIMES * 610;
+
+/// Does one task. Never inlined, so that all contenders run the same instructions.
+#[inline(never)]
+pub(super) fn work() -> u64 {
+    (0..TIMES).map(|_| fibonacci(black_box(FIBONACCI_OF))).sum()
+}
+
+fn fibonacci(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    fibonacci(n - 1) + fibonacci(n - 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_known() {
+        assert_eq!(work(), ANSWER);
+    }
+}

@@ -1,0 +1,111 @@
+//! The `garrick-rivals` command from outside: what it prints and how it ends.
+
+use std::env;
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs the command that was built with this test.
+fn rivals(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_garrick-rivals"))
+        .args(arguments)
+        .output()
+        .expect("the command runs")
+}
+
+fn stdout(output: &Output) -> &str {
+    str::from_utf8(&output.stdout).expect("it prints UTF-8")
+}
+
+/// Asserts that the command refused: exit code 2, nothing on standard output, and one line on standard error
+/// with `words` in it.
+#[track_caller]
+fn assert_refused(arguments: &[&str], words: &[&str]) {
+    let output = rivals(arguments);
+    let said = str::from_utf8(&output.stderr).expect("it prints UTF-8");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert_eq!(stdout(&output), "");
+    assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+    for word in words {
+        assert!(
+            said.contains(word),
+            "{arguments:?}: {word} is missing: {said}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    assert_refused(
+        &["mailbux"],
+        &["'mailbux'", "mailbox-offer", "tasks-single"],
+    );
+    assert_refused(&["--quik"], &["--quik"]);
+    assert_refused(&["--seconds-per", "0"], &["--seconds-per"]);
+    assert_refused(
+        &["--json", "/no/such/folder/out.json"],
+        &["/no/such/folder/out.json"],
+    );
+}
+
+#[test]
+fn the_list_and_the_help_name_scenarios() {
+    let listed = rivals(&["--list", "tasks"]);
+    assert!(listed.status.success());
+    let names: Vec<&str> = stdout(&listed)
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(names, ["tasks-created", "tasks-reused", "tasks-single"]);
+    let help = rivals(&["--help"]);
+    assert!(help.status.success());
+    assert!(
+        stdout(&help).contains("garrick-rivals --list"),
+        "{}",
+        stdout(&help)
+    );
+}
+
+#[test]
+fn rows_name_us_and_the_others() {
+    let path = env::temp_dir().join(format!("garrick-rivals-{}.json", std::process::id()));
+    let file = path.to_str().expect("the path is UTF-8");
+    let output = rivals(&[
+        "mailbox-take",
+        "--quick",
+        "--seconds-per",
+        "0.001",
+        "--json",
+        file,
+    ]);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let json: Value = serde_json::from_slice(&fs::read(&path).expect("the file was written"))
+        .expect("it is JSON");
+    fs::remove_file(&path).expect("the file was there just now");
+    let rows = json["rows"].as_array().expect("there are rows");
+    for (contender, queue) in [
+        ("garrick", "banker"),
+        ("garrick", "chunked"),
+        ("garrick", "locked"),
+        ("garrick", "actor"),
+        ("crossbeam", "SegQueue"),
+        ("crossbeam", "channel"),
+        ("std", "mpsc"),
+        ("flume", "unbounded"),
+    ] {
+        let row = rows
+            .iter()
+            .find(|row| row["contender"] == contender && row["params"]["queue"] == queue);
+        let row = row.unwrap_or_else(|| panic!("{contender} {queue} is missing"));
+        assert_eq!(row["scenario"], "mailbox-take");
+        assert!(
+            row["wall"]["median"].as_f64().expect("a figure") > 0.0,
+            "{row}"
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Names and topics: a reader finds the newspaper by its name, and reads what is published.
+
+use garrick::naming::{LookupError, Registry, Topic};
+use garrick::prelude::*;
+
+type News = &'static str;
+
+/// Publishes what it is told, and takes subscribers.
+struct Newspaper(Topic<News>);
+
+enum Desk {
+    Print(News),
+    Subscribe(Address<News>, Reply<()>),
+}
+
+impl Actor for Newspaper {
+    type Msg = Desk;
+
+    fn receive(&mut self, msg: Desk, _: &mut Context<'_, Desk>) -> Next {
+        let done = match msg {
+            Desk::Print(news) => self.0.publish(news).is_ok(),
+            Desk::Subscribe(reader, reply) => {
+                reply.send(());
+                self.0.subscribe(&reader).is_ok()
+            }
+        };
+        if done { Next::Continue } else { Next::Stop }
+    }
+}
+
+struct Reader {
+    name: &'static str,
+}
+
+impl Actor for Reader {
+    type Msg = News;
+
+    fn receive(&mut self, news: News, _: &mut Context<'_, News>) -> Next {
+        println!("{} reads: {news}", self.name);
+        Next::Continue
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let registry = Registry::spawn(&system.handle())?;
+    let topic = Topic::spawn(&system.handle())?;
+    let newspaper = system.spawn(Newspaper(topic))?;
+    registry.register("newspaper", &newspaper).wait()?;
+
+    for name in ["Ada", "Alan"] {
+        let newspaper = registry.lookup::<Desk>("newspaper").wait()?;
+        let reader = system.spawn(Reader { name })?;
+        newspaper
+            .ask(|reply| Desk::Subscribe(reader, reply))
+            .wait()?;
+    }
+    newspaper.send(Desk::Print("actors have names"))?;
+
+    let mistaken = registry.lookup::<News>("newspaper").wait();
+    let Err(error @ LookupError::Mismatch { .. }) = mistaken else {
+        unreachable!("the newspaper's desk takes no news as such");
+    };
+    println!("{error}");
+    system.shutdown();
+    Ok(())
+}

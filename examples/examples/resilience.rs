@@ -1,0 +1,55 @@
+//! A service that fails now and then, behind a timeout, a breaker, a retry and a limiter.
+use std::error::Error;
+use std::time::Duration;
+
+use garrick::behaviors::{self, Circuit, Request};
+use garrick::prelude::*;
+
+/// Keeps the first reply for ever, drops the next three, and then works.
+struct Moody {
+    asked: u32,
+    kept: Option<Reply<u32>>,
+}
+
+impl Actor for Moody {
+    type Msg = Request<u32, u32>;
+
+    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+        self.asked += 1;
+        match self.asked {
+            1 => self.kept = Some(reply),
+            2..5 => drop(reply),
+            _ => reply.send(n * n),
+        }
+        Next::Continue
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let system = System::new()?;
+    let moody = system.spawn(Moody {
+        asked: 0,
+        kept: None,
+    })?;
+    let timed = behaviors::timeout(&system.handle(), moody, Duration::from_millis(2));
+    let observer = system.spawn_behavior(|circuit: Circuit, _| {
+        println!("the circuit is {circuit:?} now");
+        Next::Continue
+    })?;
+    let breaker = behaviors::breaker(timed)
+        .failures(3)
+        .rest(Duration::from_millis(3))
+        .notify(observer);
+    let retry = behaviors::retry(system.spawn(breaker)?)
+        .tries(100)
+        .backoff(Duration::from_millis(1), Duration::from_millis(5));
+    let steady = system.spawn(retry)?;
+    let limited = behaviors::limiter(steady, Duration::from_micros(500)).burst(2);
+    let limited = system.spawn(limited)?;
+    let squares: Vec<_> = (1..=6).map(|n| limited.ask(|reply| (n, reply))).collect();
+    for square in squares {
+        println!("{}", square.wait()?);
+    }
+    system.shutdown();
+    Ok(())
+}

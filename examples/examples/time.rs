@@ -1,0 +1,77 @@
+//! Time: an egg timer that ticks, a question that ends in time, and somebody to whom nothing comes any more.
+
+use std::time::Duration;
+
+use garrick::prelude::*;
+use garrick::with_receive_timeout;
+
+#[derive(Clone)]
+enum Msg {
+    Begin,
+    Tick,
+    Done(Result<bool, NoReply>),
+    Silence,
+}
+
+/// Boils an egg for three ticks, and asks whether it is done.
+struct Cook {
+    guest: Address<Reply<bool>>,
+    ticks: u32,
+}
+
+impl Actor for Cook {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Begin => {
+                let period = Duration::from_millis(2);
+                if let Err(error) = cx.send_every(period, &cx.address(), Msg::Tick) {
+                    eprintln!("{error}");
+                    return Next::Stop;
+                }
+            }
+            Msg::Tick => {
+                self.ticks += 1;
+                println!("tick {}", self.ticks);
+                if self.ticks == 3 {
+                    let patience = Duration::from_millis(2);
+                    cx.ask_within(patience, &self.guest, |reply| reply, Msg::Done);
+                }
+            }
+            Msg::Done(answer) => {
+                println!("is it done? {answer:?}");
+                // The ticks end with the cook.
+                return Next::Stop;
+            }
+            Msg::Silence => println!("nothing comes"),
+        }
+        Next::Continue
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let sleepy = system.spawn_behavior(|reply: Reply<bool>, cx| {
+        let awake = cx.spawn_behavior(|reply: Reply<bool>, _| {
+            reply.send(true);
+            Next::Continue
+        });
+        match cx.send_after(Duration::from_secs(1), &awake, reply) {
+            Ok(()) => Next::Continue,
+            Err(_) => Next::Stop,
+        }
+    })?;
+    let cook = Cook {
+        guest: sleepy,
+        ticks: 0,
+    };
+    let cook = with_receive_timeout(Duration::from_millis(1), || Msg::Silence, cook);
+    let cook = system.spawn_named("cook", cook)?;
+    cook.send(Msg::Begin)?;
+    while !cook.is_stopped() {
+        std::thread::yield_now();
+    }
+    system.shutdown();
+    Ok(())
+}

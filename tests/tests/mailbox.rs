@@ -1,0 +1,337 @@
+//! Mailboxes: bounds and what happens at them, ranks, and that nothing is lost that was accepted.
+
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier};
+use std::task::{Context as TaskContext, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use garrick::{
+    Actor, Address, CapacityError, Context, Inlet, Local, Mailbox, Next, OnFull, SendError, System,
+    TrySendError, Workload, behavior,
+};
+
+/// What a scenario that hangs may take. Nothing is measured by it.
+const HANGS_AFTER: Duration = Duration::from_secs(20);
+
+fn wait<T>(channel: &Receiver<T>) -> T {
+    channel.recv_timeout(HANGS_AFTER).expect("it never comes")
+}
+
+/// Passes on what it gets.
+fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {
+    behavior(move |n: u32, _| {
+        told.send(n).unwrap();
+        Next::Continue
+    })
+}
+
+/// An actor on this thread behind a mailbox, with what it tells.
+fn stand(capacity: usize, on_full: OnFull) -> (Local, Inlet<u32>, Receiver<u32>) {
+    let local = Local::new().unwrap();
+    let (told, heard) = channel();
+    let mailbox = Mailbox::bounded(capacity, on_full).unwrap();
+    let inlet = local.handle().spawn_with(mailbox, teller(told)).unwrap();
+    (local, inlet, heard)
+}
+
+fn all(heard: &Receiver<u32>) -> Vec<u32> {
+    heard.try_iter().collect()
+}
+
+#[test]
+fn a_full_mailbox_that_fails_gives_the_message_back() {
+    let (local, inlet, heard) = stand(2, OnFull::Fail);
+    assert_eq!((inlet.capacity(), inlet.waiting()), (Some(2), Some(0)));
+    assert_eq!(inlet.address().send(1), Ok(()));
+    assert_eq!(inlet.try_send(2), Ok(()));
+    assert_eq!(inlet.address().send(3), Err(SendError(3)));
+    assert_eq!(inlet.try_send(4), Err(TrySendError::Full(4)));
+    assert_eq!(inlet.waiting(), Some(2));
+    local.run();
+    assert_eq!(inlet.try_send(5), Ok(()));
+    local.run();
+    assert_eq!((all(&heard), inlet.dropped()), (vec![1, 2, 5], 0));
+}
+
+#[test]
+fn the_newest_or_the_oldest_is_dropped_and_counted() {
+    let expectations = [
+        (OnFull::DropNewest, [0, 1, 2]),
+        (OnFull::DropOldest, [7, 8, 9]),
+    ];
+    for (on_full, left) in expectations {
+        let (local, inlet, heard) = stand(3, on_full);
+        for n in 0..10 {
+            assert_eq!(inlet.address().send(n), Ok(()));
+        }
+        assert_eq!(inlet.waiting(), Some(3));
+        local.run();
+        assert_eq!((all(&heard), inlet.dropped()), (left.to_vec(), 7));
+        assert_eq!(inlet.waiting(), Some(0));
+    }
+}
+
+#[test]
+fn actors_meet_the_same_bounds_and_never_wait() {
+    for (on_full, expected) in [
+        (OnFull::Fail, vec![0, 1, 2]),
+        (OnFull::Wait, vec![0, 1, 2]),
+        (OnFull::DropNewest, vec![0, 1, 2]),
+        (OnFull::DropOldest, vec![2, 3, 4]),
+    ] {
+        let (local, inlet, heard) = stand(3, on_full);
+        let to = inlet.address().clone();
+        let (told, refused) = channel();
+        let sender = local.spawn_behavior(move |next: Next, cx| {
+            for n in 0..5 {
+                if let Err(SendError(n)) = cx.send(&to, n) {
+                    told.send(n).unwrap();
+                }
+            }
+            next
+        });
+        // A turn that is undone gives its places back.
+        sender.send(Next::Undo).unwrap();
+        local.run();
+        let _ = all(&refused);
+        assert_eq!(
+            (all(&heard), inlet.waiting()),
+            (vec![], Some(0)),
+            "{on_full:?}"
+        );
+        let dropped_before = inlet.dropped();
+        sender.send(Next::Continue).unwrap();
+        local.run();
+        let (refused, dropped) = (all(&refused), inlet.dropped() - dropped_before);
+        assert_eq!(all(&heard), expected, "{on_full:?}");
+        assert_eq!(refused.len() as u64 + dropped, 2, "{on_full:?}");
+    }
+}
+
+#[test]
+fn a_future_waits_for_room_and_may_be_dropped() {
+    let (local, inlet, heard) = stand(1, OnFull::Fail);
+    let mut cx = TaskContext::from_waker(Waker::noop());
+    let mut first = pin!(inlet.send(1));
+    assert_eq!(first.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
+    let mut patient = pin!(inlet.send(2));
+    assert_eq!(patient.as_mut().poll(&mut cx), Poll::Pending);
+    {
+        let mut given_up = pin!(inlet.send(3));
+        assert_eq!(given_up.as_mut().poll(&mut cx), Poll::Pending);
+    }
+    assert_eq!(patient.as_mut().poll(&mut cx), Poll::Pending);
+    local.run();
+    assert_eq!(patient.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
+    local.run();
+    assert_eq!(all(&heard), [1, 2]);
+}
+
+#[test]
+fn threads_wait_for_room_and_nothing_is_lost() {
+    const EACH: u32 = 20_000;
+    const SENDERS: u32 = 8;
+    let system = System::builder().workers(2).start().unwrap();
+    let (told, heard) = channel();
+    let mut expected = [0; SENDERS as usize];
+    let actor = behavior(move |n: u32, _| {
+        told.send(n).unwrap();
+        Next::Continue
+    });
+    let mailbox = Mailbox::bounded(16, OnFull::Wait).unwrap();
+    let inlet = system.spawn_with(mailbox, actor).unwrap();
+    let start = Arc::new(Barrier::new(SENDERS as usize));
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|sender| {
+            let (inlet, start) = (inlet.clone(), start.clone());
+            thread::spawn(move || {
+                start.wait();
+                for n in 0..EACH {
+                    let message = sender * EACH + n;
+                    match n % 3 {
+                        0 => inlet.address().send(message).unwrap(),
+                        _ => inlet.send_blocking(message).unwrap(),
+                    }
+                    assert!(inlet.waiting() <= Some(16));
+                }
+            })
+        })
+        .collect();
+    for _ in 0..SENDERS * EACH {
+        let message = wait(&heard);
+        let (sender, n) = (message / EACH, message % EACH);
+        assert_eq!(expected[sender as usize], n, "in order for each sender");
+        expected[sender as usize] += 1;
+    }
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().unwrap());
+    system.shutdown();
+    assert!(heard.try_recv().is_err());
+    assert_eq!(inlet.dropped(), 0);
+}
+
+#[test]
+fn what_is_dropped_and_what_is_handled_make_up_what_was_sent() {
+    const EACH: u32 = 50_000;
+    for on_full in [OnFull::DropNewest, OnFull::DropOldest] {
+        let system = System::builder().workers(2).start().unwrap();
+        let (told, heard) = channel();
+        let mailbox = Mailbox::bounded(64, on_full).unwrap();
+        let inlet = system.spawn_with(mailbox, teller(told)).unwrap();
+        let senders: Vec<_> = (0..4)
+            .map(|_| {
+                let inlet = inlet.clone();
+                thread::spawn(move || (0..EACH).for_each(|n| inlet.address().send(n).unwrap()))
+            })
+            .collect();
+        senders
+            .into_iter()
+            .for_each(|sender| sender.join().unwrap());
+        let dropped = inlet.clone();
+        drop(inlet);
+        system.shutdown();
+        let handled = heard.try_iter().count() as u64;
+        assert_eq!(
+            handled + dropped.dropped(),
+            4 * u64::from(EACH),
+            "{on_full:?}"
+        );
+    }
+}
+
+#[test]
+fn those_who_wait_hear_that_the_actor_has_stopped() {
+    let local = Local::new().unwrap();
+    let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
+    let stops = behavior(|_: u32, _| Next::Stop);
+    let inlet = local.handle().spawn_with(mailbox, stops).unwrap();
+    inlet.send_blocking(1).unwrap();
+    let mut cx = TaskContext::from_waker(Waker::noop());
+    let mut waits = pin!(inlet.send(2));
+    assert_eq!(waits.as_mut().poll(&mut cx), Poll::Pending);
+    local.run();
+    assert!(inlet.is_stopped());
+    assert_eq!(waits.as_mut().poll(&mut cx), Poll::Ready(Err(SendError(2))));
+    assert_eq!(inlet.send_blocking(3), Err(SendError(3)));
+    assert_eq!(inlet.try_send(4), Err(TrySendError::Stopped(4)));
+}
+
+/// Sends to itself what it gets, less one, by the address it is known by.
+struct Countdown(Sender<u32>);
+
+impl Actor for Countdown {
+    type Msg = u32;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, u32>) -> Next {
+        cx.send(&cx.address(), 3).unwrap();
+        Next::Continue
+    }
+
+    fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) -> Next {
+        self.0.send(n).unwrap();
+        if n > 0 {
+            cx.send(&cx.address(), n - 1).unwrap();
+        }
+        Next::Continue
+    }
+}
+
+#[test]
+fn an_actor_knows_itself_by_its_mailbox() {
+    for mailbox in [
+        Mailbox::unbounded(),
+        Mailbox::bounded(1, OnFull::Fail).unwrap(),
+        Mailbox::priority(|n: &u32| i64::from(*n)),
+        Mailbox::for_workload(Workload::IoBound),
+        Mailbox::for_workload(Workload::CpuBound),
+    ] {
+        let local = Local::new().unwrap();
+        let (told, heard) = channel();
+        let parent = local.spawn_behavior({
+            let mailbox = std::sync::Mutex::new(Some(mailbox));
+            move |told: Sender<u32>, cx| {
+                let mailbox = mailbox.lock().unwrap().take().unwrap();
+                // Dropped: what it sends itself is all that keeps it.
+                drop(cx.spawn_with(mailbox, Countdown(told)));
+                Next::Continue
+            }
+        });
+        parent.send(told).unwrap();
+        local.run();
+        assert_eq!(all(&heard), [3, 2, 1, 0]);
+        // It has gone with the last message: it had the only sender.
+        assert!(heard.recv().is_err());
+    }
+}
+
+#[test]
+fn the_highest_rank_comes_first_and_equals_in_order() {
+    let local = Local::new().unwrap();
+    let (told, heard) = channel();
+    let rank = |n: &u32| i64::from(*n / 100);
+    let inlet = local
+        .handle()
+        .spawn_with(Mailbox::priority(rank), teller(told))
+        .unwrap();
+    for n in [101, 1, 205, 102, 2, 200] {
+        inlet.address().send(n).unwrap();
+    }
+    local.run();
+    assert_eq!(all(&heard), [205, 200, 101, 102, 1, 2]);
+    assert_eq!((inlet.capacity(), inlet.waiting()), (None, None));
+}
+
+#[test]
+fn an_undone_turn_takes_its_message_and_no_other_out_of_the_ranks() {
+    let local = Local::new().unwrap();
+    let (told, heard) = channel();
+    let fussy = behavior(move |n: u32, _| {
+        told.send(n).unwrap();
+        if n == 3 { Next::Undo } else { Next::Continue }
+    });
+    let rank = |n: &u32| i64::from(*n);
+    let inlet = local
+        .handle()
+        .spawn_with(Mailbox::priority(rank), fussy)
+        .unwrap();
+    (1..=5).for_each(|n| inlet.address().send(n).unwrap());
+    local.run();
+    assert_eq!(all(&heard), [5, 4, 3, 2, 1]);
+}
+
+#[test]
+fn no_room_at_all_is_an_error() {
+    let error = Mailbox::<u32>::bounded(0, OnFull::Fail).unwrap_err();
+    assert_eq!(error, CapacityError);
+    assert!(error.to_string().contains("at least 1"));
+}
+
+#[test]
+fn a_system_that_has_ended_gives_the_actor_back() {
+    let system = System::new().unwrap();
+    let handle = system.handle();
+    system.shutdown();
+    let (told, heard) = channel();
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let refused = handle.spawn_with(mailbox, teller(told));
+    assert!(refused.is_err());
+    drop(refused);
+    assert!(heard.recv().is_err());
+}
+
+/// An address is an address.
+#[test]
+fn nobody_sees_what_stands_behind_an_address() {
+    let (local, inlet, heard) = stand(10, OnFull::Fail);
+    let addresses: Vec<Address<u32>> = vec![inlet.address().clone(), inlet.address().clone()];
+    assert_eq!(addresses[0], addresses[1]);
+    addresses
+        .iter()
+        .for_each(|address| address.send(1).unwrap());
+    local.run();
+    assert_eq!(all(&heard), [1, 1]);
+}
