@@ -5,6 +5,7 @@ use std::any::type_name;
 use garrick_sched::{Address, Flow, Task, Turn};
 
 use crate::context::Context;
+use crate::fault::fail_alone;
 
 /// What a handled message leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,6 +18,10 @@ pub enum Next {
     /// What the turn staged vanishes, and the actor goes on. The fields that the actor changed itself
     /// stay changed; a [`behavior`](crate::behavior()) has none, and is as it was.
     Undo,
+    /// What the turn staged vanishes, and the actor has failed, as if it had panicked: its
+    /// [`Supervisor`](crate::Supervisor) decides what becomes of it, and without one it is dropped.
+    /// [`Context::fail`] says why.
+    Fail,
 }
 
 /// State with a mailbox: it handles one message at a time, on one thread at a time.
@@ -84,6 +89,7 @@ impl From<Next> for Flow {
             Next::Continue => Self::Continue,
             Next::Stop => Self::Stop,
             Next::Undo => Self::Undo,
+            Next::Fail => fail_alone(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Address, Nanos, NoReply, Reply, SendError, Turn};
+use garrick_sched::{Address, Ended, Nanos, NoReply, Reply, SendError, Turn, Watch};
 
 use crate::beside::Beside;
 
@@ -92,6 +92,61 @@ impl<'a, M: 'static> Context<'a, M> {
     #[must_use]
     pub fn address(&self) -> Address<M> {
         self.turn.address()
+    }
+
+    /// Lets this actor know when another one ends: as a message that `convert` makes of how it ended, behind
+    /// everything that the other one has sent before. It comes once, and at once if the other one has ended
+    /// before ([`Ended::Before`]). A turn that is undone has not watched.
+    ///
+    /// The watch keeps this actor alive until then, and the other one not at all.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Address, Context, Ended, Local, Next};
+    ///
+    /// struct Widow;
+    ///
+    /// enum Msg {
+    ///     Watch(Address<u32>),
+    ///     Ended(Ended),
+    /// }
+    ///
+    /// impl Actor for Widow {
+    ///     type Msg = Msg;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::Watch(whom) => {
+    ///                 let _ = cx.watch(&whom, Msg::Ended);
+    ///                 Next::Continue
+    ///             }
+    ///             Msg::Ended(ended) => {
+    ///                 assert_eq!(ended, Ended::Stopped);
+    ///                 Next::Stop
+    ///             }
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let mortal = local.spawn_behavior(|_: u32, _| Next::Stop);
+    /// let widow = local.spawn(Widow);
+    /// widow.send(Msg::Watch(mortal.clone())).unwrap();
+    /// local.run();
+    /// mortal.send(7)?;
+    /// local.run();
+    /// assert!(widow.is_stopped());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watch<N: 'static>(
+        &self,
+        whom: &Address<N>,
+        convert: impl FnOnce(Ended) -> M + Send + 'static,
+    ) -> Watch
+    where
+        M: Send,
+    {
+        self.turn.watch(whom, convert)
     }
 
     /// Asks another actor: sends it what `msg` makes of the [`Reply`], and the answer comes to this actor

@@ -45,6 +45,11 @@ impl Handle {
             .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
     }
 
+    /// The same for the scheduler.
+    pub(crate) fn sponsor(&self) -> garrick_sched::Handle {
+        self.handle.clone()
+    }
+
     /// Makes a task that is no actor, for the modules above.
     pub(crate) fn spawn_task<T>(&self, task: T) -> Result<Address<T::Message>, SpawnError<T>>
     where

@@ -28,6 +28,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod fault;
 mod path;
 
 mod failure;
@@ -43,6 +44,8 @@ mod batch;
 mod timer;
 
 mod actor;
+mod fallible;
+mod link;
 
 mod letters;
 
@@ -71,6 +74,8 @@ mod request;
 pub mod naming;
 pub mod route;
 
+mod supervise;
+
 pub use actor::{Actor, Next};
 pub use batch::{BatchError, SendBatch};
 pub use behavior::{Behavior, BehaviorContext, behavior};
@@ -78,8 +83,11 @@ pub use builder::Builder;
 pub use context::Context;
 pub use contramap::{Contramap, Contramapped};
 pub use failure::Failure;
+pub use fallible::{Fallible, TryActor};
+pub use fault::Fault;
 pub use garrick_sched::{
-    Address, Ask, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError, World,
+    Address, Ask, Ended, Nanos, NoReply, RealWorld, Reply, SendError, SpawnError, StartError,
+    Watch, World,
 };
 pub use handle::Handle;
 pub use local::Local;
@@ -89,6 +97,10 @@ pub use pipe::Pending;
 pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
 pub use request::Request;
 pub use stash::{StashError, Stashing, with_stash};
+pub use supervise::{
+    Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf, Strategy,
+    SuperviseError, Supervisor, Tree,
+};
 pub use system::System;
 pub use timer::{SendEveryError, Timer};
 pub use within::AskWithin;

@@ -141,7 +141,7 @@ impl<A: Actor<Msg: Send>> Stashing<A> {
         };
         let next = turn(&mut self.actor, &mut cx.with(&beside));
         let shelf = self.shelf.get_mut();
-        if next == Next::Undo {
+        if matches!(next, Next::Undo | Next::Fail) {
             drop(shelf.undo());
             return next;
         }

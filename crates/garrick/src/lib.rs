@@ -26,11 +26,13 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, ActorPath, Address, Ask, AskWithin, BatchError, Behavior, BehaviorContext, Builder,
-    CapacityError, Context, Contramap, Contramapped, Failure, Handle, Inlet, Local, Mailbox, Nanos,
-    Next, NoReply, OnFull, Pending, RealWorld, Reply, Request, SendBatch, SendError,
-    SendEveryError, SpawnError, StartError, StashError, Stashing, System, Timer, TrySendError,
-    WithReceiveTimeout, Workload, World, behavior, naming, route, with_receive_timeout, with_stash,
+    Actor, ActorPath, Address, Ask, AskWithin, Backoff, BatchError, Behavior, BehaviorContext,
+    Builder, CapacityError, Child, ChildState, Context, Contramap, Contramapped, Decision, Ended,
+    Failure, Fallible, Fault, Handle, Inlet, Local, Mailbox, Nanos, Next, NoReply, OnFull, Pending,
+    RealWorld, Reply, Request, Restart, SendBatch, SendError, SendEveryError, Shutdown, Snapshot,
+    SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy, SuperviseError, Supervisor,
+    System, Timer, Tree, TryActor, TrySendError, Watch, WithReceiveTimeout, Workload, World,
+    behavior, naming, route, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -45,6 +47,11 @@ pub use garrick_flow as flow;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The Rust code in the page on supervision.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/supervision.md")]
+pub struct Supervision;
 
 /// The examples of the guide to the small standard actors.
 #[cfg(doctest)]

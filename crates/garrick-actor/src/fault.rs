@@ -1,0 +1,67 @@
+//! Why an actor failed, and how it says so without a panic.
+//!
+//! A handler that cannot go on returns [`Next::Fail`](crate::Next::Fail), and [`Context::fail`](crate::Context::fail)
+//! makes one of an error. The error does not fit into a `Next`, which every turn returns in a register; it waits in
+//! a variable of the thread until the turn, which is just ending, is looked at.
+
+use std::cell::RefCell;
+use std::error::Error;
+use std::fmt;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+
+/// Any error, on the heap.
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
+
+thread_local! {
+    /// Why the turn under way fails. Written by `Context::fail`, taken by whoever sees `Next::Fail`.
+    static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
+}
+
+/// Why a supervised actor is not up any more. What a decider decides by.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Fault {
+    /// A turn panicked, its factory did, or its start, and this is what the panic said.
+    Panic(Arc<str>),
+    /// A turn failed with an error, which can be downcast.
+    Error(Arc<dyn Error + Send + Sync>),
+    /// A supervisor gave up, and this is what it says about it.
+    Escalated(Arc<str>),
+    /// It stopped of its own will. No decider is asked: that is a matter of [`Restart`](crate::Restart).
+    Stopped,
+}
+
+impl Fault {
+    /// The fault of a turn that ended in `Next::Fail`.
+    pub(crate) fn of_turn() -> Self {
+        Self::Error(take_why().into())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panic(message) => write!(f, "it panicked: {message}"),
+            Self::Error(error) => write!(f, "it failed: {error}"),
+            Self::Escalated(message) => f.write_str(message),
+            Self::Stopped => f.write_str("it stopped"),
+        }
+    }
+}
+
+/// Keeps the reason for the `Next::Fail` that follows.
+pub(crate) fn set_why(why: BoxError) {
+    WHY.set(Some(why));
+}
+
+fn take_why() -> BoxError {
+    WHY.take()
+        .unwrap_or_else(|| "a turn ended in `Next::Fail` without saying why".into())
+}
+
+/// Ends the turn of an actor that nobody supervises as a panic would, without calling the panic hook.
+#[cold]
+pub(crate) fn fail_alone() -> ! {
+    resume_unwind(Box::new(take_why().to_string()))
+}

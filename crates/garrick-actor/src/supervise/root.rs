@@ -1,0 +1,346 @@
+//! The supervisor itself: an actor that hears of its children and decides.
+
+use std::mem;
+use std::panic::resume_unwind;
+use std::time::Duration;
+
+use garrick_sched::{Flow, Reply, Task, Turn};
+
+use super::backoff::Intensity;
+use super::crew::{Crew, Slot};
+use super::face::ChildState;
+use super::note::{Desk, Id, Job, Line, Note, Report};
+use super::policy::{Decision, Restart, Shutdown};
+use crate::fault::Fault;
+
+/// What becomes of the supervisor once all children are stopped.
+enum After {
+    /// It has failed, and says why.
+    Escalate(String),
+    /// Its parent wanted that.
+    Halted,
+    /// It ends.
+    Over,
+}
+
+/// What a supervisor is about.
+enum Mode {
+    /// Its children are to be up.
+    Running,
+    /// Its children are down, until its parent wants otherwise.
+    Idle,
+    /// It stops its children.
+    Ending(After),
+}
+
+/// See the module.
+pub(super) struct Root {
+    pub(super) crew: Crew,
+    pub(super) desk: Desk,
+    name: String,
+    intensity: Intensity,
+    mode: Mode,
+    /// None for the root of a tree.
+    parent: Option<Line>,
+    /// How often the parent has begun it.
+    incarnation: u32,
+    /// Whether the parent wants to hear when all children are up.
+    owes_up: bool,
+    /// Whether it is to end as soon as no child is being started any more: what was sent to a child before is
+    /// to be handled before.
+    is_stop_wanted: bool,
+    /// Children to be removed as soon as they are not being started any more.
+    leaving: Vec<Id>,
+    /// Who wants to know when it has ended.
+    stoppers: Vec<Reply<()>>,
+}
+
+impl Root {
+    pub(super) fn new(
+        name: String,
+        crew: Crew,
+        desk: Desk,
+        intensity: Intensity,
+        parent: Option<Line>,
+    ) -> Self {
+        let mode = if parent.is_some() {
+            Mode::Idle
+        } else {
+            Mode::Running
+        };
+        Self {
+            crew,
+            desk,
+            name,
+            intensity,
+            mode,
+            parent,
+            incarnation: 0,
+            owes_up: false,
+            is_stop_wanted: false,
+            leaving: Vec::new(),
+            stoppers: Vec::new(),
+        }
+    }
+
+    fn hear(&mut self, note: Note, turn: &Turn<'_, Note>) {
+        match note {
+            Note::Report(id, report) => self.hear_report(id, report, turn),
+            Note::Look => {
+                for (id, report) in self.desk.take() {
+                    self.hear_report(id, report, turn);
+                }
+            }
+            Note::Add(id, policy, member) => {
+                let _ = member.watch(id, turn);
+                self.crew.add(Slot::new(id, policy, member));
+                match self.mode {
+                    Mode::Running => self.crew.plan_start(id),
+                    Mode::Ending(After::Over) => self.end_all(),
+                    Mode::Idle | Mode::Ending(_) => {}
+                }
+            }
+            Note::Remove(name, reply) => self.remove(&name, reply),
+            Note::Due(number) => self.crew.is_due(number),
+            Note::Overdue(id) => {
+                if let Some(slot) = self.crew.slot(id) {
+                    slot.is_overdue = true;
+                    slot.member.job(Job::Abandon, turn);
+                }
+            }
+            Note::Ended(id) => self.crew.remove(id),
+            Note::Parent(job) => self.obey(job, turn),
+            Note::Stop(reply) => {
+                self.stoppers.extend(reply);
+                self.is_stop_wanted = true;
+            }
+        }
+    }
+
+    fn hear_report(&mut self, id: Id, report: Report, turn: &Turn<'_, Note>) {
+        let now = turn.now();
+        let Some(slot) = self.crew.slot(id) else {
+            return;
+        };
+        match report {
+            Report::Up if slot.state == ChildState::Starting => {
+                slot.up_since = Some(now);
+                slot.member.job(Job::Drain, turn);
+                self.crew.set_state(id, ChildState::Up);
+            }
+            Report::Down if slot.is_ending => {
+                // Its end is waited for, unless it takes too long.
+                if slot.is_overdue {
+                    self.crew.remove(id);
+                }
+            }
+            Report::Down => self.crew.set_state(id, ChildState::Down),
+            Report::Free if !slot.is_ending => slot.member.job(Job::Halt, turn),
+            Report::Undone if slot.state == ChildState::Up || slot.is_ending => {
+                slot.member.job(Job::Drain, turn);
+            }
+            Report::Fault(_, _) if slot.is_ending => slot.member.job(Job::Abandon, turn),
+            Report::Fault(incarnation, fault) if incarnation == slot.incarnation => {
+                self.fault(id, &fault, turn);
+            }
+            Report::Up | Report::Free | Report::Undone | Report::Fault(_, _) => {}
+        }
+    }
+
+    /// A child is not up any more.
+    fn fault(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
+        let is_to_be_stopped = self.crew.is_to_be_stopped(id);
+        let Some(slot) = self.crew.slot(id) else {
+            return;
+        };
+        match slot.state {
+            ChildState::Up | ChildState::Starting => {}
+            ChildState::Down | ChildState::Failed | ChildState::Stopping => return,
+        }
+        let (name, decision) = (slot.policy.name.clone(), slot.decide(fault));
+        if decision == Decision::Resume && !is_to_be_stopped {
+            return slot.member.job(Job::Resume, turn);
+        }
+        self.crew.set_state(id, ChildState::Failed);
+        if is_to_be_stopped {
+            return;
+        }
+        match decision {
+            Decision::Restart => self.restart(id, &name, fault, turn),
+            Decision::Escalate => self.escalate(&format!("`{name}`: {fault}")),
+            Decision::Stop | Decision::Resume => self.doom(id),
+        }
+    }
+
+    fn restart(&mut self, id: Id, name: &str, fault: &Fault, turn: &Turn<'_, Note>) {
+        if !self.intensity.count(turn.now()) {
+            let Intensity {
+                restarts_max,
+                within,
+                ..
+            } = &self.intensity;
+            return self.escalate(&format!(
+                "more than {restarts_max} restarts within {within:?}, the last of `{name}`: {fault}"
+            ));
+        }
+        self.crew.count_restart(id);
+        let members = self.crew.affected(id);
+        for member in &members {
+            if let Some(slot) = self.crew.slot(*member) {
+                slot.is_doomed |= slot.policy.restart == Restart::Temporary;
+            }
+        }
+        let wait = self
+            .crew
+            .slot(id)
+            .map_or(Duration::ZERO, |slot| slot.next_wait(turn.now()));
+        self.crew.plan(members, wait, true);
+    }
+
+    /// The child is to be stopped for good.
+    fn doom(&mut self, id: Id) {
+        if let Some(slot) = self.crew.slot(id) {
+            slot.is_doomed = true;
+            // What the plan takes over is to be started again only if anything is.
+            let starts = matches!(self.mode, Mode::Running);
+            self.crew.plan(vec![id], Duration::ZERO, starts);
+        }
+    }
+
+    fn remove(&mut self, name: &str, reply: Reply<bool>) {
+        let slot = self
+            .crew
+            .slots
+            .iter_mut()
+            .find(|slot| slot.policy.name == name);
+        let Some(slot) = slot else {
+            return reply.send(false);
+        };
+        slot.waiters.push(reply);
+        self.leaving.push(slot.id);
+    }
+
+    /// Stops for good what was waiting for starts to be over.
+    fn see_off(&mut self) {
+        let crew = &self.crew;
+        let (staying, leaving) = mem::take(&mut self.leaving)
+            .into_iter()
+            .partition(|id| crew.is_starting(*id));
+        self.leaving = staying;
+        let leaving: Vec<Id> = leaving;
+        leaving.into_iter().for_each(|id| self.doom(id));
+        if self.is_stop_wanted && !self.crew.is_starting_any() {
+            self.is_stop_wanted = false;
+            self.mode = Mode::Ending(After::Over);
+            self.end_all();
+        }
+    }
+
+    fn escalate(&mut self, why: &str) {
+        let why = format!("supervisor `{}` gave up: {why}", self.name);
+        self.mode = Mode::Ending(After::Escalate(why));
+        if self.parent.is_none() {
+            self.end_all();
+        } else {
+            self.stop_all();
+        }
+    }
+
+    /// Stops all children, to be started again some time.
+    fn stop_all(&mut self) {
+        self.owes_up = false;
+        let all = self.crew.slots.iter().map(|slot| slot.id).collect();
+        self.crew.plan(all, Duration::ZERO, false);
+    }
+
+    /// Stops all children for good.
+    fn end_all(&mut self) {
+        for slot in &mut self.crew.slots {
+            slot.is_doomed = true;
+        }
+        self.stop_all();
+    }
+
+    /// Does what the parent wants.
+    fn obey(&mut self, job: Job, turn: &Turn<'_, Note>) {
+        match job {
+            Job::Begin | Job::Resume => {
+                self.incarnation = self.incarnation.wrapping_add(u32::from(job == Job::Begin));
+                self.owes_up = job == Job::Begin;
+                self.mode = Mode::Running;
+                self.intensity.forget();
+                let all = self.crew.slots.iter().map(|slot| slot.id).collect();
+                self.crew.plan(all, Duration::ZERO, true);
+            }
+            Job::Drain => {}
+            Job::Halt => {
+                self.mode = Mode::Ending(After::Halted);
+                self.stop_all();
+            }
+            Job::Abandon => {
+                for slot in &mut self.crew.slots {
+                    slot.policy.shutdown = Shutdown::Now;
+                }
+                self.report(turn, Report::Down);
+                self.hear(Note::Stop(None), turn);
+            }
+        }
+    }
+
+    fn report(&self, turn: &Turn<'_, Note>, report: Report) {
+        if let Some(parent) = &self.parent {
+            parent.report(turn, report);
+        }
+    }
+
+    /// Does what can be done now.
+    fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
+        self.crew.go_on(turn);
+        if self.is_stop_wanted || !self.leaving.is_empty() {
+            self.see_off();
+            self.crew.go_on(turn);
+        }
+        if !self.crew.is_calm() {
+            return Flow::Continue;
+        }
+        if mem::take(&mut self.owes_up) {
+            self.report(turn, Report::Up);
+        }
+        if let Mode::Ending(_) = self.mode
+            && let Mode::Ending(after) = mem::replace(&mut self.mode, Mode::Idle)
+        {
+            return self.end(after, turn);
+        }
+        Flow::Continue
+    }
+
+    /// All children are stopped.
+    fn end(&mut self, after: After, turn: &Turn<'_, Note>) -> Flow {
+        match after {
+            After::Escalate(why) if self.parent.is_none() => resume_unwind(Box::new(why)),
+            After::Escalate(why) => {
+                let fault = Fault::Escalated(why.into());
+                self.report(turn, Report::Fault(self.incarnation, fault));
+            }
+            After::Halted => self.report(turn, Report::Down),
+            After::Over => {
+                self.stoppers.drain(..).for_each(|reply| reply.send(()));
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+}
+
+impl Task for Root {
+    type Message = Note;
+
+    fn receive(&mut self, note: Note, turn: &Turn<'_, Note>) -> Flow {
+        self.hear(note, turn);
+        self.go_on(turn)
+    }
+
+    fn name() -> &'static str {
+        "supervisor"
+    }
+}

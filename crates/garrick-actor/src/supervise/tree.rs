@@ -1,0 +1,346 @@
+//! Making supervisors, and what one can do with a tree of them.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use garrick_sched::{Address, Ask, Ended, Watch};
+
+use super::backoff::{Backoff, Intensity};
+use super::crew::Crew;
+use super::face::{self, Face, Snapshot};
+use super::member::{Branch, Leaf};
+use super::note::{Desk, Line, Note};
+use super::policy::{Decision, Policy, Restart, Shutdown, Strategy, policy_setters};
+use super::root::Root;
+use super::seat::{Front, Seat};
+use crate::actor::Actor;
+use crate::fault::Fault;
+use crate::handle::Handle;
+
+/// Restarts within [`WITHIN`] that a supervisor allows, unless told.
+const RESTARTS_MAX: usize = 3;
+/// See [`RESTARTS_MAX`].
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// Why there is nobody to supervise something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SuperviseError {
+    /// The system is ending, and takes no newborns.
+    SystemEnding,
+    /// The supervisor has ended.
+    SupervisorEnded,
+}
+
+impl fmt::Display for SuperviseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SystemEnding => "the system is ending, and takes no new actors",
+            Self::SupervisorEnded => "the supervisor has ended, and takes no new children",
+        })
+    }
+}
+
+impl std::error::Error for SuperviseError {}
+
+/// How a child is made and treated. It is made by its factory, once at the start and again at each restart.
+///
+/// # Examples
+/// See [`Supervisor`].
+#[must_use = "a child is started by `Tree::start`"]
+pub struct Child<A> {
+    policy: Policy,
+    factory: Box<dyn Fn() -> A + Send>,
+}
+
+impl<A> Child<A>
+where
+    A: Actor + Send,
+    A::Msg: Send,
+{
+    /// A child made by `factory`, which runs in a turn of its own: if it panics, that is a failure of the child.
+    pub fn new(name: impl Into<String>, factory: impl Fn() -> A + Send + 'static) -> Self {
+        Self {
+            policy: Policy::new(name.into(), Shutdown::default()),
+            factory: Box::new(factory),
+        }
+    }
+
+    policy_setters!();
+}
+
+impl<A> fmt::Debug for Child<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Child")
+            .field("policy", &self.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a supervisor is to be: whom it restarts when a child fails, and when it gives up.
+///
+/// The setters [`restart`](Supervisor::restart), [`shutdown`](Supervisor::shutdown), [`backoff`](Supervisor::backoff)
+/// and [`decide`](Supervisor::decide) tell how its parent treats it, if it is a child itself.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Actor, Child, Context, Next, NoReply, Reply, Strategy, Supervisor, System};
+///
+/// /// Counts, and takes exception to 13.
+/// struct Counter(u64);
+///
+/// enum Msg {
+///     Add(u64),
+///     Get(Reply<u64>),
+/// }
+///
+/// impl Actor for Counter {
+///     type Msg = Msg;
+///
+///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+///         match msg {
+///             Msg::Add(13) => return cx.fail("13 is not counted"),
+///             Msg::Add(n) => self.0 += n,
+///             Msg::Get(reply) => reply.send(self.0),
+///         }
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
+/// let counter = tree.start(Child::new("counter", || Counter(0)))?;
+/// counter.send(Msg::Add(5))?;
+/// assert_eq!(counter.ask(Msg::Get).wait(), Ok(5));
+/// counter.send(Msg::Add(13))?;
+/// counter.send(Msg::Add(2))?;
+/// assert_eq!(counter.ask(Msg::Get).wait(), Ok(2), "a new one, behind the same address");
+/// tree.stop().wait()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a supervisor is started by `Supervisor::spawn` or `Tree::start_supervisor`"]
+#[derive(Debug)]
+pub struct Supervisor {
+    policy: Policy,
+    strategy: Strategy,
+    intensity: Intensity,
+}
+
+impl Supervisor {
+    /// A supervisor that gives up when it would have to restart for the fourth time within 5 seconds.
+    pub fn new(name: impl Into<String>, strategy: Strategy) -> Self {
+        Self {
+            policy: Policy::new(name.into(), Shutdown::DrainAll),
+            strategy,
+            intensity: Intensity::new(RESTARTS_MAX, WITHIN),
+        }
+    }
+
+    /// How many restarts it allows within a time. At one more it gives up: it stops its children and fails.
+    pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
+        self.intensity = Intensity::new(restarts_max, within);
+        self
+    }
+
+    policy_setters!();
+
+    /// Starts it as the root of a tree. It runs until it is stopped, gives up, or the system ends; then it stops,
+    /// or fails as an actor does that nobody supervises.
+    ///
+    /// # Errors
+    /// [`SuperviseError::SystemEnding`].
+    pub fn spawn(self, handle: &Handle) -> Result<Tree, SuperviseError> {
+        self.spawn_below(handle, None)
+    }
+
+    fn spawn_below(self, handle: &Handle, parent: Option<Line>) -> Result<Tree, SuperviseError> {
+        let face = Arc::new(Mutex::new(Face {
+            name: self.policy.name.clone(),
+            strategy: self.strategy,
+            children: Vec::new(),
+        }));
+        let desk = Desk::default();
+        let crew = Crew::new(self.strategy, face.clone());
+        let root = Root::new(self.policy.name, crew, desk.clone(), self.intensity, parent);
+        let address = handle.spawn_task(root);
+        Ok(Tree {
+            address: address.map_err(|_| SuperviseError::SystemEnding)?,
+            face,
+            desk,
+            handle: handle.clone(),
+        })
+    }
+}
+
+/// A supervisor that runs, with its children and what is below them. Printed, it is a tree.
+///
+/// It runs on when this is dropped.
+#[derive(Clone)]
+pub struct Tree {
+    address: Address<Note>,
+    face: Arc<Mutex<Face>>,
+    desk: Desk,
+    handle: Handle,
+}
+
+impl Tree {
+    fn line(&self) -> Line {
+        Line {
+            id: self.desk.next_id(),
+            supervisor: self.address.clone(),
+            desk: self.desk.clone(),
+        }
+    }
+
+    /// Starts one more child, after those that were added before. Its address can be used at once, and is valid
+    /// until it has ended for good; messages wait while the child is down.
+    ///
+    /// In a turn this is staged, as sending is.
+    ///
+    /// # Errors
+    /// See [`SuperviseError`].
+    pub fn start<A>(&self, child: Child<A>) -> Result<Address<A::Msg>, SuperviseError>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.seat(child, &self.handle, None)
+    }
+
+    /// Starts one more child as [`Tree::start`] does, on another system. What its handlers do there, even if they
+    /// block, does not keep the supervisor from its work.
+    ///
+    /// # Errors
+    /// See [`SuperviseError`].
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Child, Next, Strategy, Supervisor, System, behavior};
+    ///
+    /// let (system, slow) = (System::new()?, System::builder().name("slow").workers(1).start()?);
+    /// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
+    /// let printer = Child::new("printer", || {
+    ///     behavior(|line: &str, _| {
+    ///         println!("{line}");
+    ///         Next::Continue
+    ///     })
+    /// });
+    /// tree.start_on(&slow.handle(), printer)?.send("hello")?;
+    /// tree.stop().wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn start_on<A>(
+        &self,
+        handle: &Handle,
+        child: Child<A>,
+    ) -> Result<Address<A::Msg>, SuperviseError>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.seat(child, handle, Some(handle.sponsor()))
+    }
+
+    fn seat<A>(
+        &self,
+        child: Child<A>,
+        handle: &Handle,
+        sponsor: Option<garrick_sched::Handle>,
+    ) -> Result<Address<A::Msg>, SuperviseError>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        let line = self.line();
+        let id = line.id;
+        let seat = Arc::new(Seat::new(child.factory, line));
+        let front = Front {
+            seat: seat.clone(),
+            actor: None,
+        };
+        let front = handle.spawn_task(front);
+        let front = front.map_err(|_| SuperviseError::SystemEnding)?;
+        let leaf = Leaf {
+            seat,
+            front: front.clone(),
+            sponsor,
+        };
+        self.send(Note::Add(id, child.policy, Box::new(leaf)))?;
+        Ok(front)
+    }
+
+    /// Starts a supervisor as one more child. It is restarted with all of its children.
+    ///
+    /// # Errors
+    /// See [`SuperviseError`].
+    pub fn start_supervisor(&self, supervisor: Supervisor) -> Result<Self, SuperviseError> {
+        let line = self.line();
+        let id = line.id;
+        let Supervisor {
+            policy,
+            strategy,
+            intensity,
+        } = supervisor;
+        let below = Supervisor {
+            policy: Policy::new(policy.name.clone(), policy.shutdown),
+            strategy,
+            intensity,
+        };
+        let tree = below.spawn_below(&self.handle, Some(line))?;
+        let branch = Branch {
+            address: tree.address.clone(),
+            face: tree.face.clone(),
+        };
+        self.send(Note::Add(id, policy, Box::new(branch)))?;
+        Ok(tree)
+    }
+
+    fn send(&self, note: Note) -> Result<(), SuperviseError> {
+        let sent = self.address.send(note);
+        sent.map_err(|_| SuperviseError::SupervisorEnded)
+    }
+
+    /// Stops the child of that name for good, and removes it; the first if there are several. The answer comes when that is done, and
+    /// says whether there was one.
+    pub fn remove(&self, name: impl Into<String>) -> Ask<bool> {
+        let name = name.into();
+        self.address.ask(|reply| Note::Remove(name, reply))
+    }
+
+    /// Stops all children for good, in reverse order of starting and each as its [`Shutdown`] says, then the
+    /// supervisor itself. The answer comes when that is done; it is [`NoReply::Dropped`](crate::NoReply::Dropped)
+    /// if the supervisor had ended before.
+    pub fn stop(&self) -> Ask<()> {
+        self.address.ask(|reply| Note::Stop(Some(reply)))
+    }
+
+    /// Calls `notice` when the supervisor has ended, as [`Address::watch`] does.
+    pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
+        self.address.watch(notice)
+    }
+
+    /// Whether the supervisor has ended. False may be out of date at once, true never is.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.address.is_stopped()
+    }
+
+    /// How the tree looks just now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        face::look(&self.face)
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.snapshot().fmt(f)
+    }
+}
+
+impl fmt::Debug for Tree {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tree").field(&self.snapshot()).finish()
+    }
+}

@@ -1,0 +1,543 @@
+//! Supervision, by scenario: who is restarted, when, in which order, and what becomes of messages.
+#![forbid(unsafe_code)]
+
+mod troupe;
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use garrick_actor::{
+    Actor, Address, Backoff, Child, ChildState, Context, Decision, Ended, Fault, Next, NoReply,
+    Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System,
+};
+use troupe::{ByHand, Msg, Stage, player};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Ends a scenario that hangs. Nothing is measured by it.
+const HANGS_AFTER: Duration = Duration::from_secs(20);
+
+#[test]
+fn one_for_one_restarts_the_one_that_failed() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let [a, b, c] = stage.three(&tree);
+    stage.run();
+    assert_eq!(stage.said(), ["+a1", "+b1", "+c1"]);
+    b.send(Msg::Panic).unwrap();
+    b.send(Msg::Say(1)).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["-b1", "+b2", "b2: 1"]);
+    for address in [&a, &b, &c] {
+        address.send(Msg::Say(2)).unwrap();
+    }
+    stage.run();
+    let mut said = stage.said();
+    said.sort();
+    assert_eq!(said, ["a1: 2", "b2: 2", "c1: 2"]);
+}
+
+#[test]
+fn one_for_all_stops_latest_first_and_starts_in_order() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForAll);
+    let [a, b, _c] = stage.three(&tree);
+    stage.run();
+    stage.said();
+    b.send(Msg::Panic).unwrap();
+    a.send(Msg::Say(1)).unwrap();
+    stage.run();
+    let said = stage.said();
+    // Whether `a` hears of 1 before its stop is a matter of who runs first, and it hears of it once.
+    let order: Vec<_> = said.iter().filter(|line| !line.contains(": 1")).collect();
+    assert_eq!(order, ["-c1", "-b1", "-a1", "+a2", "+b2", "+c2"]);
+    assert_eq!(said.len(), 7);
+}
+
+#[test]
+fn rest_for_one_restarts_those_behind_it() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::RestForOne);
+    let [_a, b, _c] = stage.three(&tree);
+    stage.run();
+    stage.said();
+    b.send(Msg::Fail).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["-c1", "-b1", "+b2", "+c2"]);
+}
+
+#[test]
+fn messages_wait_for_the_next_incarnation_and_the_failed_one_is_gone() {
+    for end in [|| Msg::Panic, || Msg::Fail, || Msg::Stop] {
+        let stage = Stage::new();
+        let tree = stage.tree(Strategy::OneForOne);
+        let a = tree.start(player(&stage, "a")).unwrap();
+        for msg in [
+            Msg::Say(1),
+            end(),
+            Msg::Say(2),
+            Msg::Undo(3),
+            Msg::Say(4),
+            end(),
+            Msg::Say(5),
+        ] {
+            a.send(msg).unwrap();
+        }
+        stage.run();
+        a.send(Msg::Say(6)).unwrap();
+        stage.run();
+        let expected = [
+            "+a1",
+            "a1: 1",
+            "-a1",
+            "+a2",
+            "a2: 2",
+            "a2: undo 3",
+            "a2: 4",
+            "-a2",
+            "+a3",
+            "a3: 5",
+            "a3: 6",
+        ];
+        assert_eq!(stage.said(), expected);
+    }
+}
+
+#[test]
+fn resume_keeps_the_fields_and_stop_ends_for_good() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let decide = |fault: &Fault| match fault {
+        Fault::Error(_) => Decision::Resume,
+        _ => Decision::Stop,
+    };
+    let a = tree.start(player(&stage, "a").decide(decide)).unwrap();
+    a.send(Msg::Fail).unwrap();
+    a.send(Msg::Say(1)).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["+a1", "a1: 1"]);
+    a.send(Msg::Panic).unwrap();
+    a.send(Msg::Say(2)).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["-a1"]);
+    assert!(a.is_stopped());
+    assert_eq!(tree.to_string(), "tree (one for one)");
+}
+
+#[test]
+fn a_decider_sees_the_error_itself() {
+    #[derive(Debug)]
+    struct Boring(u32);
+    impl std::fmt::Display for Boring {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(f, "boring: {}", self.0)
+        }
+    }
+    impl std::error::Error for Boring {}
+    struct Bored;
+    impl Actor for Bored {
+        type Msg = u32;
+        fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) -> Next {
+            cx.fail(Boring(n))
+        }
+    }
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let (seen, saw) = mpsc::channel();
+    let decide = move |fault: &Fault| {
+        let Fault::Error(error) = fault else {
+            return Decision::Escalate;
+        };
+        seen.send(error.downcast_ref::<Boring>().unwrap().0)
+            .unwrap();
+        Decision::Resume
+    };
+    let bored = tree
+        .start(Child::new("bored", || Bored).decide(decide))
+        .unwrap();
+    bored.send(7).unwrap();
+    bored.send(8).unwrap();
+    stage.run();
+    assert_eq!(saw.try_iter().collect::<Vec<_>>(), [7, 8]);
+}
+
+#[test]
+fn a_decider_that_panics_escalates() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let a = tree
+        .start(player(&stage, "a").decide(|_| troupe::fail()))
+        .unwrap();
+    a.send(Msg::Fail).unwrap();
+    stage.run();
+    assert!(tree.is_stopped());
+    assert!(a.is_stopped());
+}
+
+#[test]
+fn restart_types_are_those_of_otp() {
+    // What is left of an actor of each type after a stop of its own, and after a failure.
+    let kinds = [
+        (Restart::Permanent, true, true),
+        (Restart::Transient, false, true),
+        (Restart::Temporary, false, false),
+    ];
+    for (restart, after_stop, after_failure) in kinds {
+        for (msg, is_left) in [(Msg::Stop, after_stop), (Msg::Panic, after_failure)] {
+            let stage = Stage::new();
+            let tree = stage.tree(Strategy::OneForOne);
+            let a = tree.start(player(&stage, "a").restart(restart)).unwrap();
+            a.send(msg).unwrap();
+            stage.run();
+            assert_eq!(!a.is_stopped(), is_left, "{restart:?}");
+            assert_eq!(tree.snapshot().children.len(), usize::from(is_left));
+        }
+    }
+}
+
+#[test]
+fn a_temporary_sibling_does_not_come_back() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForAll);
+    let a = tree.start(player(&stage, "a")).unwrap();
+    let b = tree
+        .start(player(&stage, "b").restart(Restart::Temporary))
+        .unwrap();
+    a.send(Msg::Panic).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["+a1", "+b1", "-b1", "-a1", "+a2"]);
+    assert!(b.is_stopped());
+}
+
+#[test]
+fn too_many_restarts_in_the_window_escalate() {
+    let stage = Stage::new();
+    let supervisor = Supervisor::new("tree", Strategy::OneForOne).intensity(2, SECOND);
+    let tree = supervisor.spawn(&stage.handle()).unwrap();
+    let (told, ended) = mpsc::channel();
+    tree.watch(move |how| told.send(how).unwrap());
+    let [a, b, c] = stage.three(&tree);
+    for _ in 0..3 {
+        // Two of these leave the window before the next two.
+        a.send(Msg::Panic).unwrap();
+        b.send(Msg::Fail).unwrap();
+        stage.run();
+        stage.world.advance(SECOND);
+    }
+    assert!(!tree.is_stopped());
+    stage.said();
+    for _ in 0..3 {
+        c.send(Msg::Panic).unwrap();
+    }
+    stage.run();
+    let said = stage.said();
+    assert_eq!(said, ["-c1", "+c2", "-c2", "+c3", "-c3", "-b4", "-a4"]);
+    for address in [a, b, c] {
+        assert!(address.is_stopped());
+        assert!(address.send(Msg::Say(1)).is_err());
+    }
+    let Ok(Ended::Failed(why)) = ended.try_recv() else {
+        panic!("it fails");
+    };
+    assert_eq!(
+        &*why,
+        "supervisor `tree` gave up: more than 2 restarts within 1s, the last of `c`: it panicked: on purpose"
+    );
+}
+
+#[test]
+fn a_supervisor_that_gives_up_is_restarted_by_its_parent() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::RestForOne);
+    let _a = tree.start(player(&stage, "a")).unwrap();
+    let below = Supervisor::new("below", Strategy::OneForAll).intensity(0, SECOND);
+    let below = tree.start_supervisor(below).unwrap();
+    let b = below.start(player(&stage, "b")).unwrap();
+    let _c = below.start(player(&stage, "c")).unwrap();
+    let _d = tree.start(player(&stage, "d")).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["+a1", "+b1", "+c1", "+d1"]);
+    b.send(Msg::Panic).unwrap();
+    b.send(Msg::Say(1)).unwrap();
+    stage.run();
+    let expected = ["-c1", "-b1", "-d1", "+b2", "+c2", "+d2", "b2: 1"];
+    let mut said = stage.said();
+    said.retain(|line| line != "b2: 1");
+    said.push("b2: 1".into());
+    assert_eq!(said, expected);
+    let picture = "\
+tree (rest for one)
+├─ a: up
+├─ below: up, restarts: 1 (one for all)
+│  ├─ b: up
+│  └─ c: up
+└─ d: up";
+    assert_eq!(tree.to_string(), picture);
+}
+
+#[test]
+fn escalation_by_decision_goes_up_to_the_root() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let escalate = |_: &Fault| Decision::Escalate;
+    let below = tree
+        .start_supervisor(Supervisor::new("below", Strategy::OneForOne).decide(escalate))
+        .unwrap();
+    let a = below.start(player(&stage, "a").decide(escalate)).unwrap();
+    a.send(Msg::Fail).unwrap();
+    stage.run();
+    assert!(tree.is_stopped() && below.is_stopped() && a.is_stopped());
+    assert_eq!(stage.said(), ["+a1", "-a1"]);
+}
+
+#[test]
+fn a_factory_or_a_start_that_fails_is_a_failure() {
+    struct Late(u32);
+    impl Actor for Late {
+        type Msg = Reply<u32>;
+        const STARTS: bool = true;
+        fn started(&mut self, cx: &mut Context<'_, Reply<u32>>) -> Next {
+            match self.0 {
+                1 => troupe::fail(),
+                2 => cx.fail("not yet"),
+                _ => Next::Undo,
+            }
+        }
+        fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Reply<u32>>) -> Next {
+            reply.send(self.0);
+            Next::Continue
+        }
+    }
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let made = std::cell::Cell::new(0);
+    let late = tree
+        .start(Child::new("late", move || {
+            made.set(made.get() + 1);
+            if made.get() == 3 {
+                troupe::fail();
+            }
+            Late(made.get())
+        }))
+        .unwrap();
+    let answer = late.ask(|reply| reply);
+    stage.run();
+    assert_eq!(answer.wait(), Ok(4));
+    assert_eq!(tree.snapshot().children[0].restarts, 3);
+}
+
+#[test]
+fn backoff_doubles_up_to_a_limit_and_begins_anew_after_a_while() {
+    let stage = Stage::new();
+    let tree = Supervisor::new("tree", Strategy::OneForOne)
+        .intensity(100, SECOND)
+        .spawn(&stage.handle())
+        .unwrap();
+    let backoff = Backoff::exponential(SECOND, 4 * SECOND)
+        .jitter(0.0)
+        .reset_after(10 * SECOND);
+    let a = tree.start(player(&stage, "a").backoff(backoff)).unwrap();
+    let b = tree.start(player(&stage, "b")).unwrap();
+    stage.run();
+    let mut waits = Vec::new();
+    for at in 0..6 {
+        if at == 5 {
+            stage.world.advance(10 * SECOND);
+        }
+        stage.said();
+        a.send(Msg::Panic).unwrap();
+        a.send(Msg::Say(at)).unwrap();
+        let mut waited = 0;
+        stage.run();
+        assert_eq!(stage.said(), [format!("-a{}", at + 1)]);
+        while stage.said().is_empty() {
+            b.send(Msg::Undo(0)).unwrap();
+            stage.run();
+            assert_eq!(stage.said(), ["b1: undo 0"], "others go on");
+            // A timer comes no earlier than told, and some microseconds later.
+            stage.world.advance(SECOND + Duration::from_millis(1));
+            waited += 1;
+            stage.run();
+            if tree.snapshot().children[0].state == ChildState::Up {
+                break;
+            }
+        }
+        waits.push(waited);
+    }
+    assert_eq!(waits, [1, 2, 4, 4, 4, 1]);
+}
+
+#[test]
+fn an_earlier_failure_during_a_wait_takes_the_plan_over() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::RestForOne);
+    let a = tree.start(player(&stage, "a")).unwrap();
+    let backoff = Backoff::exponential(SECOND, SECOND).jitter(0.0);
+    let b = tree.start(player(&stage, "b").backoff(backoff)).unwrap();
+    let _c = tree.start(player(&stage, "c")).unwrap();
+    b.send(Msg::Panic).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["+a1", "+b1", "+c1", "-c1", "-b1"]);
+    a.send(Msg::Panic).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["-a1", "+a2", "+b2", "+c2"]);
+    stage.world.advance(2 * SECOND);
+    stage.run();
+    assert!(stage.said().is_empty());
+}
+
+#[test]
+fn a_graceful_stop_drains_in_reverse_order_and_is_heard_of_twice() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let [a, b, c] = stage.three(&tree);
+    for address in [&a, &b, &c] {
+        address.send(Msg::Say(1)).unwrap();
+    }
+    let (first, second) = (tree.stop(), tree.stop());
+    // Said while a start is still to come: nothing that was accepted is lost.
+    c.send(Msg::Say(2)).unwrap();
+    stage.run();
+    let said = stage.said();
+    let ends: Vec<_> = said.iter().filter(|line| line.starts_with('-')).collect();
+    assert_eq!(ends, ["-c1", "-b1", "-a1"]);
+    for line in ["a1: 1", "b1: 1", "c1: 1", "c1: 2"] {
+        assert!(said.iter().any(|said| said == line), "{line}");
+    }
+    assert_eq!(first.wait(), Ok(()));
+    assert_eq!(second.wait(), Ok(()));
+    assert_eq!(
+        tree.stop().wait(),
+        Err(NoReply::Dropped),
+        "it had ended before"
+    );
+    assert!(
+        a.send(Msg::Say(3)).is_err(),
+        "what is not handled is not accepted"
+    );
+    assert_eq!(stage.dead_letters(), 0);
+    let late = tree.start(player(&stage, "d")).map(|_| ());
+    assert_eq!(late, Err(SuperviseError::SupervisorEnded));
+}
+
+#[test]
+fn a_child_that_does_not_drain_in_time_is_left_behind() {
+    let [system, slow] = [(), ()].map(|()| {
+        let builder = System::builder().workers(1).world(ByHand::new());
+        builder.start().unwrap()
+    });
+    let (go, gate) = mpsc::channel::<()>();
+    let (entered, busy) = mpsc::channel();
+    let gate = std::sync::Arc::new(std::sync::Mutex::new(gate));
+    struct Stuck(
+        std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>,
+        mpsc::Sender<()>,
+    );
+    impl Actor for Stuck {
+        type Msg = ();
+        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+            self.1.send(()).unwrap();
+            let _ = self.0.lock().unwrap().recv();
+            Next::Continue
+        }
+    }
+    let tree = Supervisor::new("tree", Strategy::OneForOne)
+        .spawn(&system.handle())
+        .unwrap();
+    let stuck = Child::new("stuck", move || Stuck(gate.clone(), entered.clone()));
+    let stuck = tree
+        .start_on(
+            &slow.handle(),
+            stuck.shutdown(Shutdown::Drain(Duration::ZERO)),
+        )
+        .unwrap();
+    stuck.send(()).unwrap();
+    stuck.send(()).unwrap();
+    busy.recv_timeout(HANGS_AFTER).unwrap();
+    assert_eq!(
+        tree.stop().wait(),
+        Ok(()),
+        "it does not wait for the handler"
+    );
+    drop(go);
+    slow.shutdown();
+    system.shutdown();
+    assert_eq!(
+        busy.iter().count(),
+        0,
+        "nothing is handled after the deadline"
+    );
+    assert!(stuck.is_stopped());
+}
+
+#[test]
+fn children_are_removed_at_run_time() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForAll);
+    let [_a, b, _c] = stage.three(&tree);
+    stage.run();
+    b.send(Msg::Say(1)).unwrap();
+    let (removed, again) = (tree.remove("b"), tree.remove("nobody"));
+    stage.run();
+    assert_eq!(removed.wait(), Ok(true));
+    assert_eq!(again.wait(), Ok(false));
+    let said = stage.said();
+    assert_eq!(said.last().unwrap(), "-b1");
+    assert!(said.contains(&"b1: 1".to_owned()), "it drains: {said:?}");
+    let d = tree.start(player(&stage, "d")).unwrap();
+    d.send(Msg::Say(2)).unwrap();
+    stage.run();
+    assert_eq!(stage.said(), ["+d1", "d1: 2"]);
+}
+
+#[test]
+fn whoever_has_the_address_can_end_a_child() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForAll);
+    let [a, b, c] = stage.three(&tree);
+    stage.run();
+    b.stop();
+    stage.run();
+    assert_eq!(stage.said().last().unwrap(), "-b1");
+    assert!(b.is_stopped() && !a.is_stopped() && !c.is_stopped());
+    assert_eq!(tree.snapshot().children.len(), 2);
+}
+
+#[test]
+fn the_address_that_an_actor_gives_away_outlives_it() {
+    /// Gives its own address away when it starts, which is not a turn of its cell.
+    struct Giver(mpsc::Sender<Address<Msg>>);
+    impl Actor for Giver {
+        type Msg = Msg;
+        const STARTS: bool = true;
+        fn started(&mut self, cx: &mut Context<'_, Msg>) -> Next {
+            self.0.send(cx.address()).unwrap();
+            Next::Continue
+        }
+        fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+            self.0.send(cx.address()).unwrap();
+            match msg {
+                Msg::Panic => troupe::fail(),
+                _ => Next::Continue,
+            }
+        }
+    }
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let (give, given) = mpsc::channel();
+    let giver = tree
+        .start(Child::new("giver", move || Giver(give.clone())))
+        .unwrap();
+    giver.send(Msg::Say(0)).unwrap();
+    giver.send(Msg::Panic).unwrap();
+    giver.send(Msg::Say(0)).unwrap();
+    stage.run();
+    let given: Vec<_> = given.try_iter().collect();
+    assert_eq!(given.len(), 5);
+    assert!(given.iter().all(|address| *address == giver));
+    let watched = mpsc::channel();
+    giver.watch(move |ended| watched.0.send(ended).unwrap());
+    giver.send(Msg::Panic).unwrap();
+    stage.run();
+    assert!(watched.1.try_recv().is_err(), "a restart is not an end");
+}

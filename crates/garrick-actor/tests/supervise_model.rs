@@ -1,0 +1,278 @@
+//! Random trees with random failures restart exactly as a sequential model says: who, in which order, and when a
+//! supervisor gives up.
+#![forbid(unsafe_code)]
+
+mod troupe;
+
+use std::time::Duration;
+
+use garrick_actor::{Address, Restart, Strategy, Supervisor, Tree};
+use proptest::prelude::*;
+use proptest::strategy::Strategy as _;
+use troupe::{Msg, Stage, player};
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// A tree as it is to be made.
+#[derive(Debug, Clone)]
+enum Node {
+    Leaf(Restart),
+    Branch(Strategy, usize, Vec<Node>),
+}
+
+/// What is done to the tree.
+#[derive(Debug, Clone, Copy)]
+enum Blow {
+    Panic(usize),
+    Fail(usize),
+    Stop(usize),
+    /// So many seconds pass.
+    Wait(u64),
+}
+
+/// The sequential model of one node.
+#[derive(Debug)]
+struct Model {
+    name: String,
+    kind: Kind,
+    is_up: bool,
+    is_gone: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Leaf {
+        restart: Restart,
+        made: u32,
+    },
+    Branch {
+        strategy: Strategy,
+        restarts_max: usize,
+        recent: Vec<u64>,
+        children: Vec<Model>,
+    },
+}
+
+/// How a blow ends for the supervisor above.
+#[derive(PartialEq, Eq)]
+enum Outcome {
+    /// It is not concerned: the blow met nobody here, or was dealt with below.
+    Fine,
+    /// The child is down, and so.
+    Fault { by_itself: bool },
+}
+
+impl Model {
+    fn start(&mut self, said: &mut Vec<String>) {
+        if self.is_gone {
+            return;
+        }
+        self.is_up = true;
+        match &mut self.kind {
+            Kind::Leaf { made, .. } => {
+                *made += 1;
+                said.push(format!("+{}{made}", self.name));
+            }
+            Kind::Branch {
+                children, recent, ..
+            } => {
+                recent.clear();
+                children.iter_mut().for_each(|child| child.start(said));
+            }
+        }
+    }
+
+    fn stop(&mut self, said: &mut Vec<String>) {
+        match &mut self.kind {
+            Kind::Leaf { made, .. } if self.is_up => said.push(format!("-{}{made}", self.name)),
+            Kind::Leaf { .. } => {}
+            Kind::Branch { children, .. } => {
+                children.iter_mut().rev().for_each(|child| child.stop(said));
+            }
+        }
+        self.is_up = false;
+    }
+
+    fn restart_type(&self) -> Restart {
+        match self.kind {
+            Kind::Leaf { restart, .. } => restart,
+            Kind::Branch { .. } => Restart::Permanent,
+        }
+    }
+
+    /// Strikes the leaf of that name.
+    fn strike(&mut self, name: &str, by_itself: bool, now: u64, said: &mut Vec<String>) -> Outcome {
+        let Kind::Branch {
+            strategy,
+            restarts_max,
+            recent,
+            children,
+        } = &mut self.kind
+        else {
+            return if self.name == name && self.is_up {
+                Outcome::Fault { by_itself }
+            } else {
+                Outcome::Fine
+            };
+        };
+        let hit = (0..children.len()).find_map(|at| {
+            match children[at].strike(name, by_itself, now, said) {
+                Outcome::Fine => None,
+                Outcome::Fault { by_itself } => Some((at, by_itself)),
+            }
+        });
+        let Some((at, by_itself)) = hit else {
+            return Outcome::Fine;
+        };
+        let restarts = match children[at].restart_type() {
+            Restart::Permanent => true,
+            Restart::Transient => !by_itself,
+            Restart::Temporary => false,
+        };
+        if !restarts {
+            children[at].stop(said);
+            children[at].is_gone = true;
+            return Outcome::Fine;
+        }
+        recent.retain(|then| now - then < WINDOW.as_secs());
+        if recent.len() >= *restarts_max {
+            children.iter_mut().rev().for_each(|child| child.stop(said));
+            self.is_up = false;
+            return Outcome::Fault { by_itself: false };
+        }
+        recent.push(now);
+        let affected = match strategy {
+            Strategy::OneForOne => at..at + 1,
+            Strategy::OneForAll => 0..children.len(),
+            Strategy::RestForOne => at..children.len(),
+        };
+        for child in children[affected.clone()].iter_mut().rev() {
+            child.stop(said);
+            child.is_gone |= child.restart_type() == Restart::Temporary;
+        }
+        for child in &mut children[affected] {
+            child.start(said);
+        }
+        Outcome::Fine
+    }
+}
+
+fn strategies() -> impl proptest::strategy::Strategy<Value = Strategy> {
+    prop_oneof![
+        Just(Strategy::OneForOne),
+        Just(Strategy::OneForAll),
+        Just(Strategy::RestForOne),
+    ]
+}
+
+fn nodes() -> impl proptest::strategy::Strategy<Value = Node> {
+    let leaf = prop_oneof![
+        4 => Just(Restart::Permanent),
+        1 => Just(Restart::Transient),
+        1 => Just(Restart::Temporary),
+    ]
+    .prop_map(Node::Leaf);
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        (strategies(), 0..4usize, prop::collection::vec(inner, 1..5))
+            .prop_map(|(strategy, restarts_max, nodes)| Node::Branch(strategy, restarts_max, nodes))
+    })
+}
+
+fn blows() -> impl proptest::strategy::Strategy<Value = Vec<Blow>> {
+    let blow = prop_oneof![
+        3 => any::<usize>().prop_map(Blow::Panic),
+        3 => any::<usize>().prop_map(Blow::Fail),
+        1 => any::<usize>().prop_map(Blow::Stop),
+        2 => (1..12u64).prop_map(Blow::Wait),
+    ];
+    prop::collection::vec(blow, 0..25)
+}
+
+/// Makes the children of a supervisor, and their model.
+fn build(
+    stage: &Stage,
+    tree: &Tree,
+    nodes: &[Node],
+    leaves: &mut Vec<(String, Address<Msg>)>,
+) -> Vec<Model> {
+    let mut models = Vec::new();
+    for node in nodes {
+        let (name, kind) = match node {
+            Node::Leaf(restart) => {
+                let name = format!("{}.", leaves.len());
+                let child = player(stage, &name).restart(*restart);
+                leaves.push((name.clone(), tree.start(child).unwrap()));
+                let (restart, made) = (*restart, 0);
+                (name, Kind::Leaf { restart, made })
+            }
+            Node::Branch(strategy, restarts_max, nodes) => {
+                let (strategy, restarts_max) = (*strategy, *restarts_max);
+                let below = Supervisor::new("branch", strategy).intensity(restarts_max, WINDOW);
+                let below = tree.start_supervisor(below).unwrap();
+                let children = build(stage, &below, nodes, leaves);
+                let kind = Kind::Branch {
+                    strategy,
+                    restarts_max,
+                    recent: Vec::new(),
+                    children,
+                };
+                ("branch".into(), kind)
+            }
+        };
+        let (is_up, is_gone) = (false, false);
+        models.push(Model {
+            name,
+            kind,
+            is_up,
+            is_gone,
+        });
+    }
+    models
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 300 } else { 3000 }))]
+
+    #[test]
+    fn restarts_follow_the_model(
+        strategy in strategies(),
+        restarts_max in 0..5usize,
+        nodes in prop::collection::vec(nodes(), 1..5),
+        blows in blows(),
+    ) {
+        let stage = Stage::new();
+        let supervisor = Supervisor::new("tree", strategy).intensity(restarts_max, WINDOW);
+        let tree = supervisor.spawn(&stage.handle()).unwrap();
+        let mut leaves = Vec::new();
+        let children = build(&stage, &tree, &nodes, &mut leaves);
+        let kind = Kind::Branch { strategy, restarts_max, recent: Vec::new(), children };
+        let mut model = Model { name: "tree".into(), kind, is_up: false, is_gone: false };
+        let (mut expected, mut now) = (Vec::new(), 0);
+        model.start(&mut expected);
+        stage.run();
+        prop_assert_eq!(stage.said(), expected);
+        for blow in blows {
+            let mut expected = Vec::new();
+            let (at, msg) = match blow {
+                Blow::Panic(at) => (at, Msg::Panic),
+                Blow::Fail(at) => (at, Msg::Fail),
+                Blow::Stop(at) => (at, Msg::Stop),
+                Blow::Wait(seconds) => {
+                    now += seconds;
+                    stage.world.advance(Duration::from_secs(seconds));
+                    continue;
+                }
+            };
+            let (name, address) = &leaves[at % leaves.len()];
+            let is_gone = address.send(msg).is_err();
+            let outcome = model.strike(name, matches!(msg, Msg::Stop), now, &mut expected);
+            stage.run();
+            prop_assert_eq!(stage.said(), expected, "{:?}, gone: {}", blow, is_gone);
+            prop_assert_eq!(tree.is_stopped(), outcome != Outcome::Fine);
+            if tree.is_stopped() {
+                prop_assert!(leaves.iter().all(|(_, address)| address.is_stopped()));
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A tree of a thousand actors under random failures: everybody comes back, every message but the fatal ones is handled,
+//! and nothing is left behind. `GARRICK_SOAK_SECONDS` says how long; a short while unless told.
+#![forbid(unsafe_code)]
+
+mod troupe;
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use garrick_actor::{
+    Actor, Address, Child, Context, Next, Reply, Strategy, Supervisor, System, Tree,
+};
+use garrick_sched::audit;
+
+const BRANCHES: usize = 50;
+const LEAVES: usize = 19;
+/// Messages to each leaf in a round.
+const BURST: u64 = 4;
+
+#[derive(Default)]
+struct Counts {
+    made: AtomicU64,
+    dropped: AtomicU64,
+    handled: AtomicU64,
+}
+
+struct Worker(Arc<Counts>);
+
+enum Msg {
+    Work,
+    Panic,
+    Fail,
+    Sync(Reply<()>),
+}
+
+impl Actor for Worker {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Work => {
+                self.0.handled.fetch_add(1, Relaxed);
+            }
+            Msg::Panic => troupe::fail(),
+            Msg::Fail => return cx.fail("as told"),
+            Msg::Sync(reply) => reply.send(()),
+        }
+        Next::Continue
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, Relaxed);
+    }
+}
+
+fn seconds() -> Duration {
+    let told = env::var("GARRICK_SOAK_SECONDS").ok();
+    let told = told.and_then(|seconds| seconds.parse().ok());
+    told.map_or(Duration::from_millis(500), Duration::from_secs)
+}
+
+fn supervisor(strategy: Strategy) -> Supervisor {
+    Supervisor::new("soak", strategy).intensity(usize::MAX, Duration::from_millis(1))
+}
+
+fn grow(system: &System, counts: &Arc<Counts>) -> (Tree, Vec<Address<Msg>>) {
+    let tree = supervisor(Strategy::OneForOne)
+        .spawn(&system.handle())
+        .unwrap();
+    let mut leaves = Vec::new();
+    for branch in 0..BRANCHES {
+        let strategy = [
+            Strategy::OneForOne,
+            Strategy::OneForAll,
+            Strategy::RestForOne,
+        ][branch % 3];
+        let below = tree.start_supervisor(supervisor(strategy)).unwrap();
+        for _ in 0..LEAVES {
+            let counts = counts.clone();
+            let child = Child::new("leaf", move || {
+                counts.made.fetch_add(1, Relaxed);
+                Worker(counts.clone())
+            });
+            leaves.push(below.start(child).unwrap());
+        }
+    }
+    (tree, leaves)
+}
+
+/// A number that is different each time, by xorshift.
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
+#[test]
+fn a_thousand_actors_under_random_failures() {
+    troupe::silence_panics();
+    let before = audit();
+    let counts = Arc::new(Counts::default());
+    let system = System::builder()
+        .workers(2)
+        .on_failure(|_| {})
+        .start()
+        .unwrap();
+    let (tree, leaves) = grow(&system, &counts);
+    let (began, mut random, mut sent, mut blows) = (Instant::now(), 0x2545_f491_4f6c_dd1d, 0, 0u64);
+    while began.elapsed() < seconds() {
+        for leaf in &leaves {
+            for at in 0..BURST {
+                let fate = next(&mut random) % 64;
+                let msg = match fate {
+                    0 if at > 0 => Msg::Panic,
+                    1 if at > 0 => Msg::Fail,
+                    _ => Msg::Work,
+                };
+                let is_work = matches!(msg, Msg::Work);
+                sent += u64::from(is_work);
+                blows += u64::from(!is_work);
+                assert!(leaf.send(msg).is_ok(), "nobody ends for good");
+            }
+        }
+        // Everybody is up again, and has handled what was sent.
+        for leaf in &leaves {
+            assert_eq!(leaf.ask(Msg::Sync).wait(), Ok(()));
+        }
+        assert_eq!(counts.handled.load(Relaxed), sent);
+    }
+    assert_eq!(tree.stop().wait(), Ok(()));
+    assert_eq!(counts.handled.load(Relaxed), sent);
+    assert!(leaves.iter().all(Address::is_stopped));
+    let restarts = counts.made.load(Relaxed) - leaves.len() as u64;
+    println!("{sent} messages handled, {blows} failures, {restarts} restarts");
+    drop((tree, leaves));
+    assert_eq!(system.dead_letters(), 0);
+    system.shutdown();
+    let (made, dropped) = (counts.made.load(Relaxed), counts.dropped.load(Relaxed));
+    assert_eq!(made, dropped, "no actor is left");
+    assert_eq!(audit(), before, "nothing is left");
+}

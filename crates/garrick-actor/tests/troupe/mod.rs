@@ -1,0 +1,194 @@
+//! What the scenarios of supervision share: a world with a clock by hand, and players that say what they do.
+#![allow(dead_code, reason = "each scenario uses a part of it")]
+
+use std::cell::Cell;
+use std::io;
+use std::panic;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, Once};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use garrick_actor::{
+    Actor, Address, Child, Context, Handle, Local, Nanos, Next, Strategy, Supervisor, System, Tree,
+    World,
+};
+
+/// What panics say that are part of a scenario.
+const ON_PURPOSE: &str = "on purpose";
+
+/// Panics on purpose.
+pub(crate) fn fail() -> ! {
+    panic::panic_any(ON_PURPOSE)
+}
+
+/// Keeps panics on purpose from being printed.
+pub(crate) fn silence_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let print = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if info.payload().downcast_ref::<&str>() != Some(&ON_PURPOSE) {
+                print(info);
+            }
+        }));
+    });
+}
+
+/// A world with a clock that is set by hand.
+#[derive(Default)]
+pub(crate) struct ByHand {
+    now: AtomicU64,
+}
+
+impl ByHand {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.now.fetch_add(by.as_nanos() as u64, SeqCst);
+    }
+}
+
+impl World for ByHand {
+    fn now(&self) -> Nanos {
+        self.now.load(SeqCst)
+    }
+
+    fn seed(&self) -> u64 {
+        self.now.load(SeqCst)
+    }
+
+    fn spawn_thread(
+        &self,
+        name: String,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<JoinHandle<()>> {
+        thread::Builder::new().name(name).spawn(body)
+    }
+}
+
+/// What a player is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Msg {
+    /// Say it.
+    Say(u32),
+    /// Say it, and undo the turn.
+    Undo(u32),
+    Panic,
+    Fail,
+    Stop,
+}
+
+type Script = Arc<Mutex<Vec<String>>>;
+
+/// Says what it does: `+a2` when the second `a` is made, `a2: 7` when it is told to say 7, `-a2` when it is dropped.
+pub(crate) struct Player {
+    name: String,
+    script: Script,
+}
+
+impl Player {
+    fn say(&self, line: String) {
+        self.script.lock().unwrap().push(line);
+    }
+}
+
+impl Actor for Player {
+    type Msg = Msg;
+    const STARTS: bool = true;
+
+    fn started(&mut self, _: &mut Context<'_, Msg>) -> Next {
+        self.say(format!("+{}", self.name));
+        Next::Continue
+    }
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        // Vanishes with the turn, or is silent.
+        let _ = cx.send(&cx.address(), Msg::Say(u32::MAX));
+        match msg {
+            Msg::Say(u32::MAX) => return Next::Undo,
+            Msg::Say(n) => self.say(format!("{}: {n}", self.name)),
+            Msg::Undo(n) => {
+                self.say(format!("{}: undo {n}", self.name));
+                return Next::Undo;
+            }
+            Msg::Panic => fail(),
+            Msg::Fail => return cx.fail("as told"),
+            Msg::Stop => return Next::Stop,
+        }
+        Next::Continue
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        self.say(format!("-{}", self.name));
+    }
+}
+
+/// A local system in a world by hand.
+pub(crate) struct Stage {
+    local: Local,
+    pub(crate) world: Arc<ByHand>,
+    script: Script,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        silence_panics();
+        let world = ByHand::new();
+        let local = System::builder()
+            .world(world.clone())
+            .on_failure(|_| {})
+            .local()
+            .unwrap();
+        Self {
+            local,
+            world,
+            script: Script::default(),
+        }
+    }
+
+    pub(crate) fn handle(&self) -> Handle {
+        self.local.handle()
+    }
+
+    pub(crate) fn run(&self) {
+        self.local.run();
+    }
+
+    pub(crate) fn dead_letters(&self) -> u64 {
+        self.local.handle().dead_letters()
+    }
+
+    /// What was said since this was asked last.
+    pub(crate) fn said(&self) -> Vec<String> {
+        std::mem::take(&mut *self.script.lock().unwrap())
+    }
+
+    /// A supervisor that allows much.
+    pub(crate) fn tree(&self, strategy: Strategy) -> Tree {
+        Supervisor::new("tree", strategy)
+            .intensity(1000, Duration::from_secs(1))
+            .spawn(&self.handle())
+            .unwrap()
+    }
+
+    /// The children `a`, `b` and `c`.
+    pub(crate) fn three(&self, tree: &Tree) -> [Address<Msg>; 3] {
+        ["a", "b", "c"].map(|name| tree.start(player(self, name)).unwrap())
+    }
+}
+
+pub(crate) fn player(stage: &Stage, name: &str) -> Child<Player> {
+    let (made, owned, script) = (Cell::new(0), name.to_owned(), stage.script.clone());
+    Child::new(name, move || {
+        made.set(made.get() + 1);
+        Player {
+            name: format!("{owned}{}", made.get()),
+            script: script.clone(),
+        }
+    })
+}

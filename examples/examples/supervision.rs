@@ -1,0 +1,74 @@
+//! A tree of supervisors: children fail, are restarted behind the same addresses, and end in order.
+
+use std::time::Duration;
+
+use garrick::prelude::*;
+use garrick::{Backoff, Child, Decision, Fault, Restart, Strategy, Supervisor};
+
+/// Divides; a panic or an error is the end of it, but not of its address.
+struct Divider {
+    divided: u32,
+}
+
+enum Msg {
+    Divide(i32, i32, Reply<i32>),
+    Refuse,
+    Divided(Reply<u32>),
+}
+
+impl Actor for Divider {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Divide(a, b, reply) => reply.send(a / b),
+            Msg::Refuse => return cx.fail("it does not feel like it"),
+            Msg::Divided(reply) => {
+                reply.send(self.divided);
+                return Next::Continue;
+            }
+        }
+        self.divided += 1;
+        Next::Continue
+    }
+
+    fn name() -> &'static str {
+        "divider"
+    }
+}
+
+/// Restarts after panics; errors are nothing to worry about.
+fn decide(fault: &Fault) -> Decision {
+    println!("the supervisor hears: {fault}");
+    match fault {
+        Fault::Error(_) => Decision::Resume,
+        _ => Decision::Restart,
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let tree = Supervisor::new("app", Strategy::RestForOne).spawn(&system.handle())?;
+    let below = Supervisor::new("dividers", Strategy::OneForOne).intensity(10, Duration::from_secs(1));
+    let dividers = tree.start_supervisor(below)?;
+    let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(100));
+    let child = |name: &str| Child::new(name, || Divider { divided: 0 });
+    let first = dividers.start(child("first").decide(decide).backoff(backoff))?;
+    let _second = dividers.start(child("second").restart(Restart::Transient))?;
+
+    let half = |n| first.ask(|reply| Msg::Divide(n, 2, reply));
+    println!("8 / 2 = {}", half(8).wait()?);
+    first.send(Msg::Refuse)?;
+    println!("divided so far: {}", first.ask(Msg::Divided).wait()?);
+    let failed = first.ask(|reply| Msg::Divide(1, 0, reply));
+    let behind = half(6);
+    println!("1 / 0: {}", failed.wait().expect_err("nobody divides by zero"));
+    println!("6 / 2 = {}, says the next one", behind.wait()?);
+    assert_eq!(first.ask(Msg::Divided).wait(), Ok(1));
+    println!("{tree}");
+
+    tree.stop().wait()?;
+    assert!(first.is_stopped());
+    system.shutdown();
+    Ok(())
+}
