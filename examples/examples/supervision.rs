@@ -49,7 +49,8 @@ fn decide(fault: &Fault) -> Decision {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
     let tree = Supervisor::new("app", Strategy::RestForOne).spawn(&system.handle())?;
-    let below = Supervisor::new("dividers", Strategy::OneForOne).intensity(10, Duration::from_secs(1));
+    let below =
+        Supervisor::new("dividers", Strategy::OneForOne).intensity(10, Duration::from_secs(1));
     let dividers = tree.start_supervisor(below)?;
     let backoff = Backoff::exponential(Duration::from_millis(1), Duration::from_millis(100));
     let child = |name: &str| Child::new(name, || Divider { divided: 0 });
@@ -62,7 +63,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("divided so far: {}", first.ask(Msg::Divided).wait()?);
     let failed = first.ask(|reply| Msg::Divide(1, 0, reply));
     let behind = half(6);
-    println!("1 / 0: {}", failed.wait().expect_err("nobody divides by zero"));
+    println!(
+        "1 / 0: {}",
+        failed.wait().expect_err("nobody divides by zero")
+    );
     println!("6 / 2 = {}, says the next one", behind.wait()?);
     assert_eq!(first.ask(Msg::Divided).wait(), Ok(1));
     println!("{tree}");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Address, SpawnError, Task};
+use garrick_sched::{Address, SendError, SpawnError, Task};
 
 use crate::actor::{Actor, Cell, Next};
 use crate::behavior::{Behavior, BehaviorContext, behavior};
@@ -101,6 +101,57 @@ impl<M: 'static> Context<'_, M> {
     #[must_use]
     pub fn sponsor(&self) -> Handle {
         Handle::new(self.turn().sponsor())
+    }
+
+    /// Makes an actor on another sponsor, where it starts. If the turn is undone nothing can have reached it, and it is
+    /// dropped with its address. A sponsor that has ended takes nobody: the actor then lives here.
+    ///
+    /// # Examples
+    /// See [`Context::send_on`].
+    pub fn spawn_on<A>(&self, sponsor: &Handle, actor: A) -> Address<A::Msg>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.turn().spawn_on(&sponsor.handle, Cell(actor))
+    }
+
+    /// Sends `msg` to `to`, which handles it on that sponsor and stays there (SENDX of seed 004). What was sent to it
+    /// before is handled where it was. An actor that was made by [`Local::spawn`](crate::Local::spawn), and so
+    /// may not be `Send`, stays where it is, and so does one whose new sponsor has ended: it handles the message
+    /// all the same.
+    ///
+    /// # Errors
+    /// Gives the message back if the actor is known to have stopped.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Handle, Next, System};
+    /// use std::sync::mpsc;
+    ///
+    /// let near = System::builder().name("near").workers(1).start()?;
+    /// let far = System::builder().name("far").workers(1).start()?;
+    /// let (told, heard) = mpsc::channel();
+    /// let parent = near.spawn_behavior(move |far: Handle, cx| {
+    ///     let told = told.clone();
+    ///     let child = cx.spawn_behavior(move |(): (), cx| {
+    ///         told.send(cx.sponsor().name().to_owned()).unwrap();
+    ///         Next::Continue
+    ///     });
+    ///     let sent = cx.send(&child, ()).and(cx.send_on(&far, &child, ()));
+    ///     if sent.is_ok() { Next::Continue } else { Next::Stop }
+    /// })?;
+    /// parent.send(far.handle()).unwrap();
+    /// assert_eq!([heard.recv()?, heard.recv()?], ["near", "far"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send_on<N: 'static>(
+        &self,
+        sponsor: &Handle,
+        to: &Address<N>,
+        msg: N,
+    ) -> Result<(), SendError<N>> {
+        self.turn().send_on(&sponsor.handle, to, msg)
     }
 }
 
