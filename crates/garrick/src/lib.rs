@@ -81,3 +81,8 @@ pub struct Routing;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/naming.md")]
 pub struct Naming;
+
+/// The Rust code in the guide to turns and sponsors.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/turns.md")]
+pub struct Turns;
