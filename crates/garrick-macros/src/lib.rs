@@ -26,7 +26,7 @@ mod expand;
 
 use proc_macro::TokenStream;
 
-#[doc = include_str!("actor.md")]
+#[cfg_attr(not(doctest), doc = include_str!("actor.md"))]
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::actor(options.into(), &item.into()).into()
