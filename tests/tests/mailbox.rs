@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use garrick::{
-    Actor, Address, CapacityError, Context, Inlet, Local, Mailbox, Next, OnFull, SendError, System,
-    TrySendError, Workload, behavior,
+    Actor, Address, CapacityError, Context, Ended, Inlet, Local, Mailbox, Next, OnFull, SendError,
+    System, TrySendError, Workload, behavior,
 };
 
 /// What a scenario that hangs may take. Nothing is measured by it.
@@ -334,4 +334,29 @@ fn nobody_sees_what_stands_behind_an_address() {
         .for_each(|address| address.send(1).unwrap());
     local.run();
     assert_eq!(all(&heard), [1, 1]);
+}
+
+#[test]
+fn what_stands_behind_a_mailbox_can_be_watched_and_stopped() {
+    for mailbox in [
+        Mailbox::unbounded(),
+        Mailbox::bounded(5, OnFull::Fail).unwrap(),
+        Mailbox::bounded(5, OnFull::DropOldest).unwrap(),
+        Mailbox::priority(|n: &u32| i64::from(*n)),
+    ] {
+        let local = Local::new().unwrap();
+        let (told, heard) = channel();
+        let inlet = local.handle().spawn_with(mailbox, teller(told)).unwrap();
+        let (notices, ended) = channel();
+        let _ = inlet.address().watch(move |how| notices.send(how).unwrap());
+        inlet.address().send(1).unwrap();
+        local.run();
+        assert!(!inlet.address().is_stopped());
+        inlet.address().stop();
+        local.run();
+        assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
+        assert!(inlet.is_stopped() && inlet.address().is_stopped());
+        assert_eq!(inlet.address().send(2), Err(SendError(2)));
+        assert_eq!(all(&heard), [1]);
+    }
 }

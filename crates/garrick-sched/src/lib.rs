@@ -45,7 +45,7 @@ pub use {
     runtime::address::{Address, SendError},
     runtime::audit,
     runtime::current::in_turn,
-    runtime::door::{Door, door},
+    runtime::door::{Door, Notice, door},
     runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     runtime::task::{Flow, Task},
     runtime::turn::Turn,

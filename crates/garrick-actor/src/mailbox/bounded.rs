@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use garrick_sched::{Address, Door, Place as Permit, Room, SendError, SpawnError, door, in_turn};
+use garrick_sched::{
+    Address, Door, Notice, Place as Permit, Room, SendError, SpawnError, door, in_turn,
+};
 
 use super::inlet::Inlet;
 use super::{OnFull, Place};
@@ -74,6 +76,18 @@ impl<M: Send + 'static> Door for Bound<M> {
             }
             None => Err(SendError(message)),
         }
+    }
+
+    fn stop(&self) {
+        self.0.actor.wait().stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.actor.wait().is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        let _ = self.0.actor.wait().watch(notice);
     }
 }
 

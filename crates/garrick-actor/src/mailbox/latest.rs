@@ -10,7 +10,9 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use garrick_sched::{Address, Door, Place as Permit, Room, SendError, SpawnError, door, in_turn};
+use garrick_sched::{
+    Address, Door, Notice, Place as Permit, Room, SendError, SpawnError, door, in_turn,
+};
 
 use super::Place;
 use super::inlet::Inlet;
@@ -120,6 +122,18 @@ impl<M: Send + 'static> Door for Keeps<M> {
 
     fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
         self.0.send(message, here)
+    }
+
+    fn stop(&self) {
+        self.0.actor.wait().stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.actor.wait().is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        let _ = self.0.actor.wait().watch(notice);
     }
 }
 

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
-use garrick_sched::{Address, Door, SendError, SpawnError, door};
+use garrick_sched::{Address, Door, Notice, SendError, SpawnError, door};
 
 use super::{Place, Rank};
 use crate::actor::{Actor, Next};
@@ -35,6 +35,18 @@ impl<M: Send + 'static> Door for Front<M> {
             Err(SendError(Ranked::Put(message, _))) => Err(SendError(message)),
             Ok(()) | Err(SendError(Ranked::Go)) => Ok(()),
         }
+    }
+
+    fn stop(&self) {
+        self.0.wait().stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.wait().is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        let _ = self.0.wait().watch(notice);
     }
 }
 

@@ -96,6 +96,13 @@ pub(crate) struct DoorTable {
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
     /// Passes the unread messages of one envelope, and says how many were refused.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
+    /// Asks what stands behind it to stop.
+    pub(crate) stop: unsafe fn(CellPtr),
+    /// Whether what stands behind it has stopped.
+    pub(crate) is_stopped: unsafe fn(CellPtr) -> bool,
+    /// Has a notice given when what stands behind it has ended. The notice is passed untyped because it belongs to a layer
+    /// above.
+    pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
 }
 
 /// What a cell's kind of task can do, one static table per type.

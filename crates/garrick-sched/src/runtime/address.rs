@@ -4,14 +4,15 @@ use std::any::type_name;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
-use crate::cell::{CellPtr, Chain, Dropped, Kind, Push};
+use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Kind, Push};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::quiet;
 use crate::remote::Remote;
 use crate::runtime::current;
-use crate::runtime::door;
+use crate::runtime::door::{self, Notice};
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
 /// The task is gone, or what stands in front of it takes no more; the message comes back.
@@ -110,11 +111,12 @@ impl<M: 'static> Address<M> {
         })
     }
 
-    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A door
-    /// does not stop.
+    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A
+    /// [`door`](crate::door()) hands it on, or does nothing.
     pub fn stop(&self) {
-        if self.cell.is_door() {
-            return;
+        if let Some(door) = self.door() {
+            // SAFETY: we hold a reference.
+            return unsafe { (door.stop)(self.cell) };
         }
         match current::worker() {
             Some(worker) => {
@@ -132,8 +134,8 @@ impl<M: 'static> Address<M> {
     /// Calls `notice` once, when the task has ended, on the worker that it ended on; at once, if it has ended
     /// before. Inside of a turn, the watch is staged. What `notice` does must be short: it sends, as a rule, and
     /// what it captures must not keep the task reachable, or it could end only by stopping. A notice that
-    /// panics is caught. Without an end there is no notice: for a [`door`](crate::door()), or in a program that
-    /// exits.
+    /// panics is caught. Without an end there is no notice: for a [`door`](crate::door()) that does not hand it on,
+    /// or in a program that exits.
     ///
     /// # Examples
     /// ```
@@ -161,7 +163,11 @@ impl<M: 'static> Address<M> {
     /// ```
     pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
         let (watch, watcher) = Watcher::new(notice);
-        if self.cell.is_door() {
+        if let Some(door) = self.door() {
+            let notice: Notice = Box::new(move |ended| watcher.tell(ended));
+            let notice = NonNull::from(Box::leak(Box::new(notice))).cast();
+            // SAFETY: we hold a reference, and give the boxed notice away.
+            unsafe { (door.watch)(self.cell, notice) };
             return watch;
         }
         if let Some(worker) = current::worker() {
@@ -190,7 +196,19 @@ impl<M: 'static> Address<M> {
 
     /// Whether the task has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
-        self.cell.inbox_is_closed()
+        match self.door() {
+            // SAFETY: we hold a reference.
+            Some(door) => unsafe { (door.is_stopped)(self.cell) },
+            None => self.cell.inbox_is_closed(),
+        }
+    }
+
+    fn door(&self) -> Option<&'static DoorTable> {
+        if self.cell.is_door() {
+            self.cell.table().door
+        } else {
+            None
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use std::any::type_name;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::mem::{ManuallyDrop, size_of};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
 use crate::parcel;
@@ -23,10 +23,14 @@ use crate::runtime::current;
 use crate::runtime::sponsor::Failure;
 use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
 use crate::runtime::turn::Turn;
+use crate::runtime::watch::Ended;
 
 /// Doors that may stand behind one another on one stack. What comes to the next one goes on in a turn of its
 /// own, or, on a thread that is no worker, once the first has been passed.
 const DEPTH_MAX: u32 = 32;
+
+/// What is called with how a task ended.
+pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
 /// What every sender runs itself: no state to change, no mailbox, several at once.
 ///
@@ -65,6 +69,21 @@ pub trait Door: Send + Sync + Sized + 'static {
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
+    /// What [`Address::stop`] does: asks what stands behind the door to stop. Nothing, unless the door says otherwise.
+    fn stop(&self) {}
+
+    /// What [`Address::is_stopped`] says: whether what stands behind the door has stopped. False, unless the door says
+    /// otherwise.
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
+    /// What [`Address::watch`] does: has `notice` called when what stands behind the door has ended. Drops it, unless
+    /// the door says otherwise.
+    fn watch(&self, notice: Notice) {
+        drop(notice);
+    }
+
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
@@ -83,6 +102,18 @@ impl<D: Door> Door for Boxed<D> {
         here: &Address<D::Message>,
     ) -> Result<(), SendError<D::Message>> {
         self.0.pass(message, here)
+    }
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        self.0.watch(notice);
     }
 
     fn name() -> &'static str {
@@ -118,6 +149,9 @@ impl<D: Door> Tables<D> {
     const PASS: DoorTable = DoorTable {
         pass: pass_one::<D>,
         pass_unread: pass_unread::<D>,
+        stop: stop::<D>,
+        is_stopped: is_stopped::<D>,
+        watch: watch::<D>,
     };
 
     const DOOR: Table = Table {
@@ -179,6 +213,30 @@ unsafe fn pass_unread<D: Door>(cell: CellPtr, envelope: *mut Envelope) -> u64 {
         }
     }
     refused
+}
+
+/// # Safety
+/// The cell is a door of type `D`, and the caller holds a reference.
+unsafe fn stop<D: Door>(cell: CellPtr) {
+    // SAFETY: by contract.
+    unsafe { task_of::<D>(cell).as_ref() }.stop();
+}
+
+/// # Safety
+/// As for [`stop`].
+unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
+    // SAFETY: by contract.
+    unsafe { task_of::<D>(cell).as_ref() }.is_stopped()
+}
+
+/// # Safety
+/// As for [`stop`]; `notice` points to a boxed [`Notice`], which is given away.
+unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
+    // SAFETY: by contract; the caller gives the box away.
+    unsafe {
+        let notice = *Box::from_raw(notice.cast::<Notice>().as_ptr());
+        task_of::<D>(cell).as_ref().watch(notice);
+    }
 }
 
 thread_local! {
