@@ -1,73 +1,20 @@
 //! What the scenarios of supervision share: a world with a clock by hand, and players that say what they do.
-#![allow(dead_code, reason = "each scenario uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
+
+#[path = "../../../garrick-sched/tests/common/panics.rs"]
+mod panics;
+#[path = "../../../garrick-sched/tests/common/world.rs"]
+mod world;
 
 use std::cell::Cell;
-use std::io;
-use std::panic;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, Once};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use garrick_actor::{
-    Actor, Address, Child, Context, Handle, Local, Nanos, Next, Strategy, Supervisor, System, Tree,
-    World,
+    Actor, Address, Child, Context, Handle, Local, Next, Strategy, Supervisor, System, Tree,
 };
-
-/// What panics say that are part of a scenario.
-const ON_PURPOSE: &str = "on purpose";
-
-/// Panics on purpose.
-pub(crate) fn fail() -> ! {
-    panic::panic_any(ON_PURPOSE)
-}
-
-/// Keeps panics on purpose from being printed.
-pub(crate) fn silence_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let print = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if info.payload().downcast_ref::<&str>() != Some(&ON_PURPOSE) {
-                print(info);
-            }
-        }));
-    });
-}
-
-/// A world with a clock that is set by hand.
-#[derive(Default)]
-pub(crate) struct ByHand {
-    now: AtomicU64,
-}
-
-impl ByHand {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        self.now.fetch_add(by.as_nanos() as u64, SeqCst);
-    }
-}
-
-impl World for ByHand {
-    fn now(&self) -> Nanos {
-        self.now.load(SeqCst)
-    }
-
-    fn seed(&self) -> u64 {
-        self.now.load(SeqCst)
-    }
-
-    fn spawn_thread(
-        &self,
-        name: String,
-        body: Box<dyn FnOnce() + Send>,
-    ) -> io::Result<JoinHandle<()>> {
-        thread::Builder::new().name(name).spawn(body)
-    }
-}
+pub(crate) use panics::{fail, silence_panics};
+pub(crate) use world::ByHand;
 
 /// What a player is told.
 #[derive(Debug, Clone, Copy)]

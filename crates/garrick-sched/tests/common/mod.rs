@@ -1,16 +1,19 @@
 //! What the scenarios share: a clock by hand, a task made of a closure, silence for panics on purpose,
 //! and an end for scenarios that hang.
-#![allow(dead_code, reason = "each scenario uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
-use std::io;
+mod panics;
+mod world;
+
 use std::marker::PhantomData;
 use std::panic;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc};
-use std::thread::{self, JoinHandle};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
 use std::time::Duration;
 
-use garrick_sched::{Flow, Nanos, Task, Turn, World};
+use garrick_sched::{Flow, Task, Turn};
+pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
+pub(crate) use world::ByHand;
 
 /// What a scenario that hangs may take. Nothing is measured by it.
 const HANGS_AFTER: Duration = Duration::from_secs(20);
@@ -45,27 +48,6 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 pub(crate) fn ends_alone(scenario: impl FnOnce() + Send + 'static) {
     let _alone = alone();
     ends(scenario);
-}
-
-/// What panics say that are part of a scenario.
-pub(crate) const ON_PURPOSE: &str = "on purpose";
-
-/// Keeps panics on purpose from being printed.
-pub(crate) fn silence_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let print = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if info.payload().downcast_ref::<&str>() != Some(&ON_PURPOSE) {
-                print(info);
-            }
-        }));
-    });
-}
-
-/// Panics on purpose.
-pub(crate) fn fail() -> ! {
-    panic::panic_any(ON_PURPOSE)
 }
 
 /// Panics when dropped.
@@ -115,39 +97,5 @@ where
 
     fn receive(&mut self, message: M, turn: &Turn<'_, M>) -> Flow {
         (self.receive)(message, turn)
-    }
-}
-
-/// A world with a clock that is set by hand.
-#[derive(Default)]
-pub(crate) struct ByHand {
-    now: AtomicU64,
-}
-
-impl ByHand {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::default()
-    }
-
-    pub(crate) fn advance(&self, by: Duration) {
-        self.now.fetch_add(by.as_nanos() as u64, SeqCst);
-    }
-}
-
-impl World for ByHand {
-    fn now(&self) -> Nanos {
-        self.now.load(SeqCst)
-    }
-
-    fn seed(&self) -> u64 {
-        self.now.load(SeqCst)
-    }
-
-    fn spawn_thread(
-        &self,
-        name: String,
-        body: Box<dyn FnOnce() + Send>,
-    ) -> io::Result<JoinHandle<()>> {
-        thread::Builder::new().name(name).spawn(body)
     }
 }
