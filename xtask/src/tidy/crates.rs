@@ -13,12 +13,13 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-actor", 2),
     ("garrick-flow", 2),
     ("garrick-macros", 2),
-    ("garrick", 3),
-    ("garrick-bench", 4),
-    ("garrick-examples", 5),
-    ("garrick-rivals", 5),
-    ("garrick-tests", 5),
-    (ALONE, 5),
+    ("garrick-telemetry", 3),
+    ("garrick", 4),
+    ("garrick-bench", 5),
+    ("garrick-examples", 6),
+    ("garrick-rivals", 6),
+    ("garrick-tests", 6),
+    (ALONE, 6),
 ];
 
 /// It must build when nothing else does: it uses no crate of the workspace, and none uses it.
