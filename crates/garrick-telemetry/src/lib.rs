@@ -6,6 +6,22 @@
 
 mod snapshot;
 
+mod reading;
+
+mod window;
+
+mod process;
+
+mod alert;
+
+mod history;
+
+mod sampler;
+
+pub use alert::{Of, Probe, Threshold, Transition};
+pub use history::{HistoryReport, Series};
+pub use reading::{ActorsReading, ChannelReading, Reading, Source, SponsorReading, StageReading};
+pub use sampler::{Moment, Sampler, Settings, SettingsError, SourceId};
 pub use snapshot::{
     Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };
