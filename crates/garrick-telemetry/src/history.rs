@@ -76,6 +76,7 @@ pub(crate) struct History {
 }
 
 /// What goes into a point: a value as it is, or the growth of a count.
+#[derive(Debug, Clone, Copy)]
 enum Value {
     Is(Option<f64>),
     Counts(u64),

@@ -116,9 +116,12 @@ impl Threshold {
     /// told. It is kept between 0 and 1.
     #[must_use]
     pub fn hysteresis(self, share: f64) -> Self {
-        // `max` and `min` rather than `clamp`: of a share that is not a number they make 0.
-        let hysteresis = share.max(0.0).min(1.0);
-        Self { hysteresis, ..self }
+        // What is not a number is none.
+        let share = if share.is_nan() { 0.0 } else { share };
+        Self {
+            hysteresis: share.clamp(0.0, 1.0),
+            ..self
+        }
     }
 
     /// What is watched when nobody says otherwise: full channels and failed nodes.

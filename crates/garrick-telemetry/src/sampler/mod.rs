@@ -14,6 +14,7 @@ mod track;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use settings::{Settings, SettingsError};
@@ -70,7 +71,8 @@ pub struct Sampler {
     sequence: u64,
     process: process::Reader,
     rules: Rules,
-    history: History,
+    /// Shared with those who ask for it while a source is being read.
+    history: Arc<Mutex<History>>,
     /// Sources that panicked.
     failed: u64,
 }
@@ -97,7 +99,7 @@ impl Sampler {
             sequence: 0,
             process: process::Reader::new(settings.name.clone()),
             rules: Rules::new(settings.thresholds.clone()),
-            history: History::default(),
+            history: Arc::default(),
             failed: 0,
             settings,
         })
@@ -149,7 +151,7 @@ impl Sampler {
         self.sequence += 1;
         self.read_sources(&mut snapshot, now);
         let transitions = self.rules.judge(&mut snapshot, now);
-        self.history.take(&snapshot, now);
+        lock(&self.history).take(&snapshot, now);
         (snapshot, transitions)
     }
 
@@ -179,8 +181,22 @@ impl Sampler {
 
     /// The last minutes, a point a second.
     pub fn history(&self) -> HistoryReport {
-        self.history.report()
+        lock(&self.history).report()
     }
+
+    /// The last minutes, for others.
+    pub(crate) fn shared_history(&self) -> Arc<Mutex<History>> {
+        Arc::clone(&self.history)
+    }
+
+    /// The time between two looks that was set.
+    pub(crate) fn interval(&self) -> Duration {
+        self.settings.interval
+    }
+}
+
+fn lock(history: &Mutex<History>) -> MutexGuard<'_, History> {
+    history.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn nanos(duration: Duration) -> Nanos {
