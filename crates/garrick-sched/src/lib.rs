@@ -32,6 +32,9 @@ mod remote;
 mod run_queue;
 
 #[cfg(not(garrick_loom))]
+mod probe;
+
+#[cfg(not(garrick_loom))]
 mod runtime;
 
 mod reply;
@@ -39,6 +42,7 @@ mod reply;
 #[cfg(not(garrick_loom))]
 pub use {
     pool::Audit,
+    probe::{KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,
     reply::{Ask, NoReply, Reply},
     room::{Place, Room},
