@@ -86,8 +86,8 @@ pub use failure::Failure;
 pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
 pub use garrick_sched::{
-    Address, Ask, Door, Ended, Nanos, NoReply, Notice, RealWorld, Reply, SendError, SpawnError,
-    StartError, Watch, World, door,
+    Address, Ask, Door, Ended, KindSample, Nanos, NoReply, Notice, RealWorld, Reply, Sample,
+    SendError, SpawnError, StartError, Watch, WorkerSample, World, door,
 };
 pub use handle::Handle;
 pub use local::Local;

@@ -242,10 +242,10 @@ impl Shared {
     }
 
     /// What the worker of one of its homes counts in, from its beginning on.
-    pub(crate) fn open_lane(&self, home: Home) -> Lane {
+    pub(crate) fn open_lane(&self, home: Home) -> Box<Lane> {
         let index = self.homes.iter().position(|other| *other == home);
         let index = index.expect("a worker's home is one of its sponsor's");
-        self.lanes.open(index, || self.world.seed())
+        Box::new(self.lanes.open(index, || self.world.seed()))
     }
 
     pub(crate) fn count_dead_letters(&self, count: u64) {

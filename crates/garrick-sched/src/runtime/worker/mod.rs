@@ -66,7 +66,8 @@ pub(crate) struct Worker {
     /// Activations since the last claim, while cells wait in the shared queue.
     pub(crate) looks: Cell<u32>,
     pub(crate) timers: Timers,
-    pub(crate) lane: Lane,
+    /// What it counts; apart, so that what each turn needs stays close together.
+    pub(crate) lane: Box<Lane>,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
 }
