@@ -4,6 +4,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{Events, PATIENCE, anywhere, connect, get, start};
 use garrick_telemetry::Telemetry;
