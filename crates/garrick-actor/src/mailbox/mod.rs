@@ -12,6 +12,7 @@
 //!                                  +------- permit back when handled -----+
 //! ```
 
+mod behind;
 mod bounded;
 mod inlet;
 mod latest;
