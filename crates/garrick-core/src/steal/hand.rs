@@ -3,7 +3,7 @@ use super::{
     TryRecvError,
     shared::{Mark, Shared, Verdict},
     stats::Tally,
-    wait::{Hunter, back_off},
+    wait::Hunter,
 };
 use crate::deque::{self, Full, Steal};
 use crate::fence::Asymmetric;
@@ -242,28 +242,19 @@ impl<T> Hand<T> {
 
 impl<T> Hunter<T> for Hand<T> {
     fn look(&mut self) -> Option<T> {
-        let value = self
-            .deque
-            .pop()
-            .or_else(|| self.take_share())
-            .or_else(|| self.steal())?;
+        // A pop in vain would write to the line that thieves look at.
+        let own = if self.deque.is_empty() {
+            None
+        } else {
+            self.deque.pop()
+        };
+        let value = own.or_else(|| self.take_share()).or_else(|| self.steal())?;
         self.tally.received.add(1);
         Some(value)
     }
 
-    fn try_take(&mut self) -> Result<T, TryRecvError> {
-        let mut attempt = 0;
-        loop {
-            if let Some(value) = self.look() {
-                return Ok(value);
-            }
-            match self.shared.verdict(&mut self.marks) {
-                Verdict::Empty => return Err(TryRecvError::Empty),
-                Verdict::Closed => return Err(TryRecvError::Closed),
-                Verdict::Unclear => back_off(attempt, self.shared.places.len()),
-            }
-            attempt += 1;
-        }
+    fn verdict(&mut self) -> Verdict {
+        self.shared.verdict(&mut self.marks)
     }
 
     fn shared(&self) -> &Shared<T> {

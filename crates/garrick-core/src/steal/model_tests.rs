@@ -103,7 +103,7 @@ impl Pair {
         match step {
             Step::Send { worker } if workers > 0 => self.send(worker % workers),
             Step::SendMany { worker, count } if workers > 0 => {
-                self.send_many(worker % workers, count)
+                self.send_many(worker % workers, count);
             }
             Step::Receive { worker } if workers > 0 => {
                 let received = self.channel.workers[worker % workers].try_recv();
@@ -167,7 +167,7 @@ impl Pair {
                 self.sent += 1;
             }
             Err(TrySendError::Closed(value)) => {
-                assert_eq!((value.number, self.is_closed), (next, true))
+                assert_eq!((value.number, self.is_closed), (next, true));
             }
             Err(TrySendError::Full(value)) => {
                 let bound = self.bound.expect("an unbounded channel is never full");

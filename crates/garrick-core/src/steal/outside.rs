@@ -6,7 +6,7 @@ use super::{
     bell::Call,
     global::Refusal,
     shared::{Shared, Verdict},
-    wait::{Hunter, Recv, Waiter, back_off},
+    wait::{Hunter, Recv, Waiter},
 };
 use crate::deque::Steal;
 use crate::prim::Arc;
@@ -116,6 +116,8 @@ impl<T> Sender<T> {
     }
 
     /// Sends all values in their order, at less cost each than [`send`](Self::send).
+    ///
+    /// Up to 256 are taken from `values` before the first of them is sent.
     ///
     /// # Errors
     ///
@@ -290,19 +292,8 @@ impl<T> Hunter<T> for Prowler<T> {
         oldest.or_else(|| self.steal())
     }
 
-    fn try_take(&mut self) -> Result<T, TryRecvError> {
-        let mut attempt = 0;
-        loop {
-            if let Some(value) = self.look() {
-                return Ok(value);
-            }
-            match self.shared.verdict(&mut self.marks) {
-                Verdict::Empty => return Err(TryRecvError::Empty),
-                Verdict::Closed => return Err(TryRecvError::Closed),
-                Verdict::Unclear => back_off(attempt, self.shared.places.len()),
-            }
-            attempt += 1;
-        }
+    fn verdict(&mut self) -> Verdict {
+        self.shared.verdict(&mut self.marks)
     }
 
     fn shared(&self) -> &Shared<T> {

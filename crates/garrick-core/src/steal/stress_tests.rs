@@ -134,7 +134,7 @@ fn those_who_wait_are_woken() {
         let outside = thread::spawn(move || std::iter::from_fn(|| outside.recv()).count() as u64);
         let producers = channel.workers.into_iter().map(|mut worker| {
             thread::spawn(move || {
-                (0..EACH).for_each(|value| worker.send(value).expect("it is open"))
+                (0..EACH).for_each(|value| worker.send(value).expect("it is open"));
             })
         });
         let producers: Vec<_> = producers.collect();

@@ -9,7 +9,7 @@ use std::{
 use super::{
     TryRecvError,
     bell::{Bell, Call, Sleeper, Ticket},
-    shared::Shared,
+    shared::{Shared, Verdict},
 };
 use crate::park::{Parker, Spin};
 use crate::prim::{hint, thread};
@@ -28,10 +28,26 @@ pub(super) trait Hunter<T> {
     /// Looks at every place once, one after the other.
     fn look(&mut self) -> Option<T>;
 
-    /// Looks until it has something, or until every place was empty at one moment.
-    fn try_take(&mut self) -> Result<T, TryRecvError>;
+    /// Looks whether every place is empty at one moment.
+    fn verdict(&mut self) -> Verdict;
 
     fn shared(&self) -> &Shared<T>;
+
+    /// Looks until it has something, or until every place was empty at one moment.
+    fn try_take(&mut self) -> Result<T, TryRecvError> {
+        let mut attempt = 0;
+        loop {
+            if let Some(value) = self.look() {
+                return Ok(value);
+            }
+            match self.verdict() {
+                Verdict::Empty => return Err(TryRecvError::Empty),
+                Verdict::Closed => return Err(TryRecvError::Closed),
+                Verdict::Unclear => back_off(attempt, self.shared().places.len()),
+            }
+            attempt += 1;
+        }
+    }
 }
 
 /// What a handle waits with.
@@ -42,7 +58,7 @@ pub(super) struct Waiter {
 
 /// Spins between two looks for as long as the seed of this channel does: longer with each attempt, and the more
 /// workers there are, the longer it may get; not at all for two.
-pub(super) fn back_off(attempt: usize, workers: usize) {
+fn back_off(attempt: usize, workers: usize) {
     if attempt >= LOOKS_MAX {
         thread::yield_now();
         return;
