@@ -127,7 +127,7 @@ fn close_beside_a_send() {
 /// The same where a third closes: the drainer knows of the close by what it reads only.
 #[test]
 fn close_by_a_third() {
-    model(2, || {
+    model(1, || {
         let [mut sender, closer, mut drainer] = workers(3);
         let closing = thread::spawn(move || closer.close());
         let draining = thread::spawn(move || drain(&mut drainer));

@@ -5,10 +5,16 @@ use garrick_bench::{Measured, Result, Stopwatch};
 use super::team::Team;
 use crate::crowd::Crowd;
 
+/// Every shape does a multiple of so many operations, so that all contenders of a scenario do as many: threads for each.
+const THREADS_MAX: u64 = 8;
+
+/// The same where one thread sends four values of five, and one or seven others the fifth.
+const UNEVENLY: u64 = 5 * 7;
+
 /// What one thread has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Received {
-    pub(super) count: u64,
+struct Received {
+    count: u64,
     sum: u64,
 }
 
@@ -29,7 +35,7 @@ impl Received {
 
 /// Sends from `producers` threads and receives in `consumers` others.
 pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result<Measured> {
-    let each = ops.div_ceil(producers);
+    let each = ops.next_multiple_of(THREADS_MAX) / producers;
     let mut hands = T::open(producers + consumers, producers).into_iter();
     let crowd = Crowd::gather(producers + consumers, |number| {
         let mut hand = hands.next().expect("there is one for each");
@@ -45,12 +51,12 @@ pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result
         }
     })?;
     let watch = crowd.begin();
-    Ok(account(crowd, &watch, vec![each; producers as usize]).0)
+    Ok(account(crowd, &watch, &vec![each; producers as usize]))
 }
 
 /// Lets each of `workers` threads send `batch` values and receive as many, again and again.
 pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measured> {
-    let each = ops.div_ceil(workers).next_multiple_of(batch);
+    let each = ops.next_multiple_of(THREADS_MAX * batch) / workers;
     let mut hands = T::open(workers, workers).into_iter();
     let crowd = Crowd::gather(workers, |_| {
         let mut hand = hands.next().expect("there is one for each");
@@ -76,17 +82,12 @@ pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measur
         }
     })?;
     let watch = crowd.begin();
-    Ok(account(crowd, &watch, vec![each; workers as usize]).0)
+    Ok(account(crowd, &watch, &vec![each; workers as usize]))
 }
 
 /// Lets the first of `workers` threads send four values of five, the others the rest, and all receive then.
 pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
-    Ok(shares::<T>(workers, ops)?.0)
-}
-
-/// The same, with what each thread received.
-pub(super) fn shares<T: Team>(workers: u64, ops: u64) -> Result<(Measured, Vec<Received>)> {
-    let others = ops.div_ceil(5 * (workers - 1));
+    let others = ops.next_multiple_of(UNEVENLY) / (5 * (workers - 1));
     let sent: Vec<u64> = (0..workers)
         .map(|number| {
             if number == 0 {
@@ -109,11 +110,11 @@ pub(super) fn shares<T: Team>(workers: u64, ops: u64) -> Result<(Measured, Vec<R
         }
     })?;
     let watch = crowd.begin();
-    Ok(account(crowd, &watch, sent))
+    Ok(account(crowd, &watch, &sent))
 }
 
 /// Waits for all, and checks that what was sent was received, each value once.
-fn account(crowd: Crowd<Received>, watch: &Stopwatch, sent: Vec<u64>) -> (Measured, Vec<Received>) {
+fn account(crowd: Crowd<Received>, watch: &Stopwatch, sent: &[u64]) -> Measured {
     let received = crowd.disperse();
     let span = watch.stop();
     let count: u64 = sent.iter().sum();
@@ -128,5 +129,5 @@ fn account(crowd: Crowd<Received>, watch: &Stopwatch, sent: Vec<u64>) -> (Measur
         (count, sum),
         "every value was received once"
     );
-    (Measured::new(count, span), received)
+    Measured::new(count, span)
 }
