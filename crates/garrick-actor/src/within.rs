@@ -94,18 +94,15 @@ impl<R: 'static> Task for DeadlineOutside<R> {
     type Message = HeardOutside<R>;
 
     fn receive(&mut self, heard: HeardOutside<R>, turn: &Turn<'_, HeardOutside<R>>) -> Flow {
-        let answer = match heard {
-            HeardOutside::Asker(asker) => {
-                self.asker = Some(asker);
-                // It does not stop, so it takes the message.
-                let _ = turn.send_after(self.timeout, &turn.address(), HeardOutside::TimeOver);
-                return Flow::Continue;
-            }
-            HeardOutside::Answer(answer) => answer,
-            HeardOutside::TimeOver => Err(no_reply(waits::circle_from(self.asked))),
-        };
-        if let Some(asker) = self.asker.take() {
-            asker.send(answer);
+        if let HeardOutside::Asker(asker) = heard {
+            self.asker = Some(asker);
+            // It does not stop, so it takes the message.
+            let _ = turn.send_after(self.timeout, &turn.address(), HeardOutside::TimeOver);
+        } else if let Some(asker) = self.asker.take() {
+            asker.send(match heard {
+                HeardOutside::Answer(answer) => answer,
+                _ => Err(no_reply(waits::circle_from(self.asked))),
+            });
         }
         Flow::Continue
     }

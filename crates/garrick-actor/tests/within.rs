@@ -218,7 +218,7 @@ fn one_outside_hears_of_the_circle_that_it_waits_for() {
     struct Narcissus(Vec<Reply<u32>>);
     enum NarcissusMsg {
         Ask(Reply<u32>),
-        Answer(Result<u32, NoReply>),
+        Answer,
     }
     impl Actor for Narcissus {
         type Msg = NarcissusMsg;
@@ -228,10 +228,10 @@ fn one_outside_hears_of_the_circle_that_it_waits_for() {
                 NarcissusMsg::Ask(reply) if self.0.is_empty() => {
                     self.0.push(reply);
                     let own = cx.address();
-                    cx.ask_within(ms(50), &own, NarcissusMsg::Ask, NarcissusMsg::Answer);
+                    cx.ask_within(ms(50), &own, NarcissusMsg::Ask, |_| NarcissusMsg::Answer);
                 }
                 NarcissusMsg::Ask(reply) => self.0.push(reply),
-                NarcissusMsg::Answer(_) => self.0.clear(),
+                NarcissusMsg::Answer => self.0.clear(),
             }
             Next::Continue
         }
