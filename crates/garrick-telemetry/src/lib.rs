@@ -28,9 +28,17 @@ mod page;
 
 mod server;
 
+mod sources;
+
 mod live;
 
+mod export;
+
 pub use alert::{Of, Probe, Threshold, Transition};
+#[cfg(feature = "otel")]
+pub use export::otel::observe_with;
+#[cfg(feature = "tracing")]
+pub use export::trace::trace_events;
 pub use history::{HistoryReport, Series};
 pub use live::{Builder, Observer, StartError, Telemetry, View};
 pub use reading::{ActorsReading, ChannelReading, Reading, Source, SponsorReading, StageReading};
@@ -39,3 +47,4 @@ pub use server::TokenError;
 pub use snapshot::{
     Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };
+pub use sources::{IntoSource, SponsorSource};

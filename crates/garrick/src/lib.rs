@@ -47,6 +47,10 @@ pub use garrick_flow as flow;
 /// A work-stealing channel, for threads of one's own.
 pub use garrick_core::steal;
 
+/// What goes on in the process, live.
+#[cfg(feature = "telemetry")]
+pub use garrick_telemetry as telemetry;
+
 /// The Rust code in the project's README, compiled and run with the documentation's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -95,3 +99,8 @@ pub struct Turns;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/work-stealing.md")]
 pub struct WorkStealing;
+
+/// The Rust code in the guide to telemetry.
+#[cfg(all(doctest, feature = "telemetry"))]
+#[doc = include_str!("../../../docs/telemetry.md")]
+pub struct TelemetryGuide;
