@@ -74,8 +74,8 @@ mod graph;
 mod probe;
 
 pub use channel::{
-    AsyncReceiver, AsyncSender, Peek, Poke, Receiver, Receivers, SendError, Sender, Senders, Slots,
-    map_batch, map_batch_owned,
+    AsyncReceiver, AsyncSender, Buffers, Peek, Poke, Receiver, Receivers, SendError, Sender,
+    Senders, Slots, map_batch, map_batch_owned,
 };
 pub use garrick_core::ring::CapacityError;
 pub use graph::{
