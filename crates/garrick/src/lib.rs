@@ -87,3 +87,8 @@ pub struct Naming;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
+
+/// The guide to pipelines.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/pipelines.md")]
+pub struct Pipelines;
