@@ -112,8 +112,9 @@ impl<T> AsyncSender<T> {
         poll(self.sender.line(), Side::Sender, cx)
     }
 
-    /// Has `call` called when there is room, or the receiver is gone: at once, or by a thread of the graph, so
-    /// it should be brief. It replaces one that has not been called yet.
+    /// Has `call` called once, when there is room, or the receiver is gone: at once, or by a thread of the
+    /// graph, so it should be brief. It replaces one that has not been called yet, and may come early in its
+    /// place: look whether there is room, and ask again if not.
     ///
     /// This is how an actor sends to a graph: what finds no room it keeps, and has a message sent to itself.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
@@ -155,8 +156,8 @@ impl<T> AsyncReceiver<T> {
         poll(self.receiver.line(), Side::Receiver, cx)
     }
 
-    /// Has `call` called when there is a value, or the sender is gone: at once, or by a thread of the graph, so
-    /// it should be brief. It replaces one that has not been called yet.
+    /// Has `call` called once, when there is a value, or the sender is gone; as
+    /// [`AsyncSender::on_ready`] does.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
     }

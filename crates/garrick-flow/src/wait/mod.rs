@@ -26,7 +26,8 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 
 /// What a stage waits for before its next step.
 ///
-/// Conditions on channels, timers, and combinations of at most [`CONDITIONS_MAX`] of them; `and` binds
+/// Conditions on channels, or on a bundle of them, which is one, timers, and combinations of at most
+/// [`CONDITIONS_MAX`] of them; `and` binds
 /// its whole right side, as in `a.or(b).and(c)`, which is `(a or b) and c`.
 ///
 /// A closed channel counts as ready: a receiver's when the sender is gone, with or without values left, and
@@ -90,12 +91,12 @@ impl Wait {
     /// # Examples
     ///
     /// ```
-    /// use garrick_flow::{Graph, Probe, Receivers, Seen, Wait};
+    /// use garrick_flow::{Cx, Graph, Probe, Seen, Wait};
     ///
     /// let mut graph = Graph::new();
     /// let (mut senders, receivers) = graph.bundle::<u8>(10, 16)?;
     /// let wait = Wait::any_readable(&receivers, 2);
-    /// let mut probe = Probe::new(&graph, move |_: &mut _| wait);
+    /// let mut probe = Probe::new(&graph, move |_: &mut Cx<'_>| wait);
     /// assert_eq!(probe.step(), Seen::Waits);
     ///
     /// senders[7].push_slice(&[1, 2]);
