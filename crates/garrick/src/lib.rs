@@ -104,3 +104,7 @@ pub struct WorkStealing;
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 pub struct TelemetryGuide;
+/// The guide to pipelines.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/pipelines.md")]
+pub struct Pipelines;

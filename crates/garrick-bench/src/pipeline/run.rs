@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use garrick_core::count::GroupReader;
-use garrick_flow::{Graph, Running};
+use garrick_flow::{Buffers, Graph, Running, Slots};
 
-use super::stages::{Buffers, Generator, Heartbeat, Log, Logger, Worker};
-use super::{Config, Counts, Error, Snapshot, Totals};
+use super::stages::{Generator, Heartbeat, Log, Logger, Worker};
+use super::{Config, Counts, Error, Mode, Snapshot, Totals};
 
 /// How often progress is shown, and looked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -66,9 +66,9 @@ pub(crate) fn run(
 /// third thread would only cost wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();
-    let (output, values) = graph.channel(config.capacity)?;
+    let (output, values) = graph.channel(Slots::of(config.capacity).named("numbers"))?;
     let generator = Generator { output };
-    let (output, beats) = graph.channel(BEATS_WAITING_MAX)?;
+    let (output, beats) = graph.channel(Slots::of(BEATS_WAITING_MAX).named("beats"))?;
     let rate = config.rate_ms.saturating_mul(1_000_000);
     let heartbeat = Heartbeat {
         output,
@@ -76,8 +76,8 @@ fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
         rate,
         began: None,
     };
-    let (output, input) = graph.channel(config.capacity)?;
-    let buffers = Buffers::new(config.mode, output.batch());
+    let (output, input) = graph.channel(Slots::of(config.capacity).named("messages"))?;
+    let buffers = (config.mode == Mode::DoubleBuffer).then(Buffers::new);
     let worker = Worker {
         values,
         beats,
