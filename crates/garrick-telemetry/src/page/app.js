@@ -7,7 +7,7 @@ import { Details, Vitals } from "./details.js";
 import { plain } from "./format.js";
 import { Graph } from "./graph.js";
 import { Store } from "./store.js";
-import { giveToken, Stream } from "./stream.js";
+import { ask, giveToken, Stream } from "./stream.js";
 import { SHEET_COUNT, Table } from "./table.js";
 
 const store = new Store();
@@ -60,7 +60,9 @@ function select(id, reveal = false) {
 // The stream.
 
 function take(snapshot) {
+  const back = page.link !== "live";
   const restarted = store.record(snapshot);
+  if (back || restarted) recall();
   if (restarted) {
     say("The process was started again.");
     page.skipped = 0;
@@ -75,9 +77,18 @@ function take(snapshot) {
   drawSoon();
 }
 
+/** Asks for what was before the page came, or came back. */
+async function recall() {
+  try {
+    const answer = await ask("history.json");
+    if (answer.ok) store.remember(await answer.json());
+  } catch {
+    // Without it the past begins now.
+  }
+}
+
 function alert(value) {
-  const level = value.level === undefined ? "" : `${value.level}: `;
-  say(`${level}${plain(value.text)}`);
+  say(`${value.level}: ${plain(value.text)}`);
 }
 
 const say = (text) => write(byId("say"), text);

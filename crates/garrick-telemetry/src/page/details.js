@@ -1,11 +1,12 @@
 // Everything that is known of the one thing that is selected.
 
 import { attribute, byId, html, write } from "./dom.js";
-import { bytes, clock, duration, percent, plain, rate, si, SIGNS } from "./format.js";
+import { bytes, clock, cores, duration, percent, plain, rate, si, SIGNS } from "./format.js";
 import { histogram, spark } from "./spark.js";
 import { share } from "./store.js";
 
-const POINTS = 300;
+/** As many as the store keeps. */
+const POINTS = 600;
 
 const level = (thing) => (thing.level === "ok" ? "ok" : `${SIGNS[thing.level]} ${thing.level}`);
 
@@ -172,7 +173,7 @@ export class Vitals {
       return { tile, value, line, name };
     };
     this.items = [[item("Uptime"), (snapshot) => duration(snapshot.uptime)],
-      [item("Cores in use", "cpu"), (snapshot) => (snapshot.process.cpu === null ? "\u2013" : snapshot.process.cpu.toFixed(2))],
+      [item("Cores in use", "cpu"), (snapshot) => cores(snapshot.process.cpu)],
       [item("Memory", "memory"), (snapshot) => bytes(snapshot.process.resident_bytes)],
       [item("Threads"), (snapshot) => si(snapshot.process.threads)],
       [item("Messages taken", "rate"), (snapshot) => rate(snapshot.nodes.reduce((sum, node) => sum + node.rate, 0))],

@@ -10,7 +10,9 @@ const WIDTH_PX = { min: 1.5, more: 6.5 };
 const DOWN_PX = 640;
 const FONT = "600 13px Inter, system-ui, sans-serif";
 const DRAG_PX = 4;
-const GAUGE = { width: 92, height: 20 };
+/** Letters that surely have room at the foot of a card. Text that changes all the time is not worth measuring. */
+const FOOT_MAX = 32;
+const GAUGE = { width: 108, height: 20 };
 
 const ICONS = {
   stage: "M1 2l5 5l-5 5M7 2l5 5l-5 5",
@@ -33,6 +35,7 @@ export class Graph {
   }
 
   update(snapshot, matches) {
+    this.snapshot = snapshot;
     const down = this.svg.clientWidth < DOWN_PX;
     const now = signature(snapshot, down);
     if (now !== this.signature) {
@@ -91,7 +94,7 @@ export class Graph {
   apply() {
     const { x, y, k } = this.view;
     attribute(this.parts.view, "transform", `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`);
-    const detail = k < 0.3 ? "2" : k < 0.55 ? "1" : "0";
+    const detail = k < 0.25 ? "2" : k < 0.42 ? "1" : "0";
     attribute(this.svg, "data-far", detail);
   }
 
@@ -144,6 +147,12 @@ export class Graph {
     this.roving = id;
   }
 
+  /** What is read out is up to date when the focus comes, and does not change under it. */
+  describe(id) {
+    const node = this.snapshot.nodes.find((one) => one.id === id);
+    if (node !== undefined) attribute(this.nodes.get(id).group, "aria-label", describe(node));
+  }
+
   focus(id = this.roving) {
     const parts = this.nodes.get(id);
     if (parts === undefined) return;
@@ -186,6 +195,7 @@ export class Graph {
       const lines = event.deltaMode === 1 ? 16 : 1;
       this.zoom(Math.exp(-event.deltaY * lines * 0.0015), event.clientX - area.left, event.clientY - area.top);
     }, { passive: false });
+    this.svg.addEventListener("focusin", (event) => this.describe(event.target.dataset.id));
     this.svg.addEventListener("keydown", (event) => this.key(event));
     this.svg.addEventListener("click", (event) => this.click(event));
     this.fingers = new Map();
@@ -249,7 +259,7 @@ function newNode(node) {
   title.append(fit(node.name, FONT, CARD.width - 66));
   const tip = svg("title");
   tip.append(plain(node.name));
-  parts.group = svg("g", { class: "node", role: "button", tabindex: "-1", "data-id": node.id, "data-kind": node.kind, "aria-pressed": "false" },
+  parts.group = svg("g", { class: "node", role: "button", tabindex: "-1", "data-id": node.id, "data-kind": node.kind, "aria-label": describe(node), "aria-pressed": "false" },
     tip, svg("rect", { class: "card", width: CARD.width, height: CARD.height, rx: 9 }),
     svg("path", { class: "kind", d: ICONS[node.kind] ?? ICONS.stage, transform: "translate(14 11.5)" }),
     title, parts.sign, parts.value, parts.side, parts.foot,
@@ -280,14 +290,15 @@ function updateNode(parts, node, matches) {
   write(parts.sign, sign(node));
   write(parts.value, rate(node.rate));
   write(parts.side, node.busy === null ? "" : `${percent(node.busy)} busy`);
-  write(parts.foot, fit(foot(node), "11px Inter, system-ui, sans-serif", CARD.width - 28));
+  write(parts.foot, foot(node).slice(0, FOOT_MAX));
   attribute(parts.busy, "width", Math.round(Math.min(1, node.busy ?? 0) * (CARD.width - 28)));
-  // A name that changes while it has the focus would be read out at every snapshot.
-  if (document.activeElement !== group) {
-    const level = node.level === "ok" ? "" : `, ${node.level}`;
-    const busy = node.busy === null ? "" : `, ${percent(node.busy)} busy`;
-    attribute(group, "aria-label", `${kindName(node)} ${plain(node.name)} on ${plain(node.place)}, ${node.state}${level}, ${rate(node.rate)}${busy}`);
-  }
+}
+
+/** What a screen reader says of a node. */
+function describe(node) {
+  const level = node.level === "ok" ? "" : `, ${node.level}`;
+  const busy = node.busy === null ? "" : `, ${percent(node.busy)} busy`;
+  return `${kindName(node)} ${plain(node.name)} on ${plain(node.place)}, ${node.state}${level}, ${rate(node.rate)}${busy}`;
 }
 
 function newEdge(edge, route) {

@@ -11,7 +11,7 @@
 // from left to right, phones from the top down.
 
 export const CARD = { width: 188, height: 72 };
-const LANE = { head: 30, pad: 14 };
+const LANE = { head: 30, pad: 20 };
 const SWEEPS = 8;
 /** Nodes without channels stand in a block about so many times as wide as it is high, counted in nodes. */
 const BLOCK_ASPECT = 0.6;
@@ -27,8 +27,8 @@ export function signature(snapshot, down) {
 export function layout(snapshot, down) {
   const graph = read(snapshot);
   const axes = down
-    ? { down, u: CARD.height, v: CARD.width, gapU: 64, gapV: 20, head: 0, start: LANE.head }
-    : { down, u: CARD.width, v: CARD.height, gapU: 124, gapV: 18, head: LANE.head - LANE.pad, start: 0 };
+    ? { down, u: CARD.height, v: CARD.width, gapU: 64, gapV: 20, head: 0, start: 10 }
+    : { down, u: CARD.width, v: CARD.height, gapU: 132, gapV: 18, head: 10, start: 0 };
   layer(graph);
   const lanes = gather(graph);
   orderLanes(graph, lanes);
@@ -118,8 +118,8 @@ function gather(graph) {
 
 /** Puts a lane's nodes into columns, one for each layer, and its nodes without channels into a block below. */
 function spread(lane) {
-  const alone = lane.nodes.filter((node) => node.in.length + node.out.length === 0);
-  const joined = lane.nodes.filter((node) => node.in.length + node.out.length > 0);
+  const alone = lane.nodes.filter(isAlone);
+  const joined = lane.nodes.filter((node) => !isAlone(node));
   const layers = joined.map((node) => node.layer);
   lane.first = joined.length > 0 ? least(layers) : 0;
   lane.last = joined.length > 0 ? most(layers) : 0;
@@ -137,6 +137,8 @@ function spread(lane) {
 const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+/** Without channels to others; one to itself needs no place of its own. */
+const isAlone = (node) => neighbours(node).every((other) => other === node);
 const neighbours = (node) => [...node.in.map((edge) => edge.from), ...node.out.map((edge) => edge.to)];
 
 function orderLanes(graph, lanes) {
@@ -221,7 +223,7 @@ function place(graph, lanes, axes) {
   }));
   const boxes = lanes.map((lane) => box(lane, axes, at, u));
   const edges = route(graph, axes, at, u);
-  const right = [...boxes.map((one) => one.x + one.width), ...edges.map((edge) => edge.x + 48)];
+  const right = [...boxes.map((one) => one.x + one.width), ...edges.map((edge) => edge.x + 56)];
   const foot = [...boxes.map((one) => one.y + one.height), ...edges.map((edge) => edge.y + 12)];
   return { nodes, lanes: boxes, edges: new Map(edges.map((edge) => [edge.id, edge])), width: most([0, ...right]), height: most([0, ...foot]) };
 }
@@ -288,11 +290,11 @@ function gap(column, v, axes) {
   return v;
 }
 
-/** A channel back, or to the node that it comes from: out, over the upper of the two, and in from before. */
+/** A channel back, or to the node that it comes from: out, past the farther of the two, and in from before. */
 function around(edge, out, into, axes, u) {
-  const over = Math.min(edge.from.v, edge.to.v) - axes.gapV / 2;
+  const over = Math.max(edge.from.v, edge.to.v) + axes.v + axes.gapV / 2;
   const [start, end] = [u(edge.from.layer) + axes.u, u(edge.to.layer)];
-  const bend = Math.min(34, axes.gapU / 3);
+  const bend = LANE.pad - 3;
   return [{ u: start, v: out }, { u: start + bend, v: (out + over) / 2, turn: true },
     { u: start, v: over, turn: true }, { u: end, v: over, straight: true, back: true },
     { u: end - bend, v: (into + over) / 2, turn: true }, { u: end, v: into, turn: true }];
@@ -325,7 +327,7 @@ function head(points, at, axes) {
   return `M${pair(u, v)}L${pair(u - 9, v - 5)}L${pair(u - 9, v + 5)}Z`;
 }
 
-const LABEL = { width: 96, height: 22 };
+const LABEL = { width: 112, height: 22 };
 
 /** Where a channel's label goes: the middle of its first or last leg. It is hidden where another one is already. */
 function mark(points, labels, at, axes) {

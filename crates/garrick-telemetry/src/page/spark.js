@@ -3,14 +3,18 @@
 import { attribute, html, svg, write } from "./dom.js";
 import { percent, si } from "./format.js";
 
+/** Fewer values than this do not fill the width, so that a line does not begin as a jump from side to side. */
+const POINTS_MIN = 10;
+
 /** A line of the last `points` values, the newest at the right. `top` is the least that fills the height. */
 export function spark(width, height, points, name) {
   const area = svg("path", { class: "spark-area" });
   const line = svg("path", { class: "spark-line" });
   const element = svg("svg", { class: `spark ${name}`, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, area, line);
-  const step = width / (points - 1);
   const update = (series, top) => {
     const values = series.slice(-points);
+    // A short past is not squeezed against the right side: it takes the room that there is.
+    const step = width / (Math.max(values.length, Math.min(points, POINTS_MIN)) - 1);
     const most = values.reduce((a, b) => Math.max(a, b ?? 0), top ?? 0) || 1;
     const start = width - (values.length - 1) * step;
     let [path, filled, open] = ["", "", null];

@@ -1,7 +1,10 @@
 // What the page knows: the snapshot shown, and the last minutes of each thing in it.
 
-/** Points kept of each series: five minutes at one a second. */
-const POINTS_MAX = 300;
+/** Points kept of each series: ten minutes at one a second, as in the process itself. */
+const POINTS_MAX = 600;
+
+/** What the process calls a value that has a past, and what that is called here. */
+const REMEMBERED = { rate: "rate", busy: "busy", depth: "depth", fill: "fill", turn_rate: "rate", idle: "busy", cpu: "cpu", resident_bytes: "memory" };
 
 /** Which values of which things have a history. */
 const SERIES = {
@@ -66,6 +69,24 @@ export class Store {
     for (const kind of KINDS) {
       for (const thing of this.snapshot[kind]) this.things.set(thing.id, { kind, thing });
     }
+  }
+
+  /** Takes over what the process remembers, so that a page that is opened late or comes back has a past at once. */
+  remember(report) {
+    if (this.last === undefined) return;
+    const before = report.unix_ms.filter((time) => time < this.last.unix_ms).length;
+    const start = Math.max(0, before - POINTS_MAX + 1);
+    const extend = (list, values) => list.splice(0, list.length, ...values.slice(start, before), list.at(-1) ?? null);
+    extend(this.times, report.unix_ms);
+    const nodes = new Set(this.last.nodes.map((node) => node.id));
+    const sum = report.unix_ms.map(() => null);
+    for (const { id, probe, values } of report.series) {
+      const list = (id === "process" ? this.process : this.past.get(id))?.[REMEMBERED[probe]];
+      if (list === undefined) continue;
+      extend(list, probe === "idle" ? values.map((value) => (value === null ? null : 1 - value)) : values);
+      if (probe === "rate" && nodes.has(id)) values.forEach((value, at) => { sum[at] = value === null ? sum[at] : (sum[at] ?? 0) + value; });
+    }
+    extend(this.process.rate, sum);
   }
 
   /** The past of a value of a thing, the oldest first; `null` where it was not known. */

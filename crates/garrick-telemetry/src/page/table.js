@@ -18,19 +18,19 @@ const name = { label: "Name", read: (row, store) => title(store, row), show: (ro
 
 const SHEETS = [
   { key: "nodes", label: "Stages & actors", rows: (snapshot) => snapshot.nodes, columns: [
-    name, text("Kind", (row) => row.kind), text("Place", (row) => plain(row.place)), text("State", (row) => row.state), level,
-    number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
+    name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
+    level, text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
     number("Messages", (row) => row.messages), number("Turns/s", (row) => row.turn_rate, rate),
     number("Alive", (row) => row.alive), number("Waiting", (row) => row.depth),
     number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow)] },
   { key: "edges", label: "Channels", rows: (snapshot) => snapshot.edges, columns: [
-    name, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Messages are", (row) => plain(row.message)), level,
-    number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
-    number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent, { load: true }),
+    name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
+    number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent),
+    level, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Messages are", (row) => plain(row.message)),
     number("Total", (row) => row.total), number("Capacity", (row) => row.capacity),
     number("Sender waited", (row) => row.sender_stalls), number("Receiver waited", (row) => row.receiver_stalls)] },
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
-    name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent, {}),
+    name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
     number("Published", (row) => row.published), number("Claimed", (row) => row.claimed), number("Parks", (row) => row.parks)] },
   { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
@@ -192,7 +192,7 @@ export class Table {
     }
     const value = html("span", { class: column.number ? null : "name" });
     const line = column.spark === undefined ? null : spark(SPARK.width, SPARK.height, SPARK.points, column.spark);
-    const element = html("td", { class: column.wide ? "wide" : column.number && !column.left ? "number" : null }, ...(line === null ? [] : [line.element]), value);
+    const element = html("td", { class: column.wide ? "wide" : line !== null ? "number drawn" : column.number && !column.left ? "number" : null }, ...(line === null ? [] : [line.element]), value);
     if (column.level) value.className = "level";
     return { value, element, line };
   }
