@@ -98,7 +98,8 @@ function status(link, retryInMs = 0) {
   page.link = link;
   page.retryAt = Date.now() + retryInMs;
   if (before !== link) {
-    byId("lock").hidden = link !== "locked";
+    // While a token is tried the form stays, so that what is typed meanwhile is not lost.
+    if (link === "locked" || link === "live") byId("lock").hidden = link === "live";
     byId("retry").hidden = link !== "lost";
     if (link === "locked") byId("token").focus();
   }

@@ -24,7 +24,7 @@ const PROBES = {
     ["Rate", (edge) => rate(edge.rate)], ["Total", (edge) => si(edge.total)],
     ["Filled now", (edge) => `${percent(share(edge))} (${si(edge.fill)})`], ["Capacity", (edge) => si(edge.capacity)],
     ["Filled, 80th percentile", (edge) => percent(edge.fill_p80)], ["Filled, 95th percentile", (edge) => percent(edge.fill_p95)],
-    ["Sender waited", (edge) => si(edge.sender_stalls)], ["Receiver waited", (edge) => si(edge.receiver_stalls)],
+    ["Sender waits", (edge) => si(edge.sender_stalls)], ["Receiver waits", (edge) => si(edge.receiver_stalls)],
     ["Open", (edge) => (edge.closed ? "closed" : "yes")],
   ],
   sponsors: [

@@ -280,11 +280,11 @@ function ahead(edge, out, into, occupied, axes, u) {
   return points;
 }
 
-/** The nearest place to `v` that is in no node. */
+/** A place near `v` that is in no node: rather below one than above it, where the name of its lane may be. */
 function gap(column, v, axes) {
   for (const top of column) {
     if (v > top - 6 && v < top + axes.v + 6) {
-      return v < top + axes.v / 2 ? top - axes.gapV / 2 : top + axes.v + axes.gapV / 2;
+      return v < top + axes.v / 4 ? top - axes.gapV / 2 : top + axes.v + axes.gapV / 2;
     }
   }
   return v;

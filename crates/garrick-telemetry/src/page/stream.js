@@ -79,6 +79,7 @@ export class Stream {
     this.on = on;
     this.wait = WAIT_MS_MIN;
     this.wake = () => {};
+    this.hurry = false;
     addEventListener("online", () => this.retry());
   }
 
@@ -88,13 +89,15 @@ export class Stream {
       const locked = await this.attempt();
       if (locked) this.on.state("locked");
       else this.on.state("lost", this.wait);
-      await this.rest(locked ? null : this.wait);
+      if (!this.hurry) await this.rest(locked ? null : this.wait);
+      this.hurry = false;
       this.wait = Math.min(this.wait * 2, WAIT_MS_MAX);
     }
   }
 
-  /** Goes on at once, if it rests. */
+  /** Does not rest: neither now nor, should an attempt be under way, when that has failed. */
   retry() {
+    this.hurry = true;
     this.wake();
   }
 
@@ -139,6 +142,7 @@ export class Stream {
       return;
     }
     this.wait = WAIT_MS_MIN;
+    this.hurry = false;
     this.on.event(kind, value);
   }
 }

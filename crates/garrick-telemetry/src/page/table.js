@@ -8,7 +8,7 @@ import { share } from "./store.js";
 
 /** Rows on the sheet at first, and more with each press of the button. */
 const ROWS = 100;
-const SPARK = { width: 84, height: 20, points: 60 };
+const SPARK = { width: 64, height: 20, points: 60 };
 
 const RANK = { ok: 0, warning: 1, critical: 2 };
 const text = (label, read, more = {}) => ({ label, read, show: read, ...more });
@@ -28,7 +28,7 @@ const SHEETS = [
     number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent),
     level, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Messages are", (row) => plain(row.message)),
     number("Total", (row) => row.total), number("Capacity", (row) => row.capacity),
-    number("Sender waited", (row) => row.sender_stalls), number("Receiver waited", (row) => row.receiver_stalls)] },
+    number("Sender waits", (row) => row.sender_stalls), number("Receiver waits", (row) => row.receiver_stalls)] },
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
     name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
