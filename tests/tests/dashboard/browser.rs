@@ -24,25 +24,25 @@ const LISTENS: &str = "started successfully on port ";
 
 /// How wide and high a window is, and whether the system is dark.
 #[derive(Debug, Clone, Copy)]
-pub struct Screen {
-    pub width: u32,
-    pub height: u32,
-    pub dark: bool,
+pub(crate) struct Screen {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) dark: bool,
 }
 
 impl Screen {
-    pub const WIDE: Self = Self {
+    pub(crate) const WIDE: Self = Self {
         width: 1440,
         height: 1000,
         dark: false,
     };
-    pub const PHONE: Self = Self {
+    pub(crate) const PHONE: Self = Self {
         width: 390,
         height: 844,
         dark: false,
     };
 
-    pub fn dark(self) -> Self {
+    pub(crate) fn dark(self) -> Self {
         Self { dark: true, ..self }
     }
 }
@@ -84,7 +84,7 @@ impl Drop for Driver {
 }
 
 /// A page in a browser of its own. The browser is closed with this, whatever becomes of the test.
-pub struct Page {
+pub(crate) struct Page {
     runtime: Runtime,
     /// Taken in `drop` only.
     browser: Option<WebDriver>,
@@ -95,7 +95,7 @@ pub struct Page {
 
 impl Page {
     /// Opens `address` in a new browser.
-    pub fn open(address: &str, screen: Screen) -> Self {
+    pub(crate) fn open(address: &str, screen: Screen) -> Self {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -104,10 +104,7 @@ impl Page {
         let browser = runtime
             .block_on(begin(&server))
             .unwrap_or_else(|error| panic!("Chromium does not start: {error}"));
-        let home = address
-            .split_inclusive('/')
-            .take(3)
-            .collect::<String>();
+        let home = address.split_inclusive('/').take(3).collect::<String>();
         let page = Self {
             runtime,
             browser: Some(browser),
@@ -124,7 +121,7 @@ impl Page {
     }
 
     /// Changes the window.
-    pub fn show_on(&self, screen: Screen) {
+    pub(crate) fn show_on(&self, screen: Screen) {
         let metrics = json!({ "width": screen.width, "height": screen.height, "deviceScaleFactor": 1, "mobile": screen.width < 600 });
         self.tool("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = if screen.dark { "dark" } else { "light" };
@@ -141,13 +138,13 @@ impl Page {
     }
 
     /// Goes to `address`.
-    pub fn go(&self, address: &str) {
+    pub(crate) fn go(&self, address: &str) {
         let gone = self.runtime.block_on(self.browser().goto(address));
         gone.unwrap_or_else(|error| panic!("{address}: {error}"));
     }
 
     /// The value of a JavaScript expression.
-    pub fn eval(&self, expression: &str) -> Value {
+    pub(crate) fn eval(&self, expression: &str) -> Value {
         let script = format!("return ({expression});");
         let value = self
             .runtime
@@ -157,7 +154,7 @@ impl Page {
     }
 
     /// The same, which has to be text.
-    pub fn text(&self, expression: &str) -> String {
+    pub(crate) fn text(&self, expression: &str) -> String {
         match self.eval(expression) {
             Value::String(text) => text,
             other => panic!("{expression} is {other}"),
@@ -165,7 +162,7 @@ impl Page {
     }
 
     /// Waits until a JavaScript expression is true.
-    pub fn wait(&self, expression: &str) {
+    pub(crate) fn wait(&self, expression: &str) {
         let script = format!(
             "const done = arguments[0];
              const look = () => ({expression}) ? done(true) : requestAnimationFrame(look);
@@ -180,7 +177,7 @@ impl Page {
     }
 
     /// Clicks the first element that `css` finds, where it is on the screen.
-    pub fn click(&self, css: &str) {
+    pub(crate) fn click(&self, css: &str) {
         let clicked = self.runtime.block_on(async {
             let element = self.browser().find(By::Css(css)).await?;
             element.scroll_into_view().await?;
@@ -190,20 +187,24 @@ impl Page {
     }
 
     /// Types keys to whatever has the focus.
-    pub fn keys(&self, keys: &str) {
-        let typed = self
-            .runtime
-            .block_on(async { self.browser().action_chain().send_keys(keys).perform().await });
+    pub(crate) fn keys(&self, keys: &str) {
+        let typed = self.runtime.block_on(async {
+            self.browser()
+                .action_chain()
+                .send_keys(keys)
+                .perform()
+                .await
+        });
         typed.unwrap_or_else(|error| panic!("{keys:?}: {error}"));
     }
 
     /// Presses one key that has no letter.
-    pub fn key(&self, key: Key) {
+    pub(crate) fn key(&self, key: Key) {
         self.keys(&char::from(key).to_string());
     }
 
     /// Keeps what is to be seen in `target/screenshots`.
-    pub fn keep(&self, name: &str) {
+    pub(crate) fn keep(&self, name: &str) {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
         std::fs::create_dir_all(&folder).expect("the target folder can be written to");
         let picture = self.runtime.block_on(self.browser().screenshot_as_png());
@@ -212,7 +213,7 @@ impl Page {
     }
 
     /// Nothing may have been complained of, and nothing asked of anybody else.
-    pub fn is_clean(&self) {
+    pub(crate) fn is_clean(&self) {
         let complaints = self.log("browser");
         assert!(complaints.is_empty(), "{complaints:#?}");
         let mut asked = 0;

@@ -10,7 +10,8 @@ use thirtyfour::Key;
 use watched::{HOSTILE, Pipeline, anywhere, at, crowd, hostile, service, watching};
 
 /// The names in the first column of the table, from the top.
-const NAMES: &str = "[...document.querySelectorAll('#sheet tbody th')].map((cell) => cell.textContent)";
+const NAMES: &str =
+    "[...document.querySelectorAll('#sheet tbody th')].map((cell) => cell.textContent)";
 
 /// What it says about the connection.
 const LINK: &str = "document.getElementById('link').dataset.state";
@@ -22,10 +23,12 @@ const SEQUENCE: &str = "Number(document.documentElement.dataset.sequence)";
 const CHOSEN: &str = "document.getElementById('details-title').textContent";
 
 /// What has the focus, as far as these tests go there.
-const FOCUS: &str = "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.id)";
+const FOCUS: &str =
+    "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.id)";
 
 /// How far the page is wider than the window.
-const OVERFLOW: &str = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+const OVERFLOW: &str =
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
 fn open(telemetry: &Telemetry, screen: Screen) -> Page {
     let page = Page::open(&telemetry.url(), screen);
@@ -130,17 +133,27 @@ fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
     page.wait(&format!("{NAMES}.length === 11"));
     let first = || page.eval(&format!("{NAMES}[0]"));
     let way = |column: u32| {
-        page.text(&format!("document.querySelector('#sheet thead tr').cells[{column}].ariaSort"))
+        page.text(&format!(
+            "document.querySelector('#sheet thead tr').cells[{column}].ariaSort"
+        ))
     };
     assert_eq!((first(), way(0)), (json!("listener"), "none".to_owned()));
     page.click("#sheet thead th:nth-child(1) button");
-    assert_eq!((first(), way(0)), (json!("archive"), "ascending".to_owned()));
+    assert_eq!(
+        (first(), way(0)),
+        (json!("archive"), "ascending".to_owned())
+    );
     page.key(Key::Enter);
-    assert_eq!((first(), way(0)), (json!("worker 2"), "descending".to_owned()));
+    assert_eq!(
+        (first(), way(0)),
+        (json!("worker 2"), "descending".to_owned())
+    );
     page.keys(" ");
     assert_eq!((first(), way(0)), (json!("listener"), "none".to_owned()));
     page.click("#sheet thead th:nth-child(8) button");
-    page.wait(&format!("{NAMES}[0] === 'listener' && {NAMES}.at(-1) === 'archive'"));
+    page.wait(&format!(
+        "{NAMES}[0] === 'listener' && {NAMES}.at(-1) === 'archive'"
+    ));
     assert_eq!(way(7), "descending");
     page.keys("/");
     assert_eq!(page.text(FOCUS), "filter");
@@ -175,7 +188,10 @@ fn a_pause_holds_the_page_and_counts_what_it_skips() {
     page.wait(&format!("{SEQUENCE} > {held}"));
     page.click("#pause");
     assert_eq!(page.text(LINK), "paused");
-    assert_eq!(page.text("document.getElementById('pause').ariaPressed"), "true");
+    assert_eq!(
+        page.text("document.getElementById('pause').ariaPressed"),
+        "true"
+    );
     // The button has the focus, so the space bar presses it and does not pause a second time.
     page.keys(" ");
     assert_eq!(page.text(LINK), "live");
@@ -190,7 +206,11 @@ fn everything_is_reached_by_keyboard() {
     page.key(Key::Tab);
     let link = "document.activeElement.textContent";
     assert_eq!(page.text(link), "Skip to the graph");
-    assert!(page.eval("document.activeElement.getBoundingClientRect().top > 0").as_bool() == Some(true));
+    assert!(
+        page.eval("document.activeElement.getBoundingClientRect().top > 0")
+            .as_bool()
+            == Some(true)
+    );
     page.keys("g");
     let at = |name: &str| format!("{FOCUS}.startsWith('stage {name} on ')");
     page.wait(&at("listener"));
@@ -218,7 +238,10 @@ fn everything_is_reached_by_keyboard() {
     page.keys("f");
     page.wait(&format!("{view} === {}", json!(fitted)));
     page.keys("2");
-    assert_eq!(page.text("document.querySelector('[aria-selected=true]').id"), "tab-edges");
+    assert_eq!(
+        page.text("document.querySelector('[aria-selected=true]').id"),
+        "tab-edges"
+    );
     page.keys("t");
     let theme = "document.documentElement.dataset.theme ?? 'none'";
     assert_eq!(page.text(theme), "dark");
@@ -233,8 +256,13 @@ fn names_are_text_whatever_is_in_them() {
     for screen in [Screen::WIDE, Screen::PHONE] {
         let page = open(&telemetry, screen);
         let all = HOSTILE.len() + 1;
-        page.wait(&format!("document.querySelectorAll('.node').length === {all}"));
-        assert_eq!(page.text("document.querySelector('h1').textContent"), "<b onclick=x>&amp;\"</b>");
+        page.wait(&format!(
+            "document.querySelectorAll('.node').length === {all}"
+        ));
+        assert_eq!(
+            page.text("document.querySelector('h1').textContent"),
+            "<b onclick=x>&amp;\"</b>"
+        );
         for tab in ["1", "2", "3", "4"] {
             page.keys(tab);
             page.eval("document.querySelector('#sheet tbody button')?.click()");
@@ -243,9 +271,13 @@ fn names_are_text_whatever_is_in_them() {
         page.keys("1");
         let shown = page.eval(NAMES);
         assert_eq!(shown[0], HOSTILE[0]);
-        assert_eq!(shown[3], "\u{fffd}gpj.exe", "what turns text round is shown");
+        assert_eq!(
+            shown[3], "\u{fffd}gpj.exe",
+            "what turns text round is shown"
+        );
         assert_eq!(page.eval("window.broken ?? null"), json!(null));
-        let made = "document.querySelectorAll('img, main script, [onerror], [onload], [onclick]').length";
+        let made =
+            "document.querySelectorAll('img, main script, [onerror], [onload], [onclick]').length";
         assert_eq!(page.eval(made), json!(0));
         page.keep(&format!("hostile-{}", screen.width));
         page.is_clean();
@@ -265,7 +297,10 @@ fn it_comes_back_when_the_process_does() {
     let _telemetry = watching(at(address), service());
     page.click("#retry");
     page.wait(&format!("{LINK} === 'live' && {SEQUENCE} < 30"));
-    assert_eq!(page.text("document.getElementById('say').textContent"), "The process was started again.");
+    assert_eq!(
+        page.text("document.getElementById('say').textContent"),
+        "The process was started again."
+    );
 }
 
 #[test]

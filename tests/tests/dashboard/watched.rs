@@ -11,12 +11,12 @@ use garrick_telemetry::{
 };
 
 /// A builder for any free port, which looks often.
-pub fn anywhere() -> Builder {
+pub(crate) fn anywhere() -> Builder {
     at(([127, 0, 0, 1], 0).into())
 }
 
 /// The same for a certain one.
-pub fn at(address: SocketAddr) -> Builder {
+pub(crate) fn at(address: SocketAddr) -> Builder {
     Telemetry::builder()
         .address(address)
         .interval(Duration::from_millis(50))
@@ -24,7 +24,10 @@ pub fn at(address: SocketAddr) -> Builder {
 }
 
 /// Telemetry that watches `source`.
-pub fn watching(builder: Builder, source: impl FnMut(&mut Reading) + Send + 'static) -> Telemetry {
+pub(crate) fn watching(
+    builder: Builder,
+    source: impl FnMut(&mut Reading) + Send + 'static,
+) -> Telemetry {
     let telemetry = builder.start().expect("the port is free");
     telemetry.watch(source);
     telemetry.look();
@@ -32,13 +35,13 @@ pub fn watching(builder: Builder, source: impl FnMut(&mut Reading) + Send + 'sta
 }
 
 /// A real pipeline of three stages that runs until told to stop.
-pub struct Pipeline {
-    pub running: Running,
+pub(crate) struct Pipeline {
+    pub(crate) running: Running,
     stop: Arc<AtomicBool>,
 }
 
 impl Pipeline {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let mut graph = Graph::new();
@@ -51,7 +54,9 @@ impl Pipeline {
         let numbers_all = (0_u64..).take_while(move |_| !stopped.load(Relaxed));
         graph.source("generator", stages::produce(numbers_out, numbers_all));
         graph.stage("worker", move |_: &mut Cx<'_>| {
-            map_batch(&mut numbers, &mut squares_out, usize::MAX, |n| n.wrapping_mul(*n));
+            map_batch(&mut numbers, &mut squares_out, usize::MAX, |n| {
+                n.wrapping_mul(*n)
+            });
             if numbers.is_finished() || squares_out.is_closed() {
                 return Wait::done();
             }
@@ -63,7 +68,7 @@ impl Pipeline {
     }
 
     /// Lets it drain.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         self.stop.store(true, Relaxed);
         self.running.join();
     }
@@ -109,7 +114,7 @@ fn sponsor(name: &str, workers: u64, turns: u64) -> SponsorReading {
 }
 
 /// A service of a dozen stages and some actors, with every kind of trouble.
-pub fn service() -> impl FnMut(&mut Reading) + Send {
+pub(crate) fn service() -> impl FnMut(&mut Reading) + Send {
     let mut beat = 0;
     move |reading| {
         beat += 1;
@@ -132,10 +137,29 @@ pub fn service() -> impl FnMut(&mut Reading) + Send {
         reading.stages[4].restarts = 2;
         reading.stages[9].state = State::Failed;
         reading.stages[9].note = Some("No space left on device".to_owned());
-        let edges = [(0, 1), (1, 2), (2, 3), (2, 4), (2, 5), (3, 6), (4, 6), (5, 6), (6, 7), (6, 8), (6, 9), (8, 2)];
+        let edges = [
+            (0, 1),
+            (1, 2),
+            (2, 3),
+            (2, 4),
+            (2, 5),
+            (3, 6),
+            (4, 6),
+            (5, 6),
+            (6, 7),
+            (6, 8),
+            (6, 9),
+            (8, 2),
+        ];
         for (id, (from, to)) in edges.into_iter().enumerate() {
             let fill = (id as u64 * 173 + 60) % 990;
-            reading.channels.push(channel(id, from, to, fill, beat * (100_000 - 7_000 * id as u64)));
+            reading.channels.push(channel(
+                id,
+                from,
+                to,
+                fill,
+                beat * (100_000 - 7_000 * id as u64),
+            ));
         }
         reading.channels[10].closed = true;
         reading.actors.push(ActorsReading {
@@ -148,28 +172,40 @@ pub fn service() -> impl FnMut(&mut Reading) + Send {
             depth: Some(3_400),
             ..ActorsReading::default()
         });
-        for (name, workers) in [("edge", 1), ("ingest", 2), ("compute", 3), ("sink", 2), ("actors", 2)] {
-            reading.sponsors.push(sponsor(name, workers, beat * 3_000_000));
+        for (name, workers) in [
+            ("edge", 1),
+            ("ingest", 2),
+            ("compute", 3),
+            ("sink", 2),
+            ("actors", 2),
+        ] {
+            reading
+                .sponsors
+                .push(sponsor(name, workers, beat * 3_000_000));
         }
     }
 }
 
 /// 25 layers of 20 stages, and 1000 channels between them.
-pub fn crowd(reading: &mut Reading, beat: u64) {
+pub(crate) fn crowd(reading: &mut Reading, beat: u64) {
     for id in 0..500 {
         let (name, team) = (format!("stage {id}"), format!("team {}", id % 4));
-        reading.stages.push(stage(id, &name, &team, beat * (id as u64 + 1) * 100));
+        reading
+            .stages
+            .push(stage(id, &name, &team, beat * (id as u64 + 1) * 100));
     }
     for id in 0..1000 {
         let from = id * 7 % 480;
         let to = (from / 20 + 1) * 20 + (from + id % 3) % 20;
         let fill = (id as u64 * 37 + beat * 13) % 1000;
-        reading.channels.push(channel(id, from, to, fill, beat * (id as u64 + 1) * 100));
+        reading
+            .channels
+            .push(channel(id, from, to, fill, beat * (id as u64 + 1) * 100));
     }
 }
 
 /// Names that have broken pages before.
-pub const HOSTILE: &[&str] = &[
+pub(crate) const HOSTILE: &[&str] = &[
     "<img src=x onerror=\"window.broken=1\">",
     "\"'><script>window.broken=1</script>",
     "</title><svg onload=window.broken=1>",
@@ -182,7 +218,7 @@ pub const HOSTILE: &[&str] = &[
 ];
 
 /// A pipeline with all of them, everywhere, and one very long.
-pub fn hostile(reading: &mut Reading) {
+pub(crate) fn hostile(reading: &mut Reading) {
     let long = "long".repeat(500);
     let mut names = HOSTILE.to_vec();
     names.push(&long);

@@ -88,7 +88,13 @@ mod tests {
 
     #[test]
     fn nothing_is_from_elsewhere_and_no_markup_is_made_of_text() {
-        let forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("];
+        let forbidden = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+        ];
         for (path, text) in texts() {
             let addresses = text.matches("://").count();
             let namespaces = text.matches("http://www.w3.org/2000/svg").count();
