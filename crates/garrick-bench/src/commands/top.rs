@@ -9,11 +9,11 @@ use super::{Ended, console};
 use crate::scenario::Result;
 use crate::top::{self, Client, Target};
 
-/// The shortest time from one drawing to the next; nobody reads faster.
+/// The shortest time between two snapshots, in seconds; nobody reads faster.
 const INTERVAL_MIN: f64 = 0.1;
 
-/// The longest, in seconds.
-const INTERVAL_MAX: f64 = 3600.0;
+/// The longest; no process waits longer.
+const INTERVAL_MAX: f64 = 60.0;
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -25,8 +25,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<String>,
 
-    /// Seconds from one drawing to the next, if news come more often.
-    #[arg(long, value_name = "S", default_value_t = INTERVAL_MIN, value_parser = interval)]
+    /// Seconds between two snapshots.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
     interval: f64,
 
     /// Print one look as plain text, and end. No terminal is needed.
@@ -88,8 +88,8 @@ mod tests {
 
     #[test]
     fn intervals_have_limits() {
-        assert_eq!([interval("0.1"), interval("3600")], [Ok(0.1), Ok(3600.0)]);
-        for text in ["0", "0.09", "3601", "-1", "nan", "inf", "soon", ""] {
+        assert_eq!([interval("0.1"), interval("60")], [Ok(0.1), Ok(60.0)]);
+        for text in ["0", "0.09", "61", "-1", "nan", "inf", "soon", ""] {
             assert!(interval(text).is_err(), "{text}");
         }
     }

@@ -24,6 +24,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(40);
 /// The largest snapshot, in bytes.
 const BYTES_MAX: u64 = 32 << 20;
 
+/// The longest explanation of a failure, in bytes.
+const SAID_MAX: u64 = 2000;
+
 /// What is read of the network at once; a snapshot of a hundred rows fits.
 const BUFFER: usize = 64 * 1024;
 
@@ -54,8 +57,8 @@ enum Why {
     Silent,
     /// It wants a token: none was given, or the wrong one.
     Token { given: bool },
-    /// It answered something else than success.
-    Status(StatusCode),
+    /// It answered something else than success, and said something.
+    Status(StatusCode, String),
     /// What it said is not HTTP.
     NotHttp(String),
     /// What it said is not what a Garrick says.
@@ -105,9 +108,10 @@ impl Client {
         self.parse(&body)
     }
 
-    /// What there is to see from now on, as events.
-    pub(super) fn events(&self) -> Result<Events<impl BufRead + use<>>, Fault> {
-        let answer = self.get("/events", None)?;
+    /// What there is to see from now on, every `interval`, as events.
+    pub(super) fn events(&self, interval: Duration) -> Result<Events<impl BufRead + use<>>, Fault> {
+        let path = format!("/events?every={}", interval.as_millis());
+        let answer = self.get(&path, None)?;
         let kind = answer.headers().get("content-type");
         let kind = kind.map(|kind| kind.as_bytes().to_ascii_lowercase());
         if !kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
@@ -144,7 +148,7 @@ impl Client {
             StatusCode::UNAUTHORIZED => Err(self.fault(Why::Token {
                 given: self.token.is_some(),
             })),
-            status => Err(self.fault(Why::Status(status))),
+            status => Err(self.fault(Why::Status(status, said(answer)))),
         }
     }
 
@@ -154,6 +158,21 @@ impl Client {
             why,
         }
     }
+}
+
+/// What a text says in its first line.
+fn said(mut answer: Response<Body>) -> String {
+    let kind = answer.headers().get("content-type");
+    if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain")) {
+        return String::new();
+    }
+    let body = answer
+        .body_mut()
+        .with_config()
+        .limit(SAID_MAX)
+        .read_to_vec();
+    let body = String::from_utf8_lossy(&body.unwrap_or_default()).into_owned();
+    text::safe(body.lines().next().unwrap_or_default())
 }
 
 fn why_not(error: ureq::Error) -> Why {
@@ -188,14 +207,17 @@ impl fmt::Display for Fault {
             Why::Silent => write!(f, "{target} does not answer"),
             Why::Token { given: false } => write!(f, "{target} wants a token: give --token"),
             Why::Token { given: true } => write!(f, "{target} wants another --token"),
-            Why::Status(status) => write!(
-                f,
-                "{target} is not the telemetry of a Garrick process, or not now: it answers {status}"
-            ),
+            Why::Status(status, said) => {
+                let colon = if said.is_empty() { "" } else { ": " };
+                write!(
+                    f,
+                    "{target} shows nothing of a Garrick process: it answers {status}{colon}{said}"
+                )
+            }
             Why::NotHttp(why) => write!(f, "what listens at {target} does not speak HTTP: {why}"),
             Why::NotGarrick(why) => write!(
                 f,
-                "{target} is not the telemetry of a Garrick process, or one of another version: {why}"
+                "{target} shows no Garrick process, or one of another version: {why}"
             ),
             Why::Ended => write!(f, "{target} has ended the connection"),
             Why::Network(why) => write!(f, "{target} cannot be reached: {why}"),

@@ -28,16 +28,16 @@ pub(super) enum Word {
     },
 }
 
-/// Tells every snapshot of a process, at most one in `interval`, and every loss of the connection, for as long
-/// as `tell` says that somebody listens. Waits on the network, and between attempts.
+/// Tells a snapshot of a process every `interval`, and every loss of the connection, for as long as `tell` says that
+/// somebody listens. Waits on the network, and between attempts.
 pub(super) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {
-        let mut pace = Pace::new(interval);
+        let mut told = Told::default();
         let mut tell_snapshot = |snapshot| tell(Word::Snapshot(Box::new(snapshot)));
-        let followed = follow(client, &mut pace, &mut tell_snapshot);
+        let followed = follow(client, interval, &mut told, &mut tell_snapshot);
         let Err(fault) = followed else { return };
-        if pace.told > 1 {
+        if told.count > 1 {
             // The stream worked.
             wait = WAIT_MIN;
         }
@@ -53,21 +53,18 @@ pub(super) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
 /// Tells the snapshots of one connection until nobody listens.
 fn follow(
     client: &Client,
-    pace: &mut Pace,
+    interval: Duration,
+    told: &mut Told,
     tell: &mut impl FnMut(Snapshot) -> bool,
 ) -> Result<(), Fault> {
     // The first event may take its time; what there is now need not.
-    if !pace.admit(client.snapshot()?, tell) {
-        return Ok(());
-    }
-    let mut events = client.events()?;
-    loop {
+    let mut goes_on = told.tell(client.snapshot()?, tell);
+    let mut events = client.events(interval)?;
+    while goes_on {
         match events.next() {
             Ok(Some(event)) if event.name.is_empty() || event.name == "message" => {
                 let snapshot = client.parse(event.data.as_bytes())?;
-                if !pace.admit(snapshot, tell) {
-                    return Ok(());
-                }
+                goes_on = told.tell(snapshot, tell);
             }
             // An alert is in the next snapshot as well.
             Ok(Some(_)) => {}
@@ -75,41 +72,26 @@ fn follow(
             Err(error) => return Err(client.end(Some(error))),
         }
     }
+    Ok(())
 }
 
-/// Lets through a snapshot that is newer than the last, by an interval at least.
-struct Pace {
-    /// In seconds.
-    interval: f64,
-    /// The sequence and uptime of the last one.
-    last: Option<(u64, f64)>,
-    /// How many there were.
-    told: u64,
+/// What has been told of one connection.
+#[derive(Debug, Default)]
+struct Told {
+    /// How many snapshots.
+    count: u64,
+    /// The number of the last one.
+    sequence: u64,
 }
 
-impl Pace {
-    /// Snapshots taken once a second are not exactly a second apart.
-    const SLACK: f64 = 0.05;
-
-    fn new(interval: Duration) -> Self {
-        Self {
-            interval: interval.as_secs_f64() * (1.0 - Self::SLACK),
-            last: None,
-            told: 0,
-        }
-    }
-
-    /// Tells `snapshot`, made safe to show, if its time has come; false if nobody listens.
-    fn admit(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
-        let (sequence, uptime) = (snapshot.sequence, snapshot.uptime);
-        let is_due = self.last.is_none_or(|(last_sequence, last_uptime)| {
-            sequence > last_sequence && uptime >= last_uptime + self.interval
-        });
-        if !is_due {
+impl Told {
+    /// Tells `snapshot`, made safe to show, unless it has been told; false if nobody listens.
+    fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
+        if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;
         }
-        self.last = Some((sequence, uptime));
-        self.told += 1;
+        self.count += 1;
+        self.sequence = snapshot.sequence;
         text::clean(&mut snapshot);
         tell(snapshot)
     }
@@ -119,36 +101,27 @@ impl Pace {
 mod tests {
     use super::*;
 
-    fn admitted(interval_ms: u64, times: &[(u64, f64)]) -> Vec<u64> {
-        let mut pace = Pace::new(Duration::from_millis(interval_ms));
-        let mut seen = Vec::new();
-        for &(sequence, uptime) in times {
+    #[test]
+    fn each_snapshot_is_told_once_and_in_order() {
+        let (mut told, mut seen) = (Told::default(), Vec::new());
+        for sequence in [0, 0, 3, 3, 2, 4] {
             let snapshot = Snapshot {
                 sequence,
-                uptime,
                 ..Snapshot::default()
             };
-            assert!(pace.admit(snapshot, &mut |snapshot| {
+            let mut tell = |snapshot: Snapshot| {
                 seen.push(snapshot.sequence);
                 true
-            }));
+            };
+            assert!(told.tell(snapshot, &mut tell));
         }
-        seen
-    }
-
-    #[test]
-    fn snapshots_pass_in_order_and_not_too_often() {
-        let times = [
-            (3, 1.0),
-            (3, 1.0),
-            (2, 0.9),
-            (4, 1.98),
-            (5, 2.5),
-            (6, 2.99),
-            (9, 4.0),
-        ];
-        assert_eq!(admitted(0, &times), [3, 4, 5, 6, 9]);
-        assert_eq!(admitted(1000, &times), [3, 4, 6, 9]);
-        assert_eq!(admitted(2000, &times), [3, 6]);
+        assert_eq!(seen, [0, 3, 4]);
+        assert!(!told.tell(
+            Snapshot {
+                sequence: 5,
+                ..Snapshot::default()
+            },
+            &mut |_| false
+        ));
     }
 }

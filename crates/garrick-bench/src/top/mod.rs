@@ -66,7 +66,7 @@ pub(crate) fn json(client: &Client) -> Result<String> {
     Ok(text::safe_json(&serde_json::to_string(&snapshot)?))
 }
 
-/// Shows a process in this terminal until the user quits, anew at most once in `interval`.
+/// Shows a process in this terminal until the user quits, anew every `interval`.
 ///
 /// # Errors
 ///

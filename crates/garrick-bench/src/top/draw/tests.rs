@@ -303,8 +303,9 @@ fn a_lost_connection_and_a_pause_are_told() {
 fn a_filter_is_seen_while_typed_and_after() {
     let mut state = state();
     state.act(Action::Edit);
-    "zz".chars()
-        .for_each(|letter| drop(state.act(Action::Type(letter))));
+    for letter in ['z', 'z'] {
+        state.act(Action::Type(letter));
+    }
     let seen = lines(&mut state, 60, 15);
     assert_eq!(
         seen[14],
