@@ -73,10 +73,11 @@ mod graph;
 
 mod probe;
 
-pub use channel::{Peek, Poke, Receiver, Sender, map_batch, map_batch_owned};
+pub use channel::{Peek, Poke, Receiver, Sender, Slots, map_batch, map_batch_owned};
 pub use garrick_core::ring::CapacityError;
 pub use graph::{
-    ChannelTotals, Failure, Graph, Report, Running, StageTotals, StartError, Stopper, Team, Totals,
+    ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample, StageState,
+    StartError, Stopper, Team,
 };
 pub use probe::{Probe, Seen};
 pub use stage::{Cx, Stage};

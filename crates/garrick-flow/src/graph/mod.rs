@@ -1,23 +1,32 @@
 //! Graphs: built, then started.
 
+mod ended;
+mod sample;
+
+mod monitor;
 mod report;
+
 mod running;
 
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use garrick_core::ring::CapacityError;
 use garrick_sched::{Address, Handle, Sponsor};
 
-use crate::channel::{self, Line, Receiver, Sender};
+use crate::channel::{self, Line, Receiver, Sender, Slots};
 use crate::post::{Post, StageId, Wake};
-use crate::stage::{Env, Stage, StageTask};
+use crate::stage::{Env, Stage, StageTask, Work};
 
-pub use report::{ChannelTotals, Failure, Report, StageTotals, Totals};
+pub use monitor::Monitor;
+pub use report::{Failure, Report};
 pub use running::{Running, Stopper};
+pub use sample::{ChannelSample, Sample, StageSample, StageState};
 
-use running::{Ended, Member};
+use ended::Ended;
+use monitor::Member;
 
 /// Makes a stage's task on a sponsor, once.
 type Launch = Box<dyn FnOnce(&Handle, Env) -> Address<Wake> + Send>;
@@ -51,6 +60,8 @@ pub struct Graph {
     lines: Vec<Arc<Line>>,
     stages: Vec<Planned>,
     teams: Vec<Crew>,
+    /// From how long on a step is slow, if those are to be counted.
+    slow: Option<Duration>,
 }
 
 /// A stage that is to be started.
@@ -66,6 +77,8 @@ struct Planned {
 struct Crew {
     name: String,
     core: Option<usize>,
+    /// How many stages it has.
+    size: usize,
 }
 
 /// Why a graph could not be started.
@@ -85,43 +98,30 @@ impl Graph {
             lines: Vec::new(),
             stages: Vec::new(),
             teams: Vec::new(),
+            slow: None,
         }
     }
 
-    /// Makes a channel of at least `capacity` values, rounded up to a power of two.
+    /// Makes a channel of at least so many values, rounded up to a power of two. [`Slots`] says more than
+    /// the number: a name, the size of the batches.
     ///
     /// # Errors
     ///
-    /// [`CapacityError`] if `capacity` is 0, or more than there can be memory for.
+    /// [`CapacityError`] if the number is 0, or more than there can be memory for.
     pub fn channel<T>(
         &mut self,
-        capacity: usize,
-    ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
-        self.add_channel(capacity, None)
-    }
-
-    /// Makes a channel of at least `capacity` values whose batches are to have `batch` values.
-    ///
-    /// # Errors
-    ///
-    /// As for [`channel`](Self::channel).
-    pub fn channel_with_batch<T>(
-        &mut self,
-        capacity: usize,
-        batch: usize,
-    ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
-        self.add_channel(capacity, Some(batch))
-    }
-
-    fn add_channel<T>(
-        &mut self,
-        capacity: usize,
-        batch: Option<usize>,
+        slots: impl Into<Slots>,
     ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
         let id = u32::try_from(self.lines.len()).expect("fewer channels than a u32 can count");
-        let ends = channel::new(id, capacity, batch, &self.post)?;
+        let ends = channel::new(id, slots.into(), &self.post)?;
         self.lines.push(ends.line);
         Ok((ends.sender, ends.receiver))
+    }
+
+    /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then reads the
+    /// clock, which costs some tens of nanoseconds.
+    pub fn count_slow_steps(&mut self, from: Duration) {
+        self.slow = Some(from);
     }
 
     /// Adds a stage with a thread of its own.
@@ -157,6 +157,7 @@ impl Graph {
         self.teams.push(Crew {
             name: name.into(),
             core: None,
+            size: 0,
         });
         Team { graph: self }
     }
@@ -177,13 +178,13 @@ impl Graph {
         let lines: Arc<[_]> = self.lines.into();
         let (mut members, mut addresses, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for (id, planned) in (0..).zip(self.stages) {
+            let crew = &self.teams[planned.team];
             let env = Env {
                 id,
                 is_source: planned.is_source,
                 lines: Arc::clone(&lines),
                 post: Arc::clone(&self.post),
-                steps: Default::default(),
-                rests: Default::default(),
+                work: Work::new(crew.size > 1, self.slow),
                 on_end: Ended::listener(&ended, id),
             };
             if planned.is_source {
@@ -191,13 +192,15 @@ impl Graph {
             }
             members.push(Member {
                 name: planned.name,
-                steps: env.steps.reader(),
-                rests: env.rests.reader(),
+                team: crew.name.clone(),
+                core: crew.core,
+                work: env.work.reader(),
             });
             addresses.push((planned.launch)(&handles[planned.team], env));
         }
         self.post.open(addresses, sources);
-        Ok(Running::new(sponsors, self.post, lines, members, ended))
+        let monitor = Monitor::new(members, lines, ended);
+        Ok(Running::new(sponsors, self.post, monitor))
     }
 
     pub(crate) fn post(&self) -> &Post {
@@ -251,6 +254,7 @@ impl Team<'_> {
             spawned.unwrap_or_else(|_| unreachable!("the sponsor has just been started"))
         });
         let team = self.graph.teams.len() - 1;
+        self.graph.teams[team].size += 1;
         let fits = StageId::try_from(self.graph.stages.len()).is_ok();
         assert!(fits, "fewer stages than a u32 can count");
         self.graph.stages.push(Planned {

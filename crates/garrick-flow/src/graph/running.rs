@@ -1,96 +1,15 @@
 //! A graph that runs.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use garrick_core::count::CounterReader;
 use garrick_sched::Sponsor;
 
-use super::report::{ChannelTotals, Failure, Report, StageTotals, Totals};
-use crate::channel::Line;
-use crate::post::{Post, StageId};
-use crate::stage::Outcome;
-use crate::wait::Lines;
-
-/// What is known of a stage that runs.
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) steps: CounterReader,
-    pub(super) rests: CounterReader,
-}
-
-/// Who has ended, for those who wait for it.
-pub(super) struct Ended {
-    state: Mutex<State>,
-    /// Notified when the last stage has ended.
-    all: Condvar,
-}
-
-struct State {
-    /// Stages that have not ended.
-    left: usize,
-    /// Those that panicked, and what they said.
-    panics: Vec<(StageId, String)>,
-}
-
-impl Ended {
-    pub(super) fn new(stages: usize) -> Self {
-        let state = State {
-            left: stages,
-            panics: Vec::new(),
-        };
-        Self {
-            state: Mutex::new(state),
-            all: Condvar::new(),
-        }
-    }
-
-    /// What stage `id` is to call at its end.
-    pub(super) fn listener(ended: &Arc<Self>, id: StageId) -> Box<dyn FnOnce(Outcome) + Send> {
-        let ended = Arc::clone(ended);
-        Box::new(move |outcome| {
-            let mut state = ended.lock();
-            state.left -= 1;
-            if let Outcome::Panicked(message) = outcome {
-                state.panics.push((id, message));
-            }
-            if state.left == 0 {
-                ended.all.notify_all();
-            }
-        })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sleeps until all have ended.
-    fn wait(&self) {
-        let mut state = self.lock();
-        while state.left > 0 {
-            state = self.all.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Sleeps until all have ended, and `timeout` at most; says whether they have.
-    fn wait_timeout(&self, timeout: Duration) -> bool {
-        let began = Instant::now();
-        let mut state = self.lock();
-        while state.left > 0 {
-            let left = timeout.saturating_sub(began.elapsed());
-            if left.is_zero() {
-                return false;
-            }
-            state = self
-                .all
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        true
-    }
-}
+use super::monitor::Monitor;
+use super::report::{Failure, Report};
+use super::sample::Sample;
+use crate::post::Post;
 
 /// A graph that runs; from [`Graph::start`](crate::Graph::start). Dropping it ends it at once: each stage is
 /// dropped after the step under way, and what is in the channels with it.
@@ -98,9 +17,8 @@ pub struct Running {
     /// The threads. Dropped first: what they use is below.
     sponsors: Vec<Sponsor>,
     post: Arc<Post>,
-    lines: Lines,
-    members: Vec<Member>,
-    ended: Arc<Ended>,
+    /// Sees the stages and channels.
+    monitor: Monitor,
 }
 
 /// Stops a graph, from anywhere; from [`Running::stopper`].
@@ -117,19 +35,11 @@ impl Stopper {
 }
 
 impl Running {
-    pub(super) fn new(
-        sponsors: Vec<Sponsor>,
-        post: Arc<Post>,
-        lines: Lines,
-        members: Vec<Member>,
-        ended: Arc<Ended>,
-    ) -> Self {
+    pub(super) fn new(sponsors: Vec<Sponsor>, post: Arc<Post>, monitor: Monitor) -> Self {
         Self {
             sponsors,
             post,
-            lines,
-            members,
-            ended,
+            monitor,
         }
     }
 
@@ -167,7 +77,7 @@ impl Running {
 
     /// Waits until all stages have ended, and says what was done.
     pub fn join(mut self) -> Report {
-        self.ended.wait();
+        self.monitor.ended().wait();
         // The stages have ended, so their threads have nothing left to do.
         self.sponsors.drain(..).for_each(Sponsor::shutdown);
         Report {
@@ -178,53 +88,26 @@ impl Running {
 
     /// Waits until all stages have ended, but `timeout` at most, and says whether they have.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.ended.wait_timeout(timeout)
+        self.monitor.ended().wait_timeout(timeout)
     }
 
-    /// What was done so far. Each number is exact at some recent moment; no channel shows more taken than
-    /// sent.
-    pub fn totals(&self) -> Totals {
-        let channels: Vec<_> = self.lines.iter().map(|line| totals_of(line)).collect();
-        let sum = |count: fn(&ChannelTotals) -> (Option<usize>, u64), stage| {
-            let counts = channels.iter().map(count);
-            counts
-                .filter_map(|(user, count)| (user == Some(stage)).then_some(count))
-                .sum()
-        };
-        let stage = |(stage, member): (usize, &Member)| StageTotals {
-            name: member.name.clone(),
-            steps: member.steps.get(),
-            rests: member.rests.get(),
-            messages_in: sum(|channel| (channel.to, channel.taken), stage),
-            messages_out: sum(|channel| (channel.from, channel.sent), stage),
-        };
-        Totals {
-            stages: self.members.iter().enumerate().map(stage).collect(),
-            channels,
-        }
+    /// Makes something that sees what the graph does, from elsewhere, and also when it has ended.
+    pub fn monitor(&self) -> Monitor {
+        self.monitor.clone()
+    }
+
+    /// What was done so far, as [`Monitor::sample`] has it.
+    pub fn totals(&self) -> Sample {
+        self.monitor.sample()
     }
 
     fn failures(&self) -> Vec<Failure> {
-        let state = self.ended.lock();
-        let failure = |(stage, message): &(StageId, String)| Failure {
-            stage: self.members[*stage as usize].name.clone(),
-            message: message.clone(),
+        let failure = |(stage, message)| Failure {
+            stage: self.monitor.name_of(stage).to_owned(),
+            message,
         };
-        state.panics.iter().map(failure).collect()
-    }
-}
-
-fn totals_of(line: &Line) -> ChannelTotals {
-    let taken = line.taken.count();
-    // What was taken was sent, even if its sender has not counted it yet.
-    let sent = line.sent.count().max(taken);
-    let [from, to] = line.users().map(|user| user.map(|stage| stage as usize));
-    ChannelTotals {
-        capacity: line.capacity,
-        sent,
-        taken,
-        from,
-        to,
+        let panics = self.monitor.ended().panics();
+        panics.into_iter().map(failure).collect()
     }
 }
 

@@ -1,11 +1,14 @@
 //! Stages, and what runs them.
 
 mod cx;
+mod work;
+
 mod task;
 
 pub(crate) use cx::Clock;
 pub use cx::Cx;
 pub(crate) use task::{Env, Outcome, StageTask};
+pub(crate) use work::{Work, WorkReader};
 
 use crate::wait::Wait;
 

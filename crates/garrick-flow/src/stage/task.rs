@@ -4,10 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use garrick_core::count::Counter;
 use garrick_sched::{Flow, Nanos, Task, Turn};
 
-use super::{Clock, Cx, Stage};
+use super::{Clock, Cx, Stage, Work};
 use crate::post::{Post, StageId, Wake, with_current};
 use crate::timer;
 use crate::wait::{Lines, Verdict, Wait};
@@ -33,10 +32,8 @@ pub(crate) struct Env {
     pub(crate) lines: Lines,
     /// Who is where.
     pub(crate) post: Arc<Post>,
-    /// Steps taken. Written by the task, read by whoever wants to know.
-    pub(crate) steps: Counter,
-    /// How often it went to rest.
-    pub(crate) rests: Counter,
+    /// Counts what it does.
+    pub(crate) work: Work,
     /// Told of the end, once, after the stage was dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
@@ -81,13 +78,14 @@ impl<S: Stage> StageTask<S> {
         }
         let clock = Clock::Turn(turn);
         if self.wait.look(&env.lines, || clock.now()) == Verdict::Due {
-            env.steps.add(1);
+            env.work.step(|| clock.now());
             let step = AssertUnwindSafe(|| {
                 with_current(env.id, || stage.step(&mut Cx::new(clock, &env.post)))
             });
             match catch_unwind(step) {
                 Ok(wait) => self.wait = wait,
                 Err(panic) => {
+                    env.work.left(|| clock.now());
                     self.outcome = Outcome::Panicked(words_of(&*panic));
                     return Flow::Stop;
                 }
@@ -112,15 +110,18 @@ impl<S: Stage> StageTask<S> {
         env.post.settle(env.id, verdict != Verdict::Due);
         match verdict {
             Verdict::Due => {
+                env.work.stepped(now);
                 self.queued = turn.send(&turn.address(), Wake::Again).is_ok();
             }
             Verdict::NotYet(earliest) => {
-                env.rests.add(1);
+                env.work.rested(now);
+                self.wait.count_stalls(&env.lines);
                 if let Some(earliest) = earliest {
                     self.set_timer(earliest, turn);
                 }
             }
             Verdict::Done => {
+                env.work.left(now);
                 self.outcome = Outcome::Done;
                 return Flow::Stop;
             }
