@@ -195,33 +195,34 @@ fn why_not(error: ureq::Error) -> Why {
     }
 }
 
+impl Fault {
+    /// What is wrong, without who was asked.
+    pub(super) fn why(&self) -> String {
+        match &self.why {
+            Why::Host => "there is no such host".to_owned(),
+            Why::Refused => {
+                "nothing listens there: does the process run, with its telemetry on?".to_owned()
+            }
+            Why::Silent => "no answer".to_owned(),
+            Why::Token { given: false } => "it wants a token: give --token".to_owned(),
+            Why::Token { given: true } => "it wants another --token".to_owned(),
+            Why::Status(status, said) if said.is_empty() => {
+                format!("it answers {status}, which no Garrick process does")
+            }
+            Why::Status(status, said) => format!("it answers {status}: {said}"),
+            Why::NotHttp(why) => format!("what listens there does not speak HTTP: {why}"),
+            Why::NotGarrick(why) => {
+                format!("this is no Garrick process, or one of another version: {why}")
+            }
+            Why::Ended => "it has ended the connection".to_owned(),
+            Why::Network(why) => format!("it cannot be reached: {why}"),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = &self.target;
-        match &self.why {
-            Why::Host => write!(f, "{target}: there is no such host"),
-            Why::Refused => write!(
-                f,
-                "nothing listens at {target}: does the process run, with its telemetry on?"
-            ),
-            Why::Silent => write!(f, "{target} does not answer"),
-            Why::Token { given: false } => write!(f, "{target} wants a token: give --token"),
-            Why::Token { given: true } => write!(f, "{target} wants another --token"),
-            Why::Status(status, said) => {
-                let colon = if said.is_empty() { "" } else { ": " };
-                write!(
-                    f,
-                    "{target} shows nothing of a Garrick process: it answers {status}{colon}{said}"
-                )
-            }
-            Why::NotHttp(why) => write!(f, "what listens at {target} does not speak HTTP: {why}"),
-            Why::NotGarrick(why) => write!(
-                f,
-                "{target} shows no Garrick process, or one of another version: {why}"
-            ),
-            Why::Ended => write!(f, "{target} has ended the connection"),
-            Why::Network(why) => write!(f, "{target} cannot be reached: {why}"),
-        }
+        write!(f, "{}: {}", self.target, self.why())
     }
 }
 

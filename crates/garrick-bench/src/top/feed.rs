@@ -41,7 +41,7 @@ pub(super) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
             // The stream worked.
             wait = WAIT_MIN;
         }
-        let why = fault.to_string();
+        let why = fault.why();
         if !tell(Word::Lost { why, wait }) {
             return;
         }

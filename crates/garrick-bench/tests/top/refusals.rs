@@ -63,7 +63,7 @@ fn what_is_no_garrick_is_said_to_be_none() {
             "404 Not Found",
             "text/html",
             "<h1>no</h1>",
-            &["404 Not Found"],
+            &["404 Not Found, which no Garrick"],
         ),
         (
             "302 Found\r\nlocation: /elsewhere",
@@ -81,7 +81,7 @@ fn what_is_no_garrick_is_said_to_be_none() {
             "200 OK",
             "text/html",
             "<h1>Welcome</h1>",
-            &["shows no Garrick process"],
+            &["this is no Garrick process"],
         ),
         (
             "200 OK",
@@ -93,7 +93,7 @@ fn what_is_no_garrick_is_said_to_be_none() {
             "200 OK",
             "application/json",
             "",
-            &["shows no Garrick process"],
+            &["this is no Garrick process"],
         ),
     ];
     for (status, kind, body, words) in answers {
@@ -127,5 +127,5 @@ fn what_is_no_web_server_is_said_to_be_none() {
 #[test]
 fn who_never_answers_is_not_waited_for_forever() {
     let server = Server::start(|_, _| ());
-    assert_says(&server.address(), &["--once"], 1, &["does not answer"]);
+    assert_says(&server.address(), &["--once"], 1, &["no answer"]);
 }

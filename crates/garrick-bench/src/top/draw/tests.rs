@@ -288,14 +288,14 @@ fn a_lost_connection_and_a_pause_are_told() {
     state.act(Action::Pause);
     state.hear(Word::Snapshot(Box::new(sample::snapshot())));
     assert!(lines(&mut state, 60, 15)[0].ends_with("= paused, 1 new"));
-    let why = "nothing listens at http://127.0.0.1:9900".to_owned();
+    let why = "no answer".to_owned();
     let wait = Duration::from_millis(500);
     state.hear(Word::Lost { why, wait });
     let seen = lines(&mut state, 80, 15);
     assert!(seen[0].ends_with("x lost"), "{seen:#?}");
     assert_eq!(
         seen[14],
-        "nothing listens at http://127.0.0.1:9900                   trying again in 0.5 s"
+        "no answer                                                   trying again in 0.5 s"
     );
 }
 
