@@ -28,6 +28,8 @@ mod page;
 
 mod server;
 
+mod sources;
+
 mod live;
 
 pub use alert::{Of, Probe, Threshold, Transition};
@@ -39,3 +41,4 @@ pub use server::TokenError;
 pub use snapshot::{
     Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };
+pub use sources::{IntoSource, SponsorSource};

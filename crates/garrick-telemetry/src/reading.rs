@@ -126,7 +126,7 @@ pub struct ActorsReading {
     pub turns: u64,
     /// Nanoseconds spent in turns, where that is known.
     pub busy_nanos: Option<u64>,
-    /// Messages that wait.
+    /// Messages that wait in the mailbox of one of them when it is its turn, on the average.
     pub depth: Option<u64>,
     /// Restarts.
     pub restarts: u64,

@@ -119,7 +119,7 @@ pub struct Node {
     pub busy: Option<f64>,
     /// How many actors there are.
     pub alive: Option<u64>,
-    /// Messages that wait in their mailboxes.
+    /// Messages that wait in the mailbox of one of them when it is its turn, on the average.
     pub depth: Option<u64>,
     /// How often it was started again.
     pub restarts: u64,

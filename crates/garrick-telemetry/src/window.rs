@@ -68,20 +68,20 @@ impl<T: Copy> Recent<T> {
     }
 }
 
-impl Recent<f32> {
+impl Recent<f64> {
     /// The value that a share of `share` of all are not above; 0 if there is none. `scratch` is overwritten.
     pub(crate) fn percentiles<const N: usize>(
         &self,
         shares: [f64; N],
-        scratch: &mut Vec<f32>,
+        scratch: &mut Vec<f64>,
     ) -> [f64; N] {
         scratch.clear();
         scratch.extend(self.points.iter().map(|point| point.1));
-        scratch.sort_unstable_by(f32::total_cmp);
+        scratch.sort_unstable_by(f64::total_cmp);
         shares.map(|share| {
             let rank = (share * scratch.len() as f64).ceil() as usize;
             let value = scratch.get(rank.saturating_sub(1));
-            value.copied().unwrap_or_default().into()
+            value.copied().unwrap_or_default()
         })
     }
 }
@@ -179,14 +179,14 @@ mod tests {
             let value = if tick < 99 {
                 1.0
             } else {
-                (tick - 99) as f32 / 100.0
+                (tick - 99) as f64 / 100.0
             };
             recent.push(pace, tick * SECOND / 10, value);
         }
         let [p80, p95] = recent.percentiles([0.8, 0.95], &mut Vec::new());
         assert!((p80 - 0.8).abs() < 0.011, "{p80}");
         assert!((p95 - 0.95).abs() < 0.011, "{p95}");
-        let none = Recent::<f32>::default().percentiles([0.8], &mut Vec::new());
+        let none = Recent::<f64>::default().percentiles([0.8], &mut Vec::new());
         assert_eq!(none, [0.0]);
     }
 
@@ -198,7 +198,7 @@ mod tests {
             let mut now = 0;
             for step in steps {
                 now += step;
-                recent.push(pace, now, 0.5f32);
+                recent.push(pace, now, 0.5f64);
                 prop_assert!(recent.points.len() as u64 <= POINTS_MAX + 2);
                 if let Some(second) = recent.points.get(1) {
                     prop_assert!(now - second.0 < 10 * SECOND);

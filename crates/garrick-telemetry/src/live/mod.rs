@@ -26,9 +26,9 @@ pub use error::StartError;
 
 use crate::history::HistoryReport;
 use crate::hub::Hub;
-use crate::reading::Source;
 use crate::sampler::SourceId;
 use crate::snapshot::Snapshot;
+use crate::sources::IntoSource;
 use orders::{Order, Orders};
 
 /// Telemetry at work. Dropping it ends it: streams are closed, the port is free again.
@@ -108,10 +108,12 @@ impl Telemetry {
         format!("http://{}/", self.address)
     }
 
-    /// Watches `source`, from now on.
-    pub fn watch(&self, source: impl Source + 'static) -> SourceId {
+    /// Watches `source`, from now on: a pipeline's monitor, the handle of a system of actors, or a
+    /// [`Source`](crate::Source) of your own.
+    pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));
-        self.orders.give(Order::Watch(id, Box::new(source)));
+        self.orders
+            .give(Order::Watch(id, Box::new(source.into_source())));
         id
     }
 

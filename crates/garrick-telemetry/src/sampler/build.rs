@@ -118,13 +118,13 @@ fn edge_of(
     mut channel: ChannelReading,
     track: &mut Track,
     at: At,
-    scratch: &mut Vec<f32>,
+    scratch: &mut Vec<f64>,
 ) -> Edge {
     track.messages.push(at.pace, at.now, channel.taken);
     // Both ends of a channel are read while it runs: what seems to be more than its capacity is the capacity.
     let fill = channel.fill.min(channel.capacity);
     let filled = fill as f64 / channel.capacity.max(1) as f64;
-    track.fills.push(at.pace, at.now, filled as f32);
+    track.fills.push(at.pace, at.now, filled);
     let [fill_p80, fill_p95] = track.fills.percentiles([0.8, 0.95], scratch);
     Edge {
         id: id_of(source, &channel.id),

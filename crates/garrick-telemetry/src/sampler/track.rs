@@ -14,7 +14,7 @@ pub(super) struct Track {
     /// Nanoseconds of work, or of rest for a sponsor.
     pub(super) nanos: Meter,
     /// How full a channel was.
-    pub(super) fills: Recent<f32>,
+    pub(super) fills: Recent<f64>,
     /// The highest of the counts that have no rate.
     highs: [u64; 3],
     /// The look at which it was last there.
