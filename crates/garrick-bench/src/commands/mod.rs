@@ -5,8 +5,12 @@
 
 mod bench;
 mod console;
-mod pipeline;
+mod logging;
 mod top;
+
+mod telemetry;
+
+mod pipeline;
 
 use std::process::ExitCode;
 
