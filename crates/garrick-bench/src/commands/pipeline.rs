@@ -57,7 +57,7 @@ pub(super) struct Arguments {
     seconds: Option<f64>,
 
     #[command(flatten)]
-    telemetry: telemetry::Arguments,
+    telemetry: telemetry::Flags,
 }
 
 /// A [`Mode`], as it is typed.
@@ -78,7 +78,7 @@ impl Default for Arguments {
             mode: ModeName::ZeroCopy,
             capacity: 1 << 16,
             seconds: None,
-            telemetry: telemetry::Arguments::default(),
+            telemetry: telemetry::Flags::default(),
         }
     }
 }

@@ -15,7 +15,7 @@ const PORT: u16 = 9900;
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 #[derive(Debug, Clone, Default, Args)]
-pub(super) struct Arguments {
+pub(super) struct Flags {
     /// Show what goes on at IP:PORT, :PORT or IP; without it, at 127.0.0.1:9900 or the next port that is free.
     #[arg(long = "telemetry", value_name = "ADDR", value_parser = address)]
     address: Option<SocketAddr>,
@@ -50,7 +50,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         })
 }
 
-impl Arguments {
+impl Flags {
     /// Starts what shows the process, called `name`, and prints where; none if it is not wanted.
     ///
     /// # Errors

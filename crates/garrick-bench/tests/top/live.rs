@@ -22,7 +22,6 @@ fn assert_ends(terminal: &mut Terminal) {
 #[test]
 fn numbers_change_until_the_user_quits() {
     let (process, mut terminal) = watched();
-    // A stream is open once its first event is seen; what is shown before that is seen as well.
     for (sequence, name) in [(2, "renamed"), (3, "again")] {
         process.show(snapshot(name, sequence));
         terminal.wait_for(&[name]);

@@ -141,6 +141,8 @@ impl Process {
                 let kind = "content-type: text/event-stream\r\ntransfer-encoding: chunked";
                 let _ = write!(stream, "HTTP/1.1 200 OK\r\n{kind}\r\n\r\n");
                 send_chunk(stream, b"retry: 2000\n\n:\n\n");
+                let newest = event(&streams.newest);
+                send_chunk(stream, newest.as_bytes());
                 streams.open.push(stream.try_clone().unwrap());
             }
         });
@@ -153,8 +155,7 @@ impl Process {
 
     /// Shows `snapshot` to all who listen, in two chunks and with an alert before it.
     pub(crate) fn show(&self, snapshot: Snapshot) {
-        let json = serde_json::to_string(&snapshot).unwrap();
-        let event = format!("event: alert\ndata: {{}}\n\nid: 1\ndata: {json}\n\n");
+        let event = format!("event: alert\ndata: {{}}\n\n{}", event(&snapshot));
         let mut state = self.state.lock().unwrap();
         for stream in &mut state.open {
             let (first, second) = event.as_bytes().split_at(event.len() / 2);
@@ -176,4 +177,10 @@ impl Process {
     pub(crate) fn open(&self) {
         self.state.lock().unwrap().serves = true;
     }
+}
+
+/// A message of a stream.
+fn event(snapshot: &Snapshot) -> String {
+    let json = serde_json::to_string(snapshot).unwrap();
+    format!("id: {}\ndata: {json}\n\n", snapshot.sequence)
 }

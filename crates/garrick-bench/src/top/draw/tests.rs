@@ -295,7 +295,7 @@ fn a_lost_connection_and_a_pause_are_told() {
     assert!(seen[0].ends_with("x lost"), "{seen:#?}");
     assert_eq!(
         seen[14],
-        "no answer                                                   trying again in 0.5 s"
+        "no answer                                                  trying again in 0.5 s"
     );
 }
 
