@@ -32,7 +32,13 @@ mod sources;
 
 mod live;
 
+mod export;
+
 pub use alert::{Of, Probe, Threshold, Transition};
+#[cfg(feature = "otel")]
+pub use export::otel::observe_with;
+#[cfg(feature = "tracing")]
+pub use export::trace::trace_events;
 pub use history::{HistoryReport, Series};
 pub use live::{Builder, Observer, StartError, Telemetry, View};
 pub use reading::{ActorsReading, ChannelReading, Reading, Source, SponsorReading, StageReading};

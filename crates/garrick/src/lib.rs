@@ -44,6 +44,10 @@ pub use garrick_actor::behaviors;
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
 
+/// What goes on in the process, live.
+#[cfg(feature = "telemetry")]
+pub use garrick_telemetry as telemetry;
+
 /// The Rust code in the project's README, compiled and run with the documentation's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -87,3 +91,8 @@ pub struct Naming;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
+
+/// The Rust code in the guide to telemetry.
+#[cfg(all(doctest, feature = "telemetry"))]
+#[doc = include_str!("../../../docs/telemetry.md")]
+pub struct TelemetryGuide;

@@ -43,9 +43,12 @@ pub(super) fn test(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)?;
     let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
         .environment(TOOLS_VARIABLE, "1");
+    // What is behind features that no member of the workspace asks for.
+    let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
+        .arguments(&["--all-features", "--test", "spans", "--test", "exports"]);
     // The profile in which `cargo xtask` has just built itself: nothing is compiled twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
-    let passed = [workspace.run_tests()?, own.run_tests()?].concat();
+    let passed = [workspace.run_tests()?, optional.run_tests()?, own.run_tests()?].concat();
     Ok(format!("{} tests", passed.iter().sum::<usize>()))
 }
 

@@ -38,13 +38,38 @@ pub enum Probe {
     Cpu,
 }
 
-/// One value: what it is of, and how to mark that.
+/// One value, and what it is of.
 pub(super) struct Found<'a> {
     pub(super) of: Of,
     /// The id; of the process, `process`.
     pub(super) id: &'a str,
-    pub(super) name: String,
+    pub(super) name: Name<'a>,
     pub(super) value: f64,
+}
+
+/// What something is called. Most values are never spoken of, so what has to be put together is only put together
+/// when it is asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Name<'a> {
+    Is(&'a str),
+    OfEdge(&'a Snapshot, &'a Edge),
+}
+
+impl Name<'_> {
+    /// The name; an edge without one is called `sender -> receiver`.
+    pub(super) fn text(self) -> String {
+        let (snapshot, edge) = match self {
+            Self::Is(name) => return name.to_owned(),
+            Self::OfEdge(snapshot, edge) => (snapshot, edge),
+        };
+        let named = |id: &Option<String>| {
+            let mut nodes = snapshot.nodes.iter();
+            let node = nodes.find(|node| Some(&node.id) == id.as_ref());
+            node.map_or("?", |node| node.name.as_str())
+        };
+        let name = edge.name.clone();
+        name.unwrap_or_else(|| format!("{} -> {}", named(&edge.from), named(&edge.to)))
+    }
 }
 
 impl Probe {
@@ -70,48 +95,34 @@ impl Probe {
 
     /// Calls `found` with each value of this kind in `snapshot`.
     pub(super) fn each(self, snapshot: &Snapshot, mut found: impl FnMut(&Found<'_>)) {
-        for node in &snapshot.nodes {
-            self.of_node(node).into_iter().for_each(|value| {
-                let name = node.name.clone();
+        let mut tell = |of, id, name, value: Option<f64>| {
+            if let Some(value) = value {
                 found(&Found {
-                    of: Of::Nodes,
-                    id: &node.id,
+                    of,
+                    id,
                     name,
                     value,
                 });
-            });
+            }
+        };
+        for node in &snapshot.nodes {
+            tell(
+                Of::Nodes,
+                &node.id,
+                Name::Is(&node.name),
+                self.of_node(node),
+            );
         }
         for edge in &snapshot.edges {
-            self.of_edge(edge).into_iter().for_each(|value| {
-                let name = name_of(snapshot, edge);
-                found(&Found {
-                    of: Of::Edges,
-                    id: &edge.id,
-                    name,
-                    value,
-                });
-            });
+            let name = Name::OfEdge(snapshot, edge);
+            tell(Of::Edges, &edge.id, name, self.of_edge(edge));
         }
         for sponsor in &snapshot.sponsors {
-            self.of_sponsor(sponsor).into_iter().for_each(|value| {
-                let name = sponsor.name.clone();
-                found(&Found {
-                    of: Of::Sponsors,
-                    id: &sponsor.id,
-                    name,
-                    value,
-                });
-            });
+            let name = Name::Is(&sponsor.name);
+            tell(Of::Sponsors, &sponsor.id, name, self.of_sponsor(sponsor));
         }
-        if let Some(value) = self.of_process(snapshot) {
-            let name = snapshot.process.name.clone();
-            found(&Found {
-                of: Of::Process,
-                id: "process",
-                name,
-                value,
-            });
-        }
+        let name = Name::Is(&snapshot.process.name);
+        tell(Of::Process, "process", name, self.of_process(snapshot));
     }
 
     fn of_node(self, node: &Node) -> Option<f64> {
@@ -153,19 +164,6 @@ impl Probe {
             _ => None,
         }
     }
-}
-
-/// An edge's name, or `sender -> receiver`.
-fn name_of(snapshot: &Snapshot, edge: &Edge) -> String {
-    let named = |id: &Option<String>| {
-        let node = snapshot
-            .nodes
-            .iter()
-            .find(|node| Some(&node.id) == id.as_ref());
-        node.map_or("?", |node| node.name.as_str())
-    };
-    let name = edge.name.clone();
-    name.unwrap_or_else(|| format!("{} -> {}", named(&edge.from), named(&edge.to)))
 }
 
 /// Marks the node or edge `id` as being at `level`, if it is not at a worse one.

@@ -48,7 +48,7 @@ impl Rules {
         };
         for (rule, threshold) in self.thresholds.iter().enumerate() {
             threshold.probe().each(snapshot, |found| {
-                if threshold.is_for(found.of, found.id, &found.name) {
+                if threshold.is_for(found) {
                     transitions.extend(judge_one(&mut self.cases, rule, threshold, found, at));
                 }
             });
@@ -166,11 +166,12 @@ fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_m
         found.value,
         threshold.limit(level),
     );
+    let of = found.name.text();
     let text = match level {
-        Level::Ok => format!("{} of {} is back at {value:.4}", name, found.name),
+        Level::Ok => format!("{name} of {of} is back at {value:.4}"),
         _ => {
             let beyond = threshold.beyond();
-            format!("{} of {} is {value:.4}, {beyond} {limit}", name, found.name)
+            format!("{name} of {of} is {value:.4}, {beyond} {limit}")
         }
     };
     Alert {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::snapshot::Level;
 
+use super::probe::Found;
 use super::{Probe, glob};
 
 /// How far, as a share of the threshold, a value has to come back before it counts as having come back.
@@ -150,9 +151,10 @@ impl Threshold {
         if self.below { "below" } else { "above" }
     }
 
-    pub(super) fn is_for(&self, of: Of, id: &str, name: &str) -> bool {
-        (self.of == Of::Anything || self.of == of)
-            && (glob::matches(&self.named, name) || glob::matches(&self.named, id))
+    pub(super) fn is_for(&self, found: &Found<'_>) -> bool {
+        let is_named = |name: &str| glob::matches(&self.named, name);
+        (self.of == Of::Anything || self.of == found.of)
+            && (self.named == "*" || is_named(&found.name.text()) || is_named(found.id))
     }
 
     /// How bad `value` is, given how bad it was.

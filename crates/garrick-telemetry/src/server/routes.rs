@@ -138,3 +138,57 @@ async fn health(State(site): State<Arc<Site>>) -> Response {
     );
     typed(TEXT, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+    use hyper::service::Service;
+    use hyper_util::service::TowerToHyperService;
+    use tokio::sync::watch;
+
+    use crate::hub::Hub;
+    use crate::server::Options;
+    use crate::snapshot::Snapshot;
+
+    fn site() -> Arc<Site> {
+        Arc::new(Site {
+            hub: Arc::new(Hub::new(Snapshot::default(), Arc::default())),
+            options: Options {
+                token: None,
+                connections_max: 1,
+                head_timeout: Duration::from_secs(1),
+                write_timeout: Duration::from_secs(1),
+                heartbeat: Duration::from_secs(1),
+                is_local: true,
+            },
+            ending: watch::channel(false).1,
+        })
+    }
+
+    #[test]
+    fn a_handler_that_panics_is_an_answer_with_all_headers() {
+        let panics = Router::new().route("/", get(async || -> Response { panic!("on purpose") }));
+        let service = TowerToHyperService::new(guarded(panics, &site()));
+        let request = axum::http::Request::new(Body::empty());
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| ()));
+        let answer = runtime.expect("a runtime").block_on(service.call(request));
+        std::panic::set_hook(hook);
+        let answer = answer.unwrap_or_else(|never| match never {});
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(
+            answer
+                .headers()
+                .contains_key(header::CONTENT_SECURITY_POLICY)
+        );
+    }
+
+    #[test]
+    fn a_pace_is_a_number_in_a_range() {
+        assert_eq!(every("a=1"), Ok(events::EVERY));
+        assert_eq!(every("every=250"), Ok(Duration::from_millis(250)));
+        assert!(every("every=49").is_err() && every("every=99999999999999999999").is_err());
+    }
+}

@@ -131,8 +131,8 @@ fn actors_of(sponsor: &str, kind: &KindSample, seen: &Kind) -> ActorsReading {
 fn sponsor_of(sample: Sample) -> SponsorReading {
     let sum = |count: fn(&WorkerSample) -> u64| sample.workers.iter().map(count).sum();
     SponsorReading {
-        // No kind of task is called so: it is no path of a type.
-        id: "the sponsor".to_owned(),
+        // No kind of task is called so: the name of a type has a path.
+        id: "sponsor".to_owned(),
         workers: sample.workers.len() as u64,
         idle_nanos: Some(sum(|worker| worker.parked)),
         turns: sum(|worker| worker.turns),

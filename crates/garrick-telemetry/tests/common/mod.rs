@@ -219,3 +219,21 @@ pub fn pipeline(reading: &mut Reading) {
         ..SponsorReading::default()
     });
 }
+
+/// A source of many channels.
+pub fn many_channels(count: usize) -> impl FnMut(&mut Reading) + Send + 'static {
+    let mut taken = 0;
+    move |reading: &mut Reading| {
+        taken += 1;
+        reading
+            .channels
+            .extend((0..count).map(|number| ChannelReading {
+                id: format!("c{number}"),
+                name: Some(format!("channel number {number}")),
+                capacity: 1000,
+                fill: taken % 1000,
+                taken,
+                ..ChannelReading::default()
+            }));
+    }
+}

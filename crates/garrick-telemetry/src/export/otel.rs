@@ -1,0 +1,59 @@
+//! The numbers of `/metrics` as observable instruments of OpenTelemetry.
+
+use opentelemetry::KeyValue;
+use opentelemetry::metrics::{AsyncInstrument, Meter};
+
+use crate::live::View;
+use crate::metrics::{FAMILIES, Family, Kind};
+
+/// Makes an instrument of `meter` for every number that `/metrics` has: `garrick.channel.messages` for
+/// `garrick_channel_messages_total`, and so on.
+///
+/// They read the newest snapshot whenever the meter's provider collects, for as long as that lives; then the view
+/// is let go. Where telemetry has ended, they go on showing what was seen last.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_telemetry::{Telemetry, observe_with};
+/// use opentelemetry::metrics::MeterProvider;
+/// use opentelemetry_sdk::metrics::SdkMeterProvider;
+///
+/// let telemetry = Telemetry::builder().address(([127, 0, 0, 1], 0).into()).start()?;
+/// let provider = SdkMeterProvider::builder().build();
+/// observe_with(&provider.meter("garrick"), &telemetry.view());
+/// # Ok::<(), garrick_telemetry::StartError>(())
+/// ```
+pub fn observe_with(meter: &Meter, view: &View) {
+    for family in FAMILIES {
+        let name = family.name.replace('_', ".");
+        let view = view.clone();
+        let observe = move |observer: &dyn AsyncInstrument<f64>| observe(family, &view, observer);
+        match family.kind {
+            Kind::Counter => drop(
+                meter
+                    .f64_observable_counter(name)
+                    .with_description(family.help)
+                    .with_callback(observe)
+                    .build(),
+            ),
+            Kind::Gauge => drop(
+                meter
+                    .f64_observable_gauge(name)
+                    .with_description(family.help)
+                    .with_callback(observe)
+                    .build(),
+            ),
+        }
+    }
+}
+
+fn observe(family: &Family, view: &View, observer: &dyn AsyncInstrument<f64>) {
+    family.each(&view.latest(), |labels, value| {
+        let labels = labels.iter();
+        let attributes: Vec<KeyValue> = labels
+            .map(|(name, value)| KeyValue::new(*name, (*value).to_owned()))
+            .collect();
+        observer.observe(value, &attributes);
+    });
+}

@@ -1,0 +1,226 @@
+//! What a sampler makes of what it reads, in a time of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use garrick_telemetry::{
+    ActorsReading, ChannelReading, Level, Moment, Probe, Reading, Sampler, Settings, Snapshot,
+    SponsorReading, StageReading, Threshold,
+};
+
+/// The moment `ms` after the beginning.
+fn at(ms: u64) -> Moment {
+    Moment {
+        uptime: Duration::from_millis(ms),
+        unix_ms: 1_000_000 + ms,
+    }
+}
+
+fn sampler() -> Sampler {
+    Sampler::new(Settings::default()).expect("the usual settings are fine")
+}
+
+/// A source of one channel, whose count and fill are set from outside.
+fn channel(
+    count: &Arc<AtomicU64>,
+    fill: &Arc<AtomicU64>,
+) -> impl FnMut(&mut Reading) + Send + use<> {
+    let (count, fill) = (Arc::clone(count), Arc::clone(fill));
+    move |reading: &mut Reading| {
+        reading.channels.push(ChannelReading {
+            id: "c".to_owned(),
+            capacity: 100,
+            fill: fill.load(Relaxed),
+            taken: count.load(Relaxed),
+            ..ChannelReading::default()
+        });
+    }
+}
+
+fn tick(sampler: &mut Sampler, ms: u64) -> Snapshot {
+    sampler.tick(at(ms)).0
+}
+
+#[test]
+fn rates_are_right_from_the_first_second_on() {
+    let (count, fill) = (Arc::new(AtomicU64::new(7_000_000)), Arc::default());
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &fill));
+    assert_eq!(tick(&mut sampler, 0).edges[0].rate, 0.0);
+    for ms in (100..30_000).step_by(100) {
+        count.fetch_add(25, Relaxed);
+        let snapshot = tick(&mut sampler, ms);
+        assert!(
+            (snapshot.edges[0].rate - 250.0).abs() < 1e-6,
+            "after {ms} ms"
+        );
+        assert_eq!(snapshot.window, (ms as f64 / 1000.0).min(10.0));
+    }
+}
+
+#[test]
+fn percentiles_are_of_the_window_alone() {
+    let (count, fill) = (Arc::default(), Arc::new(AtomicU64::new(100)));
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &fill));
+    for ms in (0..20_000).step_by(100) {
+        tick(&mut sampler, ms);
+    }
+    // For 1.5 s of 10 it is emptier: the 80th percentile stays, then it falls.
+    fill.store(10, Relaxed);
+    for ms in (20_000..27_500).step_by(100) {
+        tick(&mut sampler, ms);
+    }
+    let snapshot = tick(&mut sampler, 27_500);
+    assert_eq!(
+        (snapshot.edges[0].fill_p80, snapshot.edges[0].fill_p95),
+        (1.0, 1.0)
+    );
+    for ms in (27_600..29_000).step_by(100) {
+        tick(&mut sampler, ms);
+    }
+    let snapshot = tick(&mut sampler, 29_000);
+    assert_eq!(
+        (snapshot.edges[0].fill_p80, snapshot.edges[0].fill_p95),
+        (0.1, 1.0)
+    );
+}
+
+#[test]
+fn what_is_shown_never_goes_back() {
+    let (count, fill) = (Arc::new(AtomicU64::new(50)), Arc::new(AtomicU64::new(700)));
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &fill));
+    let before = tick(&mut sampler, 0);
+    assert_eq!(before.edges[0].fill, 100, "no more than the capacity");
+    count.store(40, Relaxed);
+    let after = tick(&mut sampler, 100);
+    assert_eq!((after.edges[0].total, after.edges[0].rate), (50, 0.0));
+    assert_eq!(after.sequence, before.sequence + 1);
+    // A clock that stands still or goes back divides by nothing.
+    count.store(60, Relaxed);
+    assert!(tick(&mut sampler, 100).edges[0].rate.is_finite());
+    assert!(tick(&mut sampler, 50).edges[0].rate.is_finite());
+}
+
+#[test]
+fn shares_are_of_a_core_and_of_all_workers() {
+    let mut sampler = sampler();
+    let mut nanos = 0;
+    sampler.watch(move |reading: &mut Reading| {
+        nanos += 50_000_000;
+        reading.stages.push(StageReading {
+            id: "s".to_owned(),
+            busy_nanos: Some(nanos),
+            ..StageReading::default()
+        });
+        reading.actors.push(ActorsReading {
+            id: "a".to_owned(),
+            busy_nanos: Some(3 * nanos),
+            ..ActorsReading::default()
+        });
+        reading.sponsors.push(SponsorReading {
+            id: "p".to_owned(),
+            workers: 4,
+            idle_nanos: Some(2 * nanos),
+            ..SponsorReading::default()
+        });
+    });
+    assert_eq!(tick(&mut sampler, 0).nodes[0].busy, None, "not known yet");
+    let snapshot = tick(&mut sampler, 100);
+    let busy: Vec<_> = snapshot.nodes.iter().map(|node| node.busy).collect();
+    assert_eq!(busy, [Some(0.5), Some(1.5)]);
+    assert_eq!(snapshot.sponsors[0].idle, Some(0.25));
+}
+
+#[test]
+fn two_sources_with_the_same_ids_are_two() {
+    let counts = [Arc::new(AtomicU64::new(1)), Arc::new(AtomicU64::new(2))];
+    let mut sampler = sampler();
+    let ids = counts
+        .each_ref()
+        .map(|count| sampler.watch(channel(count, &Arc::default())));
+    let snapshot = tick(&mut sampler, 0);
+    let totals: Vec<u64> = snapshot.edges.iter().map(|edge| edge.total).collect();
+    assert_eq!(totals, [1, 2]);
+    assert_ne!(snapshot.edges[0].id, snapshot.edges[1].id);
+    sampler.forget(ids[0]);
+    let after = tick(&mut sampler, 100);
+    assert_eq!(
+        (after.edges.len(), &after.edges[0].id),
+        (1, &snapshot.edges[1].id)
+    );
+}
+
+#[test]
+fn a_source_that_panics_is_asked_no_more_and_the_others_are() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut sampler = sampler();
+    let mut asked = 0;
+    sampler.watch(move |reading: &mut Reading| {
+        reading.stages.push(StageReading::default());
+        asked += 1;
+        assert!(asked < 2, "as it was told");
+    });
+    sampler.watch(channel(&Arc::default(), &Arc::default()));
+    assert_eq!(tick(&mut sampler, 0).nodes.len(), 1);
+    let after = tick(&mut sampler, 100);
+    std::panic::set_hook(hook);
+    assert_eq!((after.nodes.len(), after.edges.len()), (0, 1));
+    assert_eq!((sampler.watched(), sampler.failed()), (1, 1));
+}
+
+#[test]
+fn an_alert_comes_after_a_while_and_goes() {
+    let fill = Arc::new(AtomicU64::new(95));
+    let threshold = Threshold::above(Probe::Fill, 0.9).for_at_least(Duration::from_secs(1));
+    let settings = Settings {
+        thresholds: vec![threshold],
+        ..Settings::default()
+    };
+    let mut sampler = Sampler::new(settings).expect("fine settings");
+    sampler.watch(channel(&Arc::default(), &fill));
+    let mut changes = Vec::new();
+    for ms in (0..3_000).step_by(100) {
+        if ms == 2_000 {
+            fill.store(20, Relaxed);
+        }
+        let (snapshot, transitions) = sampler.tick(at(ms));
+        let is_raised = snapshot.edges[0].level == Level::Warning;
+        assert_eq!(is_raised, snapshot.alerts.len() == 1);
+        changes.extend(transitions.into_iter().map(|t| (ms, t.was, t.alert.level)));
+    }
+    let expected = [
+        (1_000, Level::Ok, Level::Warning),
+        (2_000, Level::Warning, Level::Ok),
+    ];
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn the_past_has_a_point_a_second() {
+    let count = Arc::new(AtomicU64::new(0));
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &Arc::default()));
+    for ms in (0..=5_000).step_by(100) {
+        tick(&mut sampler, ms);
+        count.fetch_add(10, Relaxed);
+    }
+    let history = sampler.history();
+    assert_eq!(
+        history.unix_ms,
+        [0, 1, 2, 3, 4, 5].map(|s| 1_000_000 + s * 1000)
+    );
+    let rate = history
+        .series
+        .iter()
+        .find(|s| s.probe == "rate")
+        .expect("a rate");
+    assert_eq!(rate.values[0], None);
+    assert!(
+        rate.values[1..].iter().all(|value| *value == Some(100.0)),
+        "{rate:?}"
+    );
+}
