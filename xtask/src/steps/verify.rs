@@ -48,7 +48,12 @@ pub(super) fn test(_: &Workspace) -> Result<String> {
         .arguments(&["--all-features", "--test", "spans", "--test", "exports"]);
     // The profile in which `cargo xtask` has just built itself: nothing is compiled twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
-    let passed = [workspace.run_tests()?, optional.run_tests()?, own.run_tests()?].concat();
+    let passed = [
+        workspace.run_tests()?,
+        optional.run_tests()?,
+        own.run_tests()?,
+    ]
+    .concat();
     Ok(format!("{} tests", passed.iter().sum::<usize>()))
 }
 

@@ -8,12 +8,13 @@ use tracing_subscriber::filter::LevelFilter;
 /// The variable that says what is told.
 const VARIABLE: &str = "RUST_LOG";
 
-/// Tells on standard error what `RUST_LOG` asks for; warnings and errors if it asks for nothing.
+/// Tells on standard error what `RUST_LOG` asks for; warnings and errors if it asks for nothing. Returns whether it
+/// asks for anything.
 ///
 /// # Errors
 ///
 /// What is wrong with the variable.
-pub(super) fn start() -> Result<(), String> {
+pub(super) fn start() -> Result<bool, String> {
     let wanted = match env::var(VARIABLE) {
         Ok(wanted) => wanted,
         Err(env::VarError::NotPresent) => String::new(),
@@ -25,7 +26,7 @@ pub(super) fn start() -> Result<(), String> {
         .with_env_filter(filter(&wanted)?);
     // Fails only if there is one already, which then does the same.
     let _ = subscriber.try_init();
-    Ok(())
+    Ok(!wanted.is_empty())
 }
 
 fn filter(wanted: &str) -> Result<EnvFilter, String> {

@@ -125,11 +125,12 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
 
 /// Runs the pipeline and shows how far it is, then what it has done.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
-    if let Err(why) = logging::start() {
-        return Ok(Ended::Refused(why));
-    }
+    let tells_events = match logging::start() {
+        Ok(tells_events) => tells_events,
+        Err(why) => return Ok(Ended::Refused(why)),
+    };
     ctrlc::set_handler(interrupt)?;
-    let telemetry = match arguments.telemetry.start("garrick pipeline") {
+    let telemetry = match arguments.telemetry.start("garrick pipeline", tells_events) {
         Ok(telemetry) => telemetry,
         Err(error) => return telemetry::explain(error),
     };

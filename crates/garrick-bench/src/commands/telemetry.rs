@@ -1,9 +1,10 @@
 //! The flags of commands that can be watched while they run.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use clap::Args;
-use garrick_telemetry::{StartError, Telemetry};
+use garrick_telemetry::{StartError, Telemetry, trace_events};
 
 use super::{Ended, console, top};
 use crate::scenario;
@@ -14,6 +15,10 @@ const PORT: u16 = 9900;
 /// The host if none is named: this machine only.
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
+/// From one summary in the log to the next.
+const SUMMARY_EVERY: Duration = Duration::from_secs(10);
+
+/// What makes a command one that can be watched.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Flags {
     /// Show what goes on at IP:PORT, :PORT or IP; without it, at 127.0.0.1:9900 or the next port that is free.
@@ -51,12 +56,17 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Flags {
-    /// Starts what shows the process, called `name`, and prints where; none if it is not wanted.
+    /// Starts what shows the process, called `name`, and prints where; none if it is not wanted. If it
+    /// `tells_events`, alerts and now and then a summary go to the log.
     ///
     /// # Errors
     ///
     /// When it cannot start where it was told to. If it was told nothing, that is said and the process goes on.
-    pub(super) fn start(&self, name: &str) -> Result<Option<Telemetry>, StartError> {
+    pub(super) fn start(
+        &self,
+        name: &str,
+        tells_events: bool,
+    ) -> Result<Option<Telemetry>, StartError> {
         if self.is_off {
             return Ok(None);
         }
@@ -66,6 +76,9 @@ impl Flags {
         }
         if let Some(token) = &self.token {
             builder = builder.token(token);
+        }
+        if tells_events {
+            builder = builder.observe(trace_events(SUMMARY_EVERY));
         }
         match builder.start() {
             Ok(telemetry) => {
