@@ -32,6 +32,10 @@ pub(super) fn table(channels: &[Traffic]) -> String {
                 .map_or("-".to_owned(), |fill| format!("{:.0}%", fill * 100.0)),
         ]));
     }
+    // As the lines below the table, its rows begin at the margin.
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
     table.trim_fmt()
 }
 
