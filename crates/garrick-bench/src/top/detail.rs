@@ -3,7 +3,7 @@
 use garrick_telemetry::{Edge, Node, NodeKind, Snapshot, SponsorStatus};
 
 use super::tables::{Row, Tab, fill};
-use super::values::{Mark, Value, percent};
+use super::values::{Mark, Value};
 use crate::units;
 
 /// All there is to say of a row.
@@ -75,7 +75,10 @@ fn node(node: &Node) -> Detail {
 
 fn channel(edge: &Edge) -> Detail {
     let closed = if edge.closed { ", closed" } else { "" };
-    let (p80, p95) = (percent(edge.fill_p80), percent(edge.fill_p95));
+    let (p80, p95) = (
+        Value::Share(edge.fill_p80).full(),
+        Value::Share(edge.fill_p95).full(),
+    );
     Detail {
         facts: format!(
             "{} of {} slots full{closed}; {} messages; the sender waited {} times, the receiver {}",
@@ -85,7 +88,7 @@ fn channel(edge: &Edge) -> Detail {
             units::whole(edge.sender_stalls),
             units::whole(edge.receiver_stalls),
         ),
-        gauge: Some(("fill", fill(edge), format!("  p80{p80}  p95{p95}"))),
+        gauge: Some(("fill", fill(edge), format!("  p80 {p80}  p95 {p95}"))),
         rate: Some(edge.rate),
         ..Detail::default()
     }

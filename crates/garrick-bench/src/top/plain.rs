@@ -46,7 +46,13 @@ fn table(tab: Tab, rows: &[Row]) -> String {
     let mut lines = vec![(titles.collect::<Vec<_>>(), "")];
     for row in rows {
         let texts = row.values.iter().map(super::values::Value::full);
-        lines.push((texts.collect(), row.mark.word()));
+        // An alert says how bad it is in a column of its own.
+        let word = if tab == Tab::Alerts {
+            ""
+        } else {
+            row.mark.word()
+        };
+        lines.push((texts.collect(), word));
     }
     let width_of = |index: usize| {
         lines
