@@ -58,6 +58,8 @@ mod harness;
 mod report;
 mod scenarios;
 
+mod top;
+
 mod commands;
 
 pub use channel::{Channel, Ours, Parked, Std};

@@ -22,6 +22,17 @@ pub(crate) fn rate(per_second: f64) -> String {
     format!("{}{letter}", three_digits(value))
 }
 
+/// A size in bytes, in units of 1024 of one another.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let (value, unit) = match bytes as f64 {
+        bytes if bytes < 1024.0 => return format!("{bytes} B"),
+        bytes if bytes < 1024.0 * 1024.0 => (bytes / 1024.0, "KiB"),
+        bytes if bytes < 1024.0 * 1024.0 * 1024.0 => (bytes / 1024.0 / 1024.0, "MiB"),
+        bytes => (bytes / 1024.0 / 1024.0 / 1024.0, "GiB"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
 /// A whole number in groups of three digits.
 pub(crate) fn whole(number: u64) -> String {
     let digits = number.to_string();
@@ -63,6 +74,14 @@ mod tests {
         assert_eq!(rate(123_456.0), "123 K");
         assert_eq!(rate(98_760_000.0), "98.8 M");
         assert_eq!(rate(2.5e9), "2.50 G");
+    }
+
+    #[test]
+    fn sizes_choose_their_unit() {
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1024), "1.00 KiB");
+        assert_eq!(bytes(12 << 20), "12.0 MiB");
+        assert_eq!(bytes(3 << 29), "1.50 GiB");
     }
 
     #[test]

@@ -5,6 +5,11 @@
 
 mod bench;
 mod console;
+mod logging;
+mod top;
+
+mod telemetry;
+
 mod pipeline;
 
 use std::process::ExitCode;
@@ -30,6 +35,8 @@ enum Command {
     Pipeline(pipeline::Arguments),
     /// Measure scenarios, each beside an atomic addition and other ways to do the same.
     Bench(bench::Arguments),
+    /// Watch a running process in this terminal.
+    Top(top::Arguments),
     /// The part of the idle-memory scenario that needs a process of its own.
     #[command(name = idle_memory::CHILD, hide = true)]
     IdleMemory {
@@ -88,6 +95,7 @@ impl Command {
         match self {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments, SCENARIOS),
+            Self::Top(arguments) => top::run(arguments),
             Self::IdleMemory { actors } => {
                 let measured = idle_memory::in_this_process(actors)?;
                 console::print(&serde_json::to_string(&measured)?);

@@ -8,11 +8,13 @@ use std::time::Duration;
 use clap::{Args, ValueEnum, value_parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{Ended, console};
+use super::{Ended, console, logging, telemetry};
 use crate::clock::{Clock, Span, Stopwatch};
-use crate::pipeline::{self, Config, Error, Mode, Snapshot, Totals};
+use crate::pipeline::{self, Config, Error, Mode, Outcome, Snapshot, Totals};
 use crate::scenario::Result;
 use crate::units;
+
+mod traffic;
 
 /// A day: who wants a slower heart can have none.
 const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
@@ -53,6 +55,9 @@ pub(super) struct Arguments {
     /// The pipeline ends after so many seconds, if that is before the last beat.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
+
+    #[command(flatten)]
+    telemetry: telemetry::Flags,
 }
 
 /// A [`Mode`], as it is typed.
@@ -73,6 +78,7 @@ impl Default for Arguments {
             mode: ModeName::ZeroCopy,
             capacity: 1 << 16,
             seconds: None,
+            telemetry: telemetry::Flags::default(),
         }
     }
 }
@@ -119,18 +125,37 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
 
 /// Runs the pipeline and shows how far it is, then what it has done.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
+    let tells_events = match logging::start() {
+        Ok(tells_events) => tells_events,
+        Err(why) => return Ok(Ended::Refused(why)),
+    };
     ctrlc::set_handler(interrupt)?;
+    let telemetry = match arguments.telemetry.start("garrick pipeline", tells_events) {
+        Ok(telemetry) => telemetry,
+        Err(error) => return telemetry::explain(error),
+    };
     let mut progress = Progress::new(arguments.duration());
-    let watch = Stopwatch::start(Clock::Process);
-    let totals = pipeline::run(&arguments.config(), |snapshot| progress.show(snapshot));
-    let span = watch.stop();
+    let stopwatch = Stopwatch::start(Clock::Process);
+    let watch = |monitor| {
+        if let Some(telemetry) = &telemetry {
+            telemetry.watch(monitor);
+        }
+    };
+    let outcome = pipeline::run(&arguments.config(), watch, |seen| progress.show(seen));
+    let span = stopwatch.stop();
     progress.bar.finish_and_clear();
-    let totals = match totals {
-        Ok(totals) => totals,
+    let Outcome { totals, traffic } = match outcome {
+        Ok(outcome) => outcome,
         Err(error @ Error::Capacity(_)) => return Ok(Ended::Refused(error.to_string())),
         Err(error) => return Err(error.into()),
     };
+    console::print(&traffic::table(&traffic));
     console::print(&summary(arguments, &totals, span));
+    tracing::info!(
+        messages = totals.messages,
+        seconds = totals.elapsed.as_secs_f64(),
+        "the pipeline has ended"
+    );
     if totals.agree() {
         Ok(Ended::Well)
     } else {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use garrick_flow::{CapacityError, Failure, StartError};
+use garrick_flow::{CapacityError, ChannelSample, Failure, StartError};
 
 use super::Counts;
 
@@ -95,6 +95,37 @@ impl Totals {
     /// Messages through the whole pipeline, a second.
     pub(crate) fn rate(&self) -> f64 {
         self.counts.total() as f64 / self.elapsed.as_secs_f64()
+    }
+}
+
+/// What went through a channel, all in all.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Traffic {
+    /// What the channel is called.
+    pub(crate) name: String,
+    /// The short name of the type of its messages.
+    pub(crate) message: &'static str,
+    /// How many messages it holds.
+    pub(crate) capacity: u64,
+    /// How many were taken.
+    pub(crate) total: u64,
+    /// How many a second.
+    pub(crate) rate: f64,
+    /// The share of it that was full, 0 to 1, on the average, if the run was long enough to say so.
+    pub(crate) fill: Option<f64>,
+}
+
+impl Traffic {
+    pub(super) fn of(channel: &ChannelSample, elapsed: Duration, fill: Option<f64>) -> Self {
+        let message = channel.message.rsplit("::").next();
+        Self {
+            name: channel.name.clone().unwrap_or_default(),
+            message: message.unwrap_or(channel.message),
+            capacity: channel.capacity,
+            total: channel.taken,
+            rate: channel.taken as f64 / elapsed.as_secs_f64(),
+            fill,
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use garrick_core::count::GroupReader;
-use garrick_flow::{Buffers, Graph, Running, Slots};
+use garrick_flow::{Buffers, ChannelSample, Graph, Monitor, Slots};
 
 use super::stages::{Generator, Heartbeat, Log, Logger, Worker};
-use super::{Config, Counts, Error, Mode, Snapshot, Totals};
+use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 
 /// How often progress is shown, and looked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -16,19 +16,35 @@ const BEATS_WAITING_MAX: usize = 1024;
 const VALUES: usize = 0;
 const BEATS: usize = 1;
 const MESSAGES: usize = 2;
+/// How many there are.
+const CHANNELS: usize = 3;
 
-/// Runs the pipeline to its end, and tells `progress` every now and then how far it is.
+/// What a pipeline that has ended came to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Outcome {
+    /// What the stages have done.
+    pub(crate) totals: Totals,
+    /// What went through each channel, in the order in which they were made.
+    pub(crate) traffic: Vec<Traffic>,
+}
+
+/// Runs the pipeline to its end. Shows `watch` how it can be watched once it runs, and tells `progress` every now
+/// and then how far it is.
 ///
 /// # Errors
 ///
 /// [`Error`] if it cannot start, or a stage fails.
 pub(crate) fn run(
     config: &Config<'_>,
+    watch: impl FnOnce(Monitor),
     mut progress: impl FnMut(&Snapshot),
-) -> Result<Totals, Error> {
+) -> Result<Outcome, Error> {
     let (graph, log) = build(config)?;
     let began = Instant::now();
     let running = graph.start()?;
+    let monitor = running.monitor();
+    watch(monitor.clone());
+    let mut fills = Fills::default();
     let duration = config.duration();
     let mut is_stopped = false;
     loop {
@@ -40,7 +56,9 @@ pub(crate) fn run(
         }) {
             break;
         }
-        progress(&snapshot(&running, &log, began));
+        let channels = monitor.sample().channels;
+        fills.add(&channels);
+        progress(&snapshot(&channels, &log, began));
         if !is_stopped && (config.is_stopped() || config.seconds.is_some() && left.is_zero()) {
             running.stop();
             is_stopped = true;
@@ -52,14 +70,44 @@ pub(crate) fn run(
         return Err(Error::Stage(failure.clone()));
     }
     let channels = report.channels();
-    Ok(Totals {
+    let totals = Totals {
         elapsed,
         generated: channels[VALUES].sent,
         heartbeats: channels[BEATS].taken,
         values: channels[VALUES].taken,
         messages: channels[MESSAGES].sent,
         counts: counts(&log),
-    })
+    };
+    let traffic = channels.iter().enumerate();
+    let traffic = traffic
+        .map(|(index, channel)| Traffic::of(channel, elapsed, fills.mean(index)))
+        .collect();
+    Ok(Outcome { totals, traffic })
+}
+
+/// How full the channels were whenever somebody looked.
+#[derive(Default)]
+struct Fills {
+    /// The shares that were full, added up, for each channel.
+    sums: [f64; CHANNELS],
+    /// How often somebody looked.
+    looks: f64,
+}
+
+impl Fills {
+    fn add(&mut self, channels: &[ChannelSample]) {
+        for (sum, channel) in self.sums.iter_mut().zip(channels) {
+            // What is taken is counted a little after its slot is free, and may be filled again by then.
+            let fill = (channel.sent - channel.taken).min(channel.capacity);
+            *sum += fill as f64 / channel.capacity as f64;
+        }
+        self.looks += 1.0;
+    }
+
+    /// How full channel `index` was on the average, if anybody looked.
+    fn mean(&self, index: usize) -> Option<f64> {
+        (self.looks > 0.0).then(|| self.sums[index] / self.looks)
+    }
 }
 
 /// Builds the graph, on one thread or on two: the logger has about as much to do as the others together, so a
@@ -104,8 +152,7 @@ fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     Ok((graph, reader))
 }
 
-fn snapshot(running: &Running, log: &GroupReader<4>, began: Instant) -> Snapshot {
-    let channels = running.totals().channels;
+fn snapshot(channels: &[ChannelSample], log: &GroupReader<4>, began: Instant) -> Snapshot {
     Snapshot {
         elapsed: began.elapsed(),
         generated: channels[VALUES].sent,

@@ -30,6 +30,10 @@ fn counts_of(total: u64) -> Counts {
     }
 }
 
+fn totals(config: &Config<'_>) -> Totals {
+    run(config, |_| (), |_| ()).unwrap().totals
+}
+
 fn check(totals: &Totals) {
     assert!(totals.agree(), "{totals:?}");
     assert!(totals.generated > 0 && totals.rate() > 0.0, "{totals:?}");
@@ -73,7 +77,7 @@ fn totals_agree_in_both_modes_on_one_core_and_on_two() {
                     capacity,
                     ..config()
                 };
-                let totals = run(&config, |_| ()).unwrap();
+                let totals = totals(&config);
                 check(&totals);
                 assert_eq!(totals.heartbeats, 20);
             }
@@ -100,15 +104,10 @@ fn a_stop_and_a_limit_end_it_in_order() {
         beats: u64::MAX,
         ..config()
     };
-    let totals = run(
-        &Config {
-            seconds: Some(0.02),
-            ..endless.clone()
-        },
-        |_| (),
-    )
-    .unwrap();
-    check(&totals);
+    check(&totals(&Config {
+        seconds: Some(0.02),
+        ..endless.clone()
+    }));
     let stop = AtomicBool::new(false);
     let mut seen = 0;
     let totals = run(
@@ -116,14 +115,58 @@ fn a_stop_and_a_limit_end_it_in_order() {
             stop: &stop,
             ..endless
         },
+        |_| (),
         |snapshot| {
             seen = snapshot.counts.total();
             stop.store(true, Relaxed);
         },
     );
-    let totals = totals.unwrap();
+    let totals = totals.unwrap().totals;
     check(&totals);
     assert!(seen <= totals.generated);
+}
+
+#[test]
+fn each_channel_has_its_traffic_and_all_of_it_can_be_watched() {
+    let mut monitor = None;
+    let config = Config {
+        beats: 200,
+        ..config()
+    };
+    let Outcome { totals, traffic } = run(&config, |seen| monitor = Some(seen), |_| ()).unwrap();
+    let seen: Vec<_> = traffic
+        .iter()
+        .map(|channel| {
+            (
+                &*channel.name,
+                channel.message,
+                channel.capacity,
+                channel.total,
+            )
+        })
+        .collect();
+    let total = totals.generated;
+    assert_eq!(
+        seen,
+        [
+            ("numbers", "u64", 1 << 12, total),
+            ("beats", "u64", 1024, 200),
+            ("messages", "Message", 1 << 12, total)
+        ]
+    );
+    for channel in &traffic {
+        let fill = channel
+            .fill
+            .expect("it lasted longer than from look to look");
+        assert!(
+            (0.0..=1.0).contains(&fill) && channel.rate > 0.0,
+            "{channel:?}"
+        );
+    }
+    let sample = monitor.expect("it was shown").sample();
+    let names: Vec<_> = sample.stages.iter().map(|stage| &*stage.name).collect();
+    assert_eq!(names, ["generator", "heartbeat", "worker", "logger"]);
+    assert_eq!(sample.channels[0].taken, total);
 }
 
 #[test]
@@ -133,6 +176,7 @@ fn an_impossible_capacity_is_an_error() {
             capacity: 0,
             ..config()
         },
+        |_| (),
         |_| (),
     )
     .unwrap_err();

@@ -1,0 +1,107 @@
+//! Snapshots for tests.
+
+use garrick_telemetry::{
+    Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
+};
+
+/// The FizzBuzz pipeline with a group of actors beside it.
+pub(crate) fn snapshot() -> Snapshot {
+    Snapshot {
+        sequence: 7,
+        unix_ms: 1_790_000_000_000,
+        uptime: 3723.4,
+        window: 10.0,
+        process: Process {
+            name: "garrick".to_owned(),
+            pid: 4242,
+            resident_bytes: Some(12 << 20),
+            cpu: Some(1.52),
+            threads: Some(5),
+        },
+        nodes: nodes(),
+        edges: vec![
+            edge("e0", "n0", "n1", "u64", 65_536, 0.5),
+            Edge {
+                level: Level::Critical,
+                name: Some("messages".to_owned()),
+                ..edge("e1", "n1", "n2", "Message", 65_536, 0.97)
+            },
+        ],
+        sponsors: vec![SponsorStatus {
+            id: "s0".to_owned(),
+            name: "pipeline".to_owned(),
+            workers: 2,
+            idle: Some(0.25),
+            turns: 5_000,
+            turn_rate: 50.0,
+            published: 3,
+            claimed: 2,
+            parks: 40,
+        }],
+        alerts: vec![Alert {
+            on: "e1".to_owned(),
+            probe: "fill_p80".to_owned(),
+            level: Level::Critical,
+            threshold: 0.9,
+            value: 0.97,
+            since_unix_ms: 1_790_000_000_000 - 65_000,
+            text: "messages is 97 % full, 90 % is critical".to_owned(),
+        }],
+    }
+}
+
+fn nodes() -> Vec<Node> {
+    let node = |id: &str, name: &str, rate: f64, busy: f64| Node {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        place: "pipeline".to_owned(),
+        messages: (rate * 60.0) as u64,
+        rate,
+        turns: 1_234_567,
+        turn_rate: 4_890.0,
+        busy: Some(busy),
+        ..Node::default()
+    };
+    vec![
+        node("n0", "generator", 160.8e6, 0.62),
+        Node {
+            level: Level::Warning,
+            slow: 3,
+            ..node("n1", "worker", 160.8e6, 0.93)
+        },
+        Node {
+            state: State::Failed,
+            note: Some("index out of bounds".to_owned()),
+            restarts: 2,
+            ..node("n2", "logger", 0.0, 0.0)
+        },
+        Node {
+            kind: NodeKind::Actors,
+            alive: Some(1_000_000),
+            depth: Some(17),
+            place: "sponsor-0".to_owned(),
+            ..node("n3", "Counter", 50.0, 0.01)
+        },
+    ]
+}
+
+fn edge(id: &str, from: &str, to: &str, message: &str, capacity: u64, fill: f64) -> Edge {
+    Edge {
+        id: id.to_owned(),
+        from: Some(from.to_owned()),
+        to: Some(to.to_owned()),
+        message: message.to_owned(),
+        capacity,
+        fill: (capacity as f64 * fill) as u64,
+        fill_p80: fill,
+        fill_p95: fill,
+        rate: 160.8e6,
+        total: 9_650_000_000,
+        batches: Batches {
+            counts: vec![1, 0, 0, 5, 20],
+        },
+        sender_stalls: 1_000,
+        receiver_stalls: 20,
+        ..Edge::default()
+    }
+}
