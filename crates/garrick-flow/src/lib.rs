@@ -73,7 +73,10 @@ mod graph;
 
 mod probe;
 
-pub use channel::{Peek, Poke, Receiver, Sender, Slots, map_batch, map_batch_owned};
+pub use channel::{
+    AsyncReceiver, AsyncSender, Buffers, Peek, Poke, Receiver, Receivers, SendError, Sender,
+    Senders, Slots, map_batch, map_batch_owned,
+};
 pub use garrick_core::ring::CapacityError;
 pub use graph::{
     ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample, StageState,

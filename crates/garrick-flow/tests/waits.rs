@@ -163,7 +163,10 @@ fn batches_are_half_a_channel_and_fit_the_cache() -> Result {
     let mut graph = Graph::new();
     assert_eq!(graph.channel::<u64>(16)?.0.batch(), 8);
     assert_eq!(graph.channel::<u64>(1)?.0.batch(), 1);
-    assert_eq!(graph.channel::<[u64; 2]>(1 << 16)?.0.batch(), 4096);
+    // What stays in the cache depends on the machine, but the same is chosen for the same bytes.
+    let wide = graph.channel::<[u64; 2]>(1 << 20)?.0.batch();
+    assert!((1 << 10..=1 << 14).contains(&wide), "{wide}");
+    assert_eq!(graph.channel::<u64>(1 << 20)?.0.batch(), 2 * wide);
     assert_eq!(graph.channel::<u8>(Slots::of(16).batch(5))?.1.batch(), 5);
     assert_eq!(graph.channel::<u8>(Slots::of(16).batch(99))?.1.batch(), 16);
     assert_eq!(graph.channel::<u8>(0).err(), Some(CapacityError::Zero));

@@ -4,7 +4,10 @@
 //! build its rivals.
 #![forbid(unsafe_code)]
 
+mod crowd;
+
 mod mailbox;
+mod steal;
 mod tasks;
 
 use std::process::ExitCode;
@@ -21,6 +24,10 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
+    steal::ROLES,
+    steal::BOTH,
+    steal::BATCHES,
+    steal::IMBALANCED,
 ];
 
 fn main() -> ExitCode {

@@ -130,6 +130,7 @@ fn beyond_the_limit_clients_are_told_and_later_served() {
     let answer = exchange(address, request).expect("an answer");
     assert_eq!((answer.status, answer.header("retry-after")), (503, "5"));
     assert!(answer.text().contains("too many"));
+    assert_eq!(answer.header("x-content-type-options"), "nosniff");
     drop(streams.pop());
     wait_for(|| exchange(address, request).is_some_and(|answer| answer.status == 200));
 }

@@ -7,7 +7,7 @@
 mod common;
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -75,7 +75,10 @@ fn strangers(address: SocketAddr, stop: &Receiver<()>) {
     ];
     let mut turn = 0;
     while let Err(RecvTimeoutError::Timeout) = stop.recv_timeout(STRANGE_EVERY) {
-        let _ = connect(address).write_all(strange[turn % strange.len()]);
+        // The server may just have ended.
+        if let Ok(mut stream) = TcpStream::connect(address) {
+            let _ = stream.write_all(strange[turn % strange.len()]);
+        }
         turn += 1;
     }
     drop(deaf);
@@ -89,7 +92,7 @@ fn watched_speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64
     let (end, is_end) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(|| crowd(address));
-        scope.spawn(|| strangers(address, &is_end));
+        scope.spawn(move || strangers(address, &is_end));
         let all = format!("streams {}\n", CROWD + DEAF);
         while !get(address, "/health").text().contains(&all) {
             thread::yield_now();

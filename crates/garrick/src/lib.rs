@@ -44,6 +44,9 @@ pub use garrick_actor::behaviors;
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
 
+/// A work-stealing channel, for threads of one's own.
+pub use garrick_core::steal;
+
 /// What goes on in the process, live.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
@@ -92,7 +95,16 @@ pub struct Naming;
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
 
+/// The guide to the work-stealing channel.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/work-stealing.md")]
+pub struct WorkStealing;
+
 /// The Rust code in the guide to telemetry.
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/telemetry.md")]
 pub struct TelemetryGuide;
+/// The guide to pipelines.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/pipelines.md")]
+pub struct Pipelines;

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 
 use garrick_core::ring::{self, Consumer, Producer};
 
-use super::stages::Buffers;
-use super::{Config, Counts, Message, Totals};
+use super::{Config, Counts, Message, Mode, Totals};
 
-/// What a batch takes of the cache at most: as the graph chooses.
+/// What a batch takes of the cache at most: what the graph chooses with 512 KiB of second-level cache.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
 /// Rounds between two looks at the clock.
 const ROUNDS: u32 = 16;
@@ -44,6 +43,42 @@ pub(crate) fn hand_written(config: &Config<'_>) -> Totals {
         })
     };
     totals(config, began.elapsed(), counts)
+}
+
+/// The two buffers of [`Mode::DoubleBuffer`].
+#[derive(Debug)]
+struct Buffers {
+    values: Vec<u64>,
+    messages: Vec<Message>,
+}
+
+impl Buffers {
+    /// Buffers for batches of `batch` numbers, if `mode` needs any.
+    fn new(mode: Mode, batch: usize) -> Option<Self> {
+        (mode == Mode::DoubleBuffer).then(|| Self {
+            values: vec![0; batch],
+            messages: Vec::with_capacity(batch),
+        })
+    }
+
+    /// Room for the next `max` numbers.
+    #[inline]
+    fn values(&mut self, max: usize) -> &mut [u64] {
+        let len = self.values.len().min(max);
+        &mut self.values[..len]
+    }
+
+    /// Calls the first `count` numbers of the buffer by their names.
+    #[inline]
+    fn call(&mut self, count: usize) -> &[Message] {
+        self.messages.clear();
+        self.messages.extend(
+            self.values[..count]
+                .iter()
+                .map(|number| Message::of(*number)),
+        );
+        &self.messages
+    }
 }
 
 /// The generator and the worker.

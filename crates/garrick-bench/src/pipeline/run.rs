@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use garrick_core::count::GroupReader;
-use garrick_flow::{ChannelSample, Graph, Monitor, Slots};
+use garrick_flow::{Buffers, ChannelSample, Graph, Monitor, Slots};
 
-use super::stages::{Buffers, Generator, Heartbeat, Log, Logger, Worker};
-use super::{Config, Counts, Error, Snapshot, Totals, Traffic};
+use super::stages::{Generator, Heartbeat, Log, Logger, Worker};
+use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 
 /// How often progress is shown, and looked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
@@ -125,7 +125,7 @@ fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
         began: None,
     };
     let (output, input) = graph.channel(Slots::of(config.capacity).named("messages"))?;
-    let buffers = Buffers::new(config.mode, output.batch());
+    let buffers = (config.mode == Mode::DoubleBuffer).then(Buffers::new);
     let worker = Worker {
         values,
         beats,

@@ -1,9 +1,9 @@
 //! The stages.
 
 use garrick_core::count::Group;
-use garrick_flow::{Cx, Receiver, Sender, Stage, Wait, map_batch};
+use garrick_flow::{Buffers, Cx, Receiver, Sender, Stage, Wait, map_batch};
 
-use super::{Counts, Message, Mode};
+use super::{Counts, Message};
 
 /// A stage whose output is full rests until so large a part of it is free: fewer wake-ups, and longer runs in
 /// between. A stage without input is woken by the first batch: it is close behind then, and its sleep so
@@ -71,43 +71,7 @@ pub(super) struct Worker {
     pub(super) beats: Receiver<u64>,
     pub(super) output: Sender<Message>,
     /// For a worker with buffers of its own.
-    pub(super) buffers: Option<Buffers>,
-}
-
-/// The two buffers of [`Mode::DoubleBuffer`].
-#[derive(Debug)]
-pub(super) struct Buffers {
-    values: Vec<u64>,
-    messages: Vec<Message>,
-}
-
-impl Buffers {
-    /// Buffers for batches of `batch` numbers, if `mode` needs any.
-    pub(super) fn new(mode: Mode, batch: usize) -> Option<Self> {
-        (mode == Mode::DoubleBuffer).then(|| Self {
-            values: vec![0; batch],
-            messages: Vec::with_capacity(batch),
-        })
-    }
-
-    /// Room for the next `max` numbers.
-    #[inline]
-    pub(super) fn values(&mut self, max: usize) -> &mut [u64] {
-        let len = self.values.len().min(max);
-        &mut self.values[..len]
-    }
-
-    /// Calls the first `count` numbers of the buffer by their names.
-    #[inline]
-    pub(super) fn call(&mut self, count: usize) -> &[Message] {
-        self.messages.clear();
-        self.messages.extend(
-            self.values[..count]
-                .iter()
-                .map(|number| Message::of(*number)),
-        );
-        &self.messages
-    }
+    pub(super) buffers: Option<Buffers<u64, Message>>,
 }
 
 impl Worker {
@@ -115,15 +79,12 @@ impl Worker {
     #[inline]
     fn work(&mut self) -> usize {
         let batch = self.values.batch().min(self.output.batch());
-        let Some(buffers) = &mut self.buffers else {
-            return map_batch(&mut self.values, &mut self.output, batch, |number| {
-                Message::of(*number)
-            });
-        };
-        // What is taken must find room, so the room comes first.
-        let max = batch.min(self.output.free());
-        let count = self.values.pop_slice(buffers.values(max));
-        self.output.push_slice(buffers.call(count))
+        let (values, output) = (&mut self.values, &mut self.output);
+        let call = |number: &u64| Message::of(*number);
+        match &mut self.buffers {
+            Some(buffers) => buffers.map_batch(values, output, batch, call),
+            None => map_batch(values, output, batch, call),
+        }
     }
 
     fn rest(&self) -> Wait {

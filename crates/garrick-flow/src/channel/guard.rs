@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use garrick_core::ring;
 
-use super::Link;
+use super::link::Link;
 
 /// The values of a channel that are there, open for reading in place; from
 /// [`Receiver::peek`](crate::Receiver::peek).

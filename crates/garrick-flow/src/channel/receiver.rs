@@ -1,10 +1,13 @@
 //! The reading end of a channel.
 
 use std::fmt;
+use std::sync::Arc;
 
 use garrick_core::ring;
 
-use super::{Line, Link, Peek};
+use super::guard::Peek;
+use super::line::Line;
+use super::link::Link;
 
 /// The reading end of a channel; from [`Graph::channel`](crate::Graph::channel).
 ///
@@ -128,6 +131,10 @@ impl<T> Receiver<T> {
     }
 
     pub(crate) fn line(&self) -> &Line {
+        &self.link.line
+    }
+
+    pub(crate) fn shared_line(&self) -> &Arc<Line> {
         &self.link.line
     }
 }

@@ -1,10 +1,13 @@
 //! The writing end of a channel.
 
 use std::fmt;
+use std::sync::Arc;
 
 use garrick_core::ring::{self, Full};
 
-use super::{Line, Link, Poke};
+use super::guard::Poke;
+use super::line::Line;
+use super::link::Link;
 
 /// The writing end of a channel; from [`Graph::channel`](crate::Graph::channel).
 ///
@@ -127,6 +130,10 @@ impl<T> Sender<T> {
     }
 
     pub(crate) fn line(&self) -> &Line {
+        &self.link.line
+    }
+
+    pub(crate) fn shared_line(&self) -> &Arc<Line> {
         &self.link.line
     }
 }

@@ -51,6 +51,15 @@ impl Slots {
         self.batch = Some(values);
         self
     }
+
+    /// The same for number `index` of a bundle.
+    pub(crate) fn numbered(&self, index: usize) -> Self {
+        let name = self.name.as_ref().map(|name| format!("{name} {index}"));
+        Self {
+            name,
+            ..self.clone()
+        }
+    }
 }
 
 impl From<usize> for Slots {

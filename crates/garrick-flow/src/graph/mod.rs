@@ -16,7 +16,7 @@ use std::time::Duration;
 use garrick_core::ring::CapacityError;
 use garrick_sched::{Address, Handle, Sponsor};
 
-use crate::channel::{self, Line, Receiver, Sender, Slots};
+use crate::channel::{self, Line, Receiver, Receivers, Sender, Senders, Slots};
 use crate::post::{Post, StageId, Wake};
 use crate::stage::{Env, Stage, StageTask, Work};
 
@@ -116,6 +116,41 @@ impl Graph {
         let ends = channel::new(id, slots.into(), &self.post)?;
         self.lines.push(ends.line);
         Ok((ends.sender, ends.receiver))
+    }
+
+    /// Makes `len` channels of one kind, for a stage that reads or writes several, indexed. If `slots` names
+    /// them, their numbers follow the name.
+    ///
+    /// # Errors
+    ///
+    /// As for [`channel`](Self::channel).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (numbers, numbers_in) = graph.channel(64)?;
+    /// let (halves, halves_in) = graph.bundle::<u32>(2, 64)?;
+    /// graph.source("numbers", stages::produce(numbers, 0..1000));
+    /// graph.stage("part", stages::partition(numbers_in, halves, |number| number % 10));
+    /// for (index, half) in halves_in.into_iter().enumerate() {
+    ///     graph.stage(format!("read {index}"), stages::consume(half, |_| ()));
+    /// }
+    /// let report = graph.start()?.join();
+    /// assert_eq!(report.channels()[1].taken + report.channels()[2].taken, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn bundle<T>(
+        &mut self,
+        len: usize,
+        slots: impl Into<Slots>,
+    ) -> Result<(Senders<T>, Receivers<T>), CapacityError> {
+        let slots = slots.into();
+        let ends = (0..len).map(|index| self.channel(slots.numbered(index)));
+        let (senders, receivers) = ends.collect::<Result<(Vec<_>, Vec<_>), _>>()?;
+        Ok((Senders::new(senders), Receivers::new(receivers)))
     }
 
     /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then reads the

@@ -74,14 +74,17 @@ impl Monitor {
     /// sent.
     pub fn sample(&self) -> Sample {
         let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
-        let members = self.view.members.iter().enumerate();
-        let stages = members.map(|(stage, member)| {
-            let sum = |count: fn(&ChannelSample) -> (Option<usize>, u64)| {
-                let counts = channels.iter().map(count);
-                counts
-                    .filter_map(|(user, count)| (user == Some(stage)).then_some(count))
-                    .sum()
-            };
+        let mut messages = vec![[0, 0]; self.view.members.len()];
+        for channel in &channels {
+            if let Some(to) = channel.to {
+                messages[to][0] += channel.taken;
+            }
+            if let Some(from) = channel.from {
+                messages[from][1] += channel.sent;
+            }
+        }
+        let members = self.view.members.iter().zip(messages).enumerate();
+        let stages = members.map(|(stage, (member, [messages_in, messages_out]))| {
             let work = member.work.get();
             StageSample {
                 name: member.name.clone(),
@@ -90,8 +93,8 @@ impl Monitor {
                 state: state_of(self.view.ended.end_of(stage)),
                 steps: work.steps,
                 rests: work.rests,
-                messages_in: sum(|channel| (channel.to, channel.taken)),
-                messages_out: sum(|channel| (channel.from, channel.sent)),
+                messages_in,
+                messages_out,
                 busy_nanos: work.busy,
                 slow_steps: work.slow,
                 restarts: work.restarts,

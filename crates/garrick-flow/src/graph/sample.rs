@@ -57,7 +57,8 @@ pub struct ChannelSample {
     pub sent: u64,
     /// Messages taken; never more than `sent`.
     pub taken: u64,
-    /// The stage that sends, as an index into [`Sample::stages`], once it has done so.
+    /// The stage that sends, as an index into [`Sample::stages`], once it has done so; none if that is done
+    /// from outside of the graph.
     pub from: Option<usize>,
     /// The stage that takes, likewise.
     pub to: Option<usize>,

@@ -72,11 +72,12 @@ impl<S: Stage> StageTask<S> {
         let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {
             return Flow::Stop;
         };
+        let clock = Clock::Turn(turn);
         if env.is_source && env.post.is_stopping() {
+            env.work.left(|| clock.now());
             self.outcome = Outcome::Done;
             return Flow::Stop;
         }
-        let clock = Clock::Turn(turn);
         if self.wait.look(&env.lines, || clock.now()) == Verdict::Due {
             env.work.step(|| clock.now());
             let step = AssertUnwindSafe(|| {

@@ -50,6 +50,14 @@ impl<T, F> Consume<T, F> {
         self.wanted = count;
         self
     }
+
+    /// Rests until half a batch is there, once it has nothing to do: fewer wake-ups for a flow that is steady. What
+    /// is less than that waits for more, or for the end.
+    #[must_use]
+    pub fn half_full(self) -> Self {
+        let half = self.input.batch() / 2;
+        self.wait_for(half)
+    }
 }
 
 impl<T, F> Stage for Consume<T, F>

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{Cx, Receiver, Sender, Stage, Wait, map_batch};
+use super::Buffered;
+use crate::{Buffers, Cx, Receiver, Sender, Stage, Wait, map_batch};
 
 /// A stage that maps each value of one channel into another; from [`map`].
 pub struct Map<In, Out, F> {
@@ -49,6 +50,46 @@ impl<In, Out, F> Map<In, Out, F> {
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
+    }
+
+    /// Rests until half a batch is there and has room, once it has nothing to do: fewer wake-ups for a flow that is steady. What
+    /// is less than that waits for more, or for the end.
+    #[must_use]
+    pub fn half_full(self) -> Self {
+        let half = self.input.batch().min(self.output.batch()) / 2;
+        self.wait_for(half)
+    }
+
+    /// Takes each batch out before it maps it, and sends the results afterwards, rather than work in place: see
+    /// [`Buffers`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (numbers, numbers_in) = graph.channel(64)?;
+    /// let (squares, squares_in) = graph.channel(64)?;
+    /// graph.source("numbers", stages::produce(numbers, 0..1000u64));
+    /// graph.stage("square", stages::map(numbers_in, squares, |n| n * n).half_full().buffered());
+    /// graph.stage("read", stages::consume(squares_in, |_| ()));
+    /// assert_eq!(graph.start()?.join().channels()[1].taken, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn buffered(self) -> Buffered<In, Out, F>
+    where
+        In: Copy,
+        Out: Copy,
+    {
+        Buffered {
+            input: self.input,
+            output: self.output,
+            each: self.each,
+            buffers: Buffers::new(),
+            wanted: self.wanted,
+        }
     }
 }
 

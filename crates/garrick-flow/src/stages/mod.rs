@@ -1,15 +1,38 @@
-//! Stages for the usual cases: produce, map, consume.
+//! Stages for the usual cases.
+//!
+//! | one to one | one to many | many to one |
+//! | --- | --- | --- |
+//! | [`produce`], [`map`], [`consume`] | [`partition`] by key, [`distribute`] by turns, [`broadcast`] to all | [`merge`] |
+//!
+//! [`from_stream`] and [`from_async`] are sources that wait for futures, [`for_each_async`] is such a sink.
 //!
 //! Each works in batches of its channel's [`batch`](crate::Sender::batch) and is woken by the first value or slot, so
-//! that nothing is held up; `wait_for` asks for fewer wake-ups.
+//! that nothing is held up; `wait_for` asks for fewer wake-ups, and `half_full` for one each half of a batch.
+//! [`map`] works in place, from ring to ring, or with buffers of its own if it is [`buffered`](Map::buffered).
 
+mod key;
+
+mod broadcast;
+mod buffered;
 mod consume;
+mod distribute;
+mod for_each;
 mod map;
+mod merge;
+mod partition;
 mod produce;
+mod stream;
 
+pub use broadcast::{Broadcast, broadcast};
+pub use buffered::Buffered;
 pub use consume::{Consume, consume};
+pub use distribute::{Distribute, distribute};
+pub use for_each::{ForEachAsync, for_each_async};
 pub use map::{Map, map};
+pub use merge::{Merge, merge};
+pub use partition::{Partition, partition};
 pub use produce::{Produce, produce};
+pub use stream::{FromAsync, FromStream, from_async, from_stream};
 
 use crate::Wait;
 

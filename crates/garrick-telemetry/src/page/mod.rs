@@ -1,4 +1,17 @@
-//! The page that `/` shows, as bytes.
+//! The page that `/` shows: plain files, embedded as they are written.
+//!
+//! ```text
+//!   index.html -- theme.js                  light or dark, before the first paint
+//!              \- style.css
+//!              \- app.js -- stream.js       /events, /history.json, the token
+//!                        |- store.js        the snapshot shown, and the last minutes
+//!                        |- graph.js ------ layout.js
+//!                        |- table.js
+//!                        \- details.js      each of these: dom.js, format.js, spark.js
+//! ```
+//!
+//! There is no build step and nothing from elsewhere. Each file is an address of its own, so that the browser can be
+//! told to run and show nothing but what this server sends. `docs/dashboard.md` is the page's guide.
 
 /// A file of the page.
 #[derive(Debug, Clone, Copy)]
@@ -11,16 +24,84 @@ pub(crate) struct Asset {
     pub(crate) bytes: &'static [u8],
 }
 
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const IMAGE: &str = "image/svg+xml";
+
+const fn asset(path: &'static str, media_type: &'static str, bytes: &'static [u8]) -> Asset {
+    Asset {
+        path,
+        media_type,
+        bytes,
+    }
+}
+
 /// All files of the page. They hold nothing about the process, so they need no token.
 pub(crate) const ASSETS: &[Asset] = &[
-    Asset {
-        path: "/",
-        media_type: "text/html; charset=utf-8",
-        bytes: include_bytes!("plain.html"),
-    },
-    Asset {
-        path: "/page/plain.js",
-        media_type: "text/javascript; charset=utf-8",
-        bytes: include_bytes!("plain.js"),
-    },
+    asset("/", HTML, include_bytes!("index.html")),
+    asset("/page/style.css", STYLE, include_bytes!("style.css")),
+    asset("/page/icon.svg", IMAGE, include_bytes!("icon.svg")),
+    asset("/page/theme.js", SCRIPT, include_bytes!("theme.js")),
+    asset("/page/app.js", SCRIPT, include_bytes!("app.js")),
+    asset("/page/stream.js", SCRIPT, include_bytes!("stream.js")),
+    asset("/page/store.js", SCRIPT, include_bytes!("store.js")),
+    asset("/page/graph.js", SCRIPT, include_bytes!("graph.js")),
+    asset("/page/layout.js", SCRIPT, include_bytes!("layout.js")),
+    asset("/page/table.js", SCRIPT, include_bytes!("table.js")),
+    asset("/page/details.js", SCRIPT, include_bytes!("details.js")),
+    asset("/page/dom.js", SCRIPT, include_bytes!("dom.js")),
+    asset("/page/format.js", SCRIPT, include_bytes!("format.js")),
+    asset("/page/spark.js", SCRIPT, include_bytes!("spark.js")),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let text = |asset: &Asset| std::str::from_utf8(asset.bytes).expect("files are text");
+        ASSETS.iter().map(move |asset| (asset.path, text(asset)))
+    }
+
+    /// Every word in quotes after `mark`.
+    fn quoted<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
+        let parts = text.split(mark).skip(1);
+        parts.filter_map(|part| part.split('"').next()).collect()
+    }
+
+    #[test]
+    fn every_file_that_is_named_is_served() {
+        let served = |path: &str| ASSETS.iter().any(|asset| asset.path == path);
+        let mut named = 0;
+        for (path, text) in texts() {
+            let mut names = quoted(text, "from \"./");
+            names.extend(quoted(text, "src=\"page/"));
+            names.extend(quoted(text, "href=\"page/"));
+            named += names.len();
+            for name in names {
+                assert!(served(&format!("/page/{name}")), "{path} names {name}");
+            }
+        }
+        assert!(named >= ASSETS.len(), "only {named} names were found");
+    }
+
+    #[test]
+    fn nothing_is_from_elsewhere_and_no_markup_is_made_of_text() {
+        let forbidden = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+        ];
+        for (path, text) in texts() {
+            let addresses = text.matches("://").count();
+            let namespaces = text.matches("http://www.w3.org/2000/svg").count();
+            assert_eq!(addresses, namespaces, "{path} has an address");
+            for word in forbidden {
+                assert!(!text.contains(word), "{path} has {word}");
+            }
+        }
+    }
+}

@@ -68,11 +68,12 @@ fn guarded(router: Router, site: &Arc<Site>) -> Router {
 
 /// Answers that there is no room, whatever is asked.
 pub(super) fn turned_away() -> Router {
-    Router::new().fallback(async || {
+    let router = Router::new().fallback(async || {
         let headers = [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")];
         let text = "too many connections are open\n";
         (StatusCode::SERVICE_UNAVAILABLE, headers, text)
-    })
+    });
+    router.layer(from_fn(guard::headers))
 }
 
 fn file(asset: &Asset) -> Response {

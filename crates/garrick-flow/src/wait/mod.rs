@@ -1,15 +1,21 @@
 //! What a stage waits for.
 //!
 //! A [`Wait`] is a plain value: a few conditions, each naming a channel by its number. Whoever evaluates it
-//! brings the graph's channels along, so that a wait needs neither borrows nor counted references.
+//! brings the graph's channels along, so that a wait needs neither borrows nor counted references. The channels
+//! of a bundle have numbers that follow one another, so that one condition names all of them.
+
+mod condition;
+mod terms;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use garrick_core::gate::CLOSE_ONLY;
 use garrick_sched::Nanos;
 
-use crate::channel::{Line, Receiver, Sender};
+use condition::Condition;
+use terms::Terms;
+
+use crate::channel::{Line, Met, Receiver, Receivers, Sender, Senders, Side};
 use crate::post::StageId;
 
 /// How many conditions a [`Wait`] can combine.
@@ -20,7 +26,8 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 
 /// What a stage waits for before its next step.
 ///
-/// Conditions on channels, timers, and combinations of at most [`CONDITIONS_MAX`] of them; `and` binds
+/// Conditions on channels, or on a bundle of them, which is one, timers, and combinations of at most
+/// [`CONDITIONS_MAX`] of them; `and` binds
 /// its whole right side, as in `a.or(b).and(c)`, which is `(a or b) and c`.
 ///
 /// A closed channel counts as ready: a receiver's when the sender is gone, with or without values left, and
@@ -54,38 +61,6 @@ enum Kind {
     For(Terms),
 }
 
-/// Terms of conditions: "or" between the terms, "and" inside.
-#[derive(Debug, Clone, Copy)]
-struct Terms {
-    /// The conditions, term after term; the first `len` count.
-    conditions: [Condition; CONDITIONS_MAX],
-    /// Bit `i` says that condition `i` is the first of its term.
-    firsts: u8,
-    /// How many conditions there are.
-    len: u8,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Condition {
-    /// So many values can be taken.
-    Readable { channel: u32, count: u64 },
-    /// So many slots are free.
-    Free { channel: u32, count: u64 },
-    /// So much time has passed since the step.
-    After(Duration),
-    /// It is so late.
-    Until(Nanos),
-}
-
-/// How a condition stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Met {
-    No,
-    Yes,
-    /// Its channel is over, and with it the whole wait.
-    Over,
-}
-
 /// What a wait comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -100,22 +75,92 @@ pub(crate) enum Verdict {
 impl Wait {
     /// Waits until `count` values can be taken, but no more than the channel holds, or the sender is gone.
     pub fn readable<T>(receiver: &Receiver<T>, count: usize) -> Self {
-        let line = receiver.line();
-        let count = (count as u64).clamp(1, line.capacity);
-        Self::of(Condition::Readable {
-            channel: line.id,
-            count,
-        })
+        Self::end(Side::Receiver, receiver.line(), count)
     }
 
     /// Waits until `count` slots are free, but no more than the channel has, or the receiver is gone.
     pub fn free<T>(sender: &Sender<T>, count: usize) -> Self {
-        let line = sender.line();
-        let count = (count as u64).clamp(1, line.capacity);
-        Self::of(Condition::Free {
-            channel: line.id,
-            count,
+        Self::end(Side::Sender, sender.line(), count)
+    }
+
+    /// Waits until one of the bundle's channels is [`readable`](Self::readable).
+    ///
+    /// For this and all other waits over a bundle: it is one condition, however many channels there are. A channel
+    /// that is over, as above, does not count any more; the wait is over when all of them are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Cx, Graph, Probe, Seen, Wait};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (mut senders, receivers) = graph.bundle::<u8>(10, 16)?;
+    /// let wait = Wait::any_readable(&receivers, 2);
+    /// let mut probe = Probe::new(&graph, move |_: &mut Cx<'_>| wait);
+    /// assert_eq!(probe.step(), Seen::Waits);
+    ///
+    /// senders[7].push_slice(&[1, 2]);
+    /// assert_eq!(probe.look(), Seen::Ready);
+    /// # Ok::<(), garrick_flow::CapacityError>(())
+    /// ```
+    pub fn any_readable<T>(receivers: &Receivers<T>, count: usize) -> Self {
+        Self::readable_of(1, receivers, count)
+    }
+
+    /// Waits until all of the bundle's channels are [`readable`](Self::readable).
+    pub fn all_readable<T>(receivers: &Receivers<T>, count: usize) -> Self {
+        Self::readable_of(receivers.len(), receivers, count)
+    }
+
+    /// Waits until `need` of the bundle's channels are [`readable`](Self::readable), whichever.
+    pub fn readable_of<T>(need: usize, receivers: &Receivers<T>, count: usize) -> Self {
+        let line = receivers.first().map(Receiver::line);
+        Self::ends(Side::Receiver, receivers.range(), need, line, count)
+    }
+
+    /// Waits until one of the bundle's channels is [`free`](Self::free).
+    pub fn any_free<T>(senders: &Senders<T>, count: usize) -> Self {
+        Self::free_of(1, senders, count)
+    }
+
+    /// Waits until all of the bundle's channels are [`free`](Self::free).
+    pub fn all_free<T>(senders: &Senders<T>, count: usize) -> Self {
+        Self::free_of(senders.len(), senders, count)
+    }
+
+    /// Waits until `need` of the bundle's channels are [`free`](Self::free), whichever.
+    pub fn free_of<T>(need: usize, senders: &Senders<T>, count: usize) -> Self {
+        let line = senders.first().map(Sender::line);
+        Self::ends(Side::Sender, senders.range(), need, line, count)
+    }
+
+    fn end(side: Side, line: &Line, count: usize) -> Self {
+        Self::ends(side, (line.id, 1), 1, Some(line), count)
+    }
+
+    /// Waits for `need` of the `len` channels from number `first` on, which are all like `line`.
+    fn ends(
+        side: Side,
+        (first, len): (u32, u32),
+        need: usize,
+        line: Option<&Line>,
+        count: usize,
+    ) -> Self {
+        let need = need.clamp(1, (len as usize).max(1)) as u32;
+        let capacity = line.map_or(1, |line| line.capacity);
+        Self::of(Condition::Ends {
+            side,
+            first,
+            len,
+            need,
+            count: (count as u64).clamp(1, capacity),
         })
+    }
+
+    /// Waits until somebody rings the bell at one end of a channel.
+    pub(crate) fn rung(line: &Line, side: Side) -> Self {
+        let channel = line.id;
+        Self::of(Condition::Rung { side, channel })
     }
 
     /// Waits for so long, counted from the end of the step.
@@ -238,125 +283,8 @@ impl Wait {
     /// The stage rests: counts that at each channel that it waits for.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
-            for condition in terms.used() {
-                if let Some((channel, side)) = condition.end()
-                    && condition.look(lines, &|| 0) == Met::No
-                {
-                    lines[channel as usize].stalled(side);
-                }
-            }
-        }
-    }
-}
-
-impl Terms {
-    const NONE: Self = Self {
-        conditions: [Condition::Until(0); CONDITIONS_MAX],
-        firsts: 0,
-        len: 0,
-    };
-
-    fn used(&self) -> &[Condition] {
-        &self.conditions[..self.len.into()]
-    }
-
-    fn used_mut(&mut self) -> &mut [Condition] {
-        &mut self.conditions[..self.len.into()]
-    }
-
-    fn terms(&self) -> impl Iterator<Item = &[Condition]> {
-        let mut start = 0;
-        std::iter::from_fn(move || {
-            let used = self.used();
-            if start == used.len() {
-                return None;
-            }
-            let next = (start + 1..used.len()).find(|index| self.firsts >> index & 1 == 1);
-            let end = next.unwrap_or(used.len());
-            let term = &used[start..end];
-            start = end;
-            Some(term)
-        })
-    }
-
-    #[track_caller]
-    fn push_term<'a>(&mut self, term: impl Iterator<Item = &'a Condition>) {
-        self.firsts |= 1 << self.len;
-        for condition in term {
-            let index = usize::from(self.len);
-            assert!(
-                index < CONDITIONS_MAX,
-                "a wait combines {CONDITIONS_MAX} conditions at most"
-            );
-            self.conditions[index] = *condition;
-            self.len += 1;
-        }
-    }
-}
-
-impl Condition {
-    fn look(&self, lines: &[Arc<Line>], now: &impl Fn() -> Nanos) -> Met {
-        let met = match *self {
-            Self::Readable { channel, count } => {
-                let line = &lines[channel as usize];
-                // In this order: if it is closed, the values seen afterwards are the last ones.
-                let closed = line.sent.is_closed();
-                let readable = line.readable();
-                if closed && readable == 0 {
-                    return Met::Over;
-                }
-                closed || readable >= count
-            }
-            Self::Free { channel, count } => {
-                let line = &lines[channel as usize];
-                if line.taken.is_closed() {
-                    return Met::Over;
-                }
-                line.capacity - line.readable() >= count
-            }
-            Self::After(_) => false,
-            Self::Until(deadline) => now() >= deadline,
-        };
-        if met { Met::Yes } else { Met::No }
-    }
-
-    fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
-        let (moving, target) = match *self {
-            Self::Readable { channel, count } => {
-                let line = &lines[channel as usize];
-                line.rests_here(1);
-                (&line.sent, line.taken.count() + count)
-            }
-            Self::Free { channel, count } => {
-                let line = &lines[channel as usize];
-                line.rests_here(0);
-                // What is free is `taken + capacity - sent`; a target below 0 is reached.
-                (
-                    &line.taken,
-                    (line.sent.count() + count).saturating_sub(line.capacity),
-                )
-            }
-            Self::After(_) | Self::Until(_) => return,
-        };
-        // What is reached already need not wake us again, only its close.
-        let reached = moving.count() >= target;
-        moving.arm(if reached { CLOSE_ONLY } else { target }, stage);
-    }
-
-    /// The channel that it is about, and the side of it that waits: 0 the sender's, 1 the receiver's.
-    fn end(&self) -> Option<(u32, usize)> {
-        match *self {
-            Self::Free { channel, .. } => Some((channel, 0)),
-            Self::Readable { channel, .. } => Some((channel, 1)),
-            Self::After(_) | Self::Until(_) => None,
-        }
-    }
-
-    /// The sooner of `earliest` and the time that this waits for, if it does.
-    fn sooner(&self, earliest: Option<Nanos>) -> Option<Nanos> {
-        match *self {
-            Self::Until(deadline) => Some(earliest.map_or(deadline, |time| time.min(deadline))),
-            _ => earliest,
+            let conditions = terms.used().iter();
+            conditions.for_each(|condition| condition.count_stalls(lines));
         }
     }
 }

@@ -1,0 +1,285 @@
+//! Ends for plain futures, in whichever executor, and for whoever wants to be called.
+//!
+//! An end that is used outside of the graph has no stage that could be woken. It leaves a waker with its channel
+//! and asks the gate as a stage does, under a number that no stage has ([`OUTSIDE`]); the stage at the other
+//! end, whose batch reaches what was asked for, calls the waker. So nobody polls here either.
+
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::ops::{Deref, DerefMut};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_core::Stream;
+
+use super::line::{Line, Met, OUTSIDE, Side};
+use super::{Receiver, Sender};
+
+/// A [`Sender`] that can be awaited, outside of the graph: it has all that a sender has, and waits for room.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{AsyncSender, Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel::<u32>(4)?;
+/// graph.stage("read", stages::consume(numbers_in, |_| ()));
+/// let running = graph.start()?;
+///
+/// // Any executor does; this one is the smallest there is.
+/// let mut numbers = AsyncSender::from(numbers);
+/// pollster::block_on(async move {
+///     for number in 0..100 {
+///         numbers.send(number).await.expect("the reader is there");
+///     }
+/// });
+/// assert_eq!(running.join().channels()[0].taken, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AsyncSender<T> {
+    sender: Sender<T>,
+}
+
+/// A [`Receiver`] that can be awaited, outside of the graph: it has all that a receiver has, and waits for
+/// values. It is a [`Stream`] as well.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{AsyncReceiver, Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel::<u32>(4)?;
+/// graph.source("numbers", stages::produce(numbers, 0..100));
+/// let running = graph.start()?;
+///
+/// let mut numbers = AsyncReceiver::from(numbers_in);
+/// let sum = pollster::block_on(async move {
+///     let mut sum = 0;
+///     while let Some(number) = numbers.recv().await {
+///         sum += number;
+///     }
+///     sum
+/// });
+/// assert_eq!(sum, 4950);
+/// # running.join();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AsyncReceiver<T> {
+    receiver: Receiver<T>,
+}
+
+/// The receiver is gone; the value comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SendError<T>(pub T);
+
+/// A closure as a waker, called once.
+struct Call<F>(Mutex<Option<F>>);
+
+impl<T> AsyncSender<T> {
+    /// Sends `value` once there is room.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] gives the value back if the receiver is gone.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has sent nothing, and drops the value. To keep that, wait by
+    /// [`ready`](Self::ready), then push.
+    pub async fn send(&mut self, value: T) -> Result<(), SendError<T>> {
+        if !self.ready().await {
+            return Err(SendError(value));
+        }
+        let pushed = self.sender.try_push(value);
+        pushed.map_err(|full| SendError(full.0))
+    }
+
+    /// Waits until there is room, or the receiver is gone, and says whether there is room.
+    ///
+    /// # Cancel safety
+    ///
+    /// It changes nothing, so dropping it does no harm.
+    pub async fn ready(&mut self) -> bool {
+        poll_fn(|cx| self.poll_ready(cx)).await
+    }
+
+    /// As [`ready`](Self::ready), for futures made by hand.
+    pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        poll(self.sender.line(), Side::Sender, cx)
+    }
+
+    /// Has `call` called once, when there is room, or the receiver is gone: at once, or by a thread of the
+    /// graph, so it should be brief. It replaces one that has not been called yet, and may come early in its
+    /// place: look whether there is room, and ask again if not.
+    ///
+    /// This is how an actor sends to a graph: what finds no room it keeps, and has a message sent to itself.
+    pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
+        call_when_ready(self.sender.line(), Side::Sender, call);
+    }
+
+    /// The plain sender.
+    pub fn into_inner(self) -> Sender<T> {
+        self.sender
+    }
+}
+
+impl<T> AsyncReceiver<T> {
+    /// Takes the oldest value once there is one, or nothing if the sender is gone and all was taken.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future that is dropped before it is ready has taken nothing.
+    pub async fn recv(&mut self) -> Option<T> {
+        poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// As [`recv`](Self::recv), for futures made by hand.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.poll_ready(cx).map(|_| self.receiver.try_pop())
+    }
+
+    /// Waits until there is a value, or the sender is gone, and says whether there is a value: for taking batches.
+    ///
+    /// # Cancel safety
+    ///
+    /// It changes nothing, so dropping it does no harm.
+    pub async fn ready(&mut self) -> bool {
+        poll_fn(|cx| self.poll_ready(cx)).await
+    }
+
+    /// As [`ready`](Self::ready), for futures made by hand.
+    pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
+        poll(self.receiver.line(), Side::Receiver, cx)
+    }
+
+    /// Has `call` called once, when there is a value, or the sender is gone; as
+    /// [`AsyncSender::on_ready`] does.
+    pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
+        call_when_ready(self.receiver.line(), Side::Receiver, call);
+    }
+
+    /// The plain receiver.
+    pub fn into_inner(self) -> Receiver<T> {
+        self.receiver
+    }
+}
+
+/// Whether there is a value, or a slot, for whoever is on `side`; not if there never will be.
+fn look(line: &Line, side: Side) -> Poll<bool> {
+    match line.look(side, 1) {
+        Met::Yes => Poll::Ready(true),
+        Met::Over => Poll::Ready(false),
+        Met::No => Poll::Pending,
+    }
+}
+
+fn poll(line: &Line, side: Side, cx: &Context<'_>) -> Poll<bool> {
+    if let ready @ Poll::Ready(_) = look(line, side) {
+        return ready;
+    }
+    line.arm_outside(side, cx.waker().clone());
+    // Once more: who moved before that saw nobody wait.
+    look(line, side)
+}
+
+fn call_when_ready(line: &Line, side: Side, call: impl FnOnce() + Send + 'static) {
+    let waker = Waker::from(Arc::new(Call(Mutex::new(Some(call)))));
+    line.arm_outside(side, waker);
+    if look(line, side).is_ready() {
+        // The other end may have seen that too: who finds the waker there calls it.
+        line.wake(side, OUTSIDE);
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Wake for Call<F> {
+    fn wake(self: Arc<Self>) {
+        let call = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(call) = call {
+            call();
+        }
+    }
+}
+
+impl<T> Stream for AsyncReceiver<T> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.poll_recv(cx)
+    }
+}
+
+// The ends own what they have on the heap, and pin nothing.
+impl<T> Unpin for AsyncReceiver<T> {}
+
+impl<T> From<Sender<T>> for AsyncSender<T> {
+    fn from(sender: Sender<T>) -> Self {
+        Self { sender }
+    }
+}
+
+impl<T> From<Receiver<T>> for AsyncReceiver<T> {
+    fn from(receiver: Receiver<T>) -> Self {
+        Self { receiver }
+    }
+}
+
+impl<T> Deref for AsyncSender<T> {
+    type Target = Sender<T>;
+
+    fn deref(&self) -> &Sender<T> {
+        &self.sender
+    }
+}
+
+impl<T> DerefMut for AsyncSender<T> {
+    fn deref_mut(&mut self) -> &mut Sender<T> {
+        &mut self.sender
+    }
+}
+
+impl<T> Deref for AsyncReceiver<T> {
+    type Target = Receiver<T>;
+
+    fn deref(&self) -> &Receiver<T> {
+        &self.receiver
+    }
+}
+
+impl<T> DerefMut for AsyncReceiver<T> {
+    fn deref_mut(&mut self) -> &mut Receiver<T> {
+        &mut self.receiver
+    }
+}
+
+impl<T> fmt::Debug for AsyncSender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AsyncSender").field(&self.sender).finish()
+    }
+}
+
+impl<T> fmt::Debug for AsyncReceiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AsyncReceiver")
+            .field(&self.receiver)
+            .finish()
+    }
+}
+
+impl<T> fmt::Debug for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SendError(..)")
+    }
+}
+
+impl<T> fmt::Display for SendError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = std::any::type_name::<T>();
+        write!(f, "the receiver of this {message} is gone")
+    }
+}
+
+impl<T> Error for SendError<T> {}

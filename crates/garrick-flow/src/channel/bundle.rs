@@ -1,0 +1,98 @@
+//! Channels of one type, side by side.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::vec;
+
+use super::{Receiver, Sender};
+
+macro_rules! bundle {
+    ($(#[$doc:meta])* $name:ident of $end:ident) => {
+        $(#[$doc])*
+        pub struct $name<T> {
+            /// The ends, in the order of their channels' numbers, which follow one another.
+            ends: Vec<$end<T>>,
+            /// The number of the first channel.
+            first: u32,
+        }
+
+        impl<T> $name<T> {
+            pub(crate) fn new(ends: Vec<$end<T>>) -> Self {
+                let first = ends.first().map_or(0, |end| end.line().id);
+                Self { ends, first }
+            }
+
+            /// The number of the first channel, and how many there are.
+            pub(crate) fn range(&self) -> (u32, u32) {
+                // All of them have a number of 32 bits.
+                (self.first, self.ends.len() as u32)
+            }
+        }
+
+        impl<T> Deref for $name<T> {
+            type Target = [$end<T>];
+
+            #[inline]
+            fn deref(&self) -> &Self::Target {
+                &self.ends
+            }
+        }
+
+        impl<T> DerefMut for $name<T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                &mut self.ends
+            }
+        }
+
+        impl<T> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_list().entries(&self.ends).finish()
+            }
+        }
+
+        impl<T> IntoIterator for $name<T> {
+            type Item = $end<T>;
+            type IntoIter = vec::IntoIter<$end<T>>;
+
+            /// Parts them, for as many stages.
+            fn into_iter(self) -> Self::IntoIter {
+                self.ends.into_iter()
+            }
+        }
+
+        impl<'a, T> IntoIterator for &'a $name<T> {
+            type Item = &'a $end<T>;
+            type IntoIter = std::slice::Iter<'a, $end<T>>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.ends.iter()
+            }
+        }
+
+        impl<'a, T> IntoIterator for &'a mut $name<T> {
+            type Item = &'a mut $end<T>;
+            type IntoIter = std::slice::IterMut<'a, $end<T>>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.ends.iter_mut()
+            }
+        }
+    };
+}
+
+bundle! {
+    /// The writing ends of a bundle of channels; from [`Graph::bundle`](crate::Graph::bundle).
+    ///
+    /// One stage has all of them, as a slice that it indexes, or they are parted for as many stages, by
+    /// `into_iter`. Waits over a bundle count on its own ends being in it: do not swap others in.
+    Senders of Sender
+}
+
+bundle! {
+    /// The reading ends of a bundle of channels; from [`Graph::bundle`](crate::Graph::bundle).
+    ///
+    /// One stage has all of them, as a slice that it indexes, or they are parted for as many stages, by
+    /// `into_iter`. Waits over a bundle count on its own ends being in it: do not swap others in.
+    Receivers of Receiver
+}

@@ -1,0 +1,99 @@
+//! What moves the gate of an end, and wakes who waited for that.
+
+use std::sync::Arc;
+
+use garrick_core::count::Tally;
+use garrick_core::gate::Mover;
+
+use super::line::{Line, OUTSIDE, SIZES, Side};
+use crate::place::Place;
+use crate::post::{self, StageId};
+
+/// An end's side of the gates.
+pub(super) struct Link {
+    /// The channel that the end belongs to.
+    pub(super) line: Arc<Line>,
+    /// The gate that this end moves.
+    pub(super) mover: Mover,
+    /// The position of the ring's half up to which the gate has been moved.
+    seen: usize,
+    /// Counts the batches, if this is the sender's end.
+    batches: Option<Tally<SIZES>>,
+    /// Which end it is.
+    pub(super) side: Side,
+    /// Whether that user is known.
+    known: bool,
+}
+
+impl Link {
+    pub(super) fn new(
+        line: &Arc<Line>,
+        side: Side,
+        mover: Mover,
+        batches: Option<Tally<SIZES>>,
+    ) -> Self {
+        Self {
+            line: Arc::clone(line),
+            mover,
+            seen: 0,
+            side,
+            batches,
+            known: false,
+        }
+    }
+
+    /// The ring's half is at `position` now: moves the gate as far, and wakes who waited for that.
+    #[inline]
+    pub(super) fn move_to(&mut self, position: usize) {
+        let by = position.wrapping_sub(self.seen);
+        if by > 0 {
+            self.move_by(by);
+        }
+    }
+
+    /// The ring's half has moved by `by`.
+    #[inline]
+    pub(super) fn move_by(&mut self, by: usize) {
+        self.seen = self.seen.wrapping_add(by);
+        if let Some(batches) = &mut self.batches {
+            batches.add((by.max(1).ilog2() as usize).min(SIZES - 1), 1);
+        }
+        if let Some(waiter) = self.mover.advance(by as u64) {
+            self.wake(waiter);
+        }
+        if !self.known {
+            self.learn_user();
+        }
+    }
+
+    /// Wakes a stage at once if it can run beside us. If it rested on this very core it cannot, and would only
+    /// take our place: then it is woken when this thread has nothing more to do.
+    #[cold]
+    fn wake(&self, waiter: StageId) {
+        let side = self.side.other();
+        let rested = self.line.rested(side).get();
+        match post::current() {
+            Some(stage) if waiter != OUTSIDE && rested.competes_with(Place::here()) => {
+                self.line.post().wake_later(stage, waiter);
+            }
+            _ => self.line.wake(side, waiter),
+        }
+    }
+
+    /// Closes the gate; the ring's half was at `position` last.
+    pub(super) fn close(&mut self, position: usize) {
+        self.move_to(position);
+        if let Some(waiter) = self.mover.close() {
+            self.line.wake(self.side.other(), waiter);
+        }
+        self.learn_user();
+    }
+
+    #[cold]
+    fn learn_user(&mut self) {
+        if let Some(stage) = post::current() {
+            self.known = true;
+            self.line.is_used_by(self.side, stage);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! A waker that makes a stage take a step.
+
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Release},
+};
+use std::task::{Wake, Waker};
+
+use super::line::{Line, Side};
+
+/// Rings the bell at an end of a channel, and remembers that it did: what the futures in a stage are woken by.
+pub(crate) struct Ringer {
+    /// The channel.
+    line: Arc<Line>,
+    /// Which end of it the stage has.
+    side: Side,
+    /// Whether the future has something to do. Set by whoever wakes it, taken by the stage.
+    roused: AtomicBool,
+}
+
+impl Ringer {
+    /// A ringer for a future that has not been polled yet, and its waker.
+    pub(crate) fn new(line: &Arc<Line>, side: Side) -> (Arc<Self>, Waker) {
+        let ringer = Arc::new(Self {
+            line: Arc::clone(line),
+            side,
+            roused: AtomicBool::new(true),
+        });
+        (Arc::clone(&ringer), Waker::from(ringer))
+    }
+
+    /// Whether the future was woken since this was asked last.
+    pub(crate) fn take(&self) -> bool {
+        // Acquire: pairs with the Release in `wake_by_ref`; the future sees what it was woken for.
+        self.roused.swap(false, Acquire)
+    }
+
+    /// There is a new future, which has not been polled yet.
+    pub(crate) fn rouse(&self) {
+        // Release: as in `wake_by_ref`.
+        self.roused.store(true, Release);
+    }
+}
+
+impl Wake for Ringer {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Release: pairs with the Acquire in `take`. It comes before the bell, so that the stage that answers
+        // the bell finds it.
+        self.roused.store(true, Release);
+        self.line.ring(self.side);
+    }
+}

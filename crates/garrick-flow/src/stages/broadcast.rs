@@ -1,0 +1,103 @@
+//! Fan-out to all.
+
+use std::fmt;
+
+use crate::channel::Poke;
+use crate::{Cx, Receiver, Senders, Stage, Wait};
+
+/// A stage that sends each value to all of its outputs; from [`broadcast`].
+pub struct Broadcast<T> {
+    input: Receiver<T>,
+    outputs: Senders<T>,
+    /// How many values are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a stage that sends each value of `input` to all outputs, in its order.
+///
+/// All go at the pace of the slowest: a full output holds up the others. One whose receiver is gone does not
+/// count any more; the stage ends when all are. For `n` outputs a value is cloned `n - 1` times and moved once.
+/// To share large values, send `Arc`s.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel(64)?;
+/// let (copies, copies_in) = graph.bundle::<u64>(3, 64)?;
+/// graph.source("numbers", stages::produce(numbers, 0..1000));
+/// graph.stage("to all", stages::broadcast(numbers_in, copies));
+/// for copy in copies_in {
+///     graph.stage("read", stages::consume(copy, |_| ()));
+/// }
+/// let report = graph.start()?.join();
+/// assert!(report.channels().iter().all(|channel| channel.taken == 1000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn broadcast<T: Clone>(input: Receiver<T>, outputs: Senders<T>) -> Broadcast<T> {
+    Broadcast {
+        input,
+        outputs,
+        wanted: 1,
+    }
+}
+
+impl<T: Clone> Broadcast<T> {
+    /// Rests until there are `count` values, and as many free slots in each output, once it has nothing to do.
+    #[must_use]
+    pub fn wait_for(mut self, count: usize) -> Self {
+        self.wanted = count;
+        self
+    }
+
+    /// Sends a batch to all, and says how large it was.
+    fn copy(&mut self) -> usize {
+        let open = self.outputs.iter_mut().filter(|to| !to.is_closed());
+        let batch = self.input.batch();
+        let mut pokes: Vec<Poke<'_, T>> = open.map(|to| to.poke(batch)).collect();
+        let room = pokes.iter().map(|poke| poke.remaining()).min();
+        let count = room.unwrap_or(0).min(self.input.readable());
+        let Some((last, others)) = pokes.split_last_mut() else {
+            return 0;
+        };
+        {
+            let peek = self.input.peek();
+            for to in others {
+                to.extend(peek.iter().take(count).cloned());
+            }
+        }
+        self.input.pop_each(count, |value| {
+            let pushed = last.push(value);
+            debug_assert!(pushed.is_ok(), "each of them has room for `count`");
+        });
+        for poke in pokes {
+            poke.commit();
+        }
+        count
+    }
+}
+
+impl<T: Clone + Send + 'static> Stage for Broadcast<T> {
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let count = self.copy();
+        if self.input.is_finished() || self.outputs.iter().all(|to| to.is_closed()) {
+            return Wait::done();
+        }
+        let readable = Wait::readable(&self.input, self.wanted);
+        super::next(
+            count,
+            readable.and(Wait::all_free(&self.outputs, self.wanted)),
+        )
+    }
+}
+
+impl<T> fmt::Debug for Broadcast<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Broadcast")
+            .field("input", &self.input)
+            .field("outputs", &self.outputs)
+            .finish_non_exhaustive()
+    }
+}

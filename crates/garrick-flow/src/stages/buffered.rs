@@ -1,0 +1,43 @@
+//! A stage between two channels, with buffers of its own.
+
+use std::fmt;
+
+use crate::{Buffers, Cx, Receiver, Sender, Stage, Wait};
+
+/// A stage that takes a batch out of one channel, maps it, and sends the results; from
+/// [`Map::buffered`](super::Map::buffered).
+pub struct Buffered<In, Out, F> {
+    pub(super) input: Receiver<In>,
+    pub(super) output: Sender<Out>,
+    pub(super) each: F,
+    pub(super) buffers: Buffers<In, Out>,
+    /// How many values, and free slots, are worth a wake-up.
+    pub(super) wanted: usize,
+}
+
+impl<In, Out, F> Stage for Buffered<In, Out, F>
+where
+    In: Copy + Send + 'static,
+    Out: Copy + Send + 'static,
+    F: FnMut(&In) -> Out + Send + 'static,
+{
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let batch = self.input.batch().min(self.output.batch());
+        let (input, output) = (&mut self.input, &mut self.output);
+        let count = self.buffers.map_batch(input, output, batch, &mut self.each);
+        if input.is_finished() || output.is_closed() {
+            return Wait::done();
+        }
+        let readable = Wait::readable(input, self.wanted);
+        super::next(count, readable.and(Wait::free(output, self.wanted)))
+    }
+}
+
+impl<In, Out, F> fmt::Debug for Buffered<In, Out, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Buffered")
+            .field("input", &self.input)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}

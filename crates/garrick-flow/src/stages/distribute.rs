@@ -1,0 +1,101 @@
+//! Fan-out by turns.
+
+use std::fmt;
+
+use crate::{Cx, Receiver, Senders, Stage, Wait, map_batch_owned};
+
+/// A stage that deals values out, batch by batch; from [`distribute`].
+pub struct Distribute<T> {
+    input: Receiver<T>,
+    outputs: Senders<T>,
+    /// Whose turn it is.
+    next: usize,
+    /// How many values are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a stage that sends each batch of `input` to one of the outputs, by turns: for several stages that do
+/// the same work.
+///
+/// A full output is passed over, so it holds nobody up as long as one of the others has room: who works faster gets
+/// more. An output whose receiver is gone is passed over for good; the stage ends when all are. Values are
+/// moved from ring to ring.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel(64)?;
+/// let (work, work_in) = graph.bundle::<u64>(2, 64)?;
+/// let (results, results_in) = graph.bundle::<u64>(2, 64)?;
+/// let (all, all_in) = graph.channel(64)?;
+/// graph.source("numbers", stages::produce(numbers, 0..1000));
+/// graph.stage("deal", stages::distribute(numbers_in, work));
+/// for (work, results) in work_in.into_iter().zip(results) {
+///     graph.stage("square", stages::map(work, results, |n| n * n));
+/// }
+/// graph.stage("gather", stages::merge(results_in, all));
+/// graph.stage("read", stages::consume(all_in, |_| ()));
+/// assert_eq!(graph.start()?.join().channels().last().unwrap().taken, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn distribute<T>(input: Receiver<T>, outputs: Senders<T>) -> Distribute<T> {
+    Distribute {
+        input,
+        outputs,
+        next: 0,
+        wanted: 1,
+    }
+}
+
+impl<T> Distribute<T> {
+    /// Rests until there are `count` values, and as many free slots in an output, once it has nothing to do.
+    #[must_use]
+    pub fn wait_for(mut self, count: usize) -> Self {
+        self.wanted = count;
+        self
+    }
+
+    /// Sends a batch to the next output with room, and says how large it was.
+    fn deal(&mut self) -> usize {
+        let outputs = self.outputs.len();
+        for _ in 0..outputs {
+            let to = &mut self.outputs[self.next];
+            self.next = (self.next + 1) % outputs;
+            if to.is_closed() {
+                continue;
+            }
+            let batch = self.input.batch().min(to.batch());
+            let count = map_batch_owned(&mut self.input, to, batch, |value| value);
+            if count > 0 {
+                return count;
+            }
+        }
+        0
+    }
+}
+
+impl<T: Send + 'static> Stage for Distribute<T> {
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let count = self.deal();
+        if self.input.is_finished() || self.outputs.iter().all(|to| to.is_closed()) {
+            return Wait::done();
+        }
+        let readable = Wait::readable(&self.input, self.wanted);
+        super::next(
+            count,
+            readable.and(Wait::any_free(&self.outputs, self.wanted)),
+        )
+    }
+}
+
+impl<T> fmt::Debug for Distribute<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Distribute")
+            .field("input", &self.input)
+            .field("outputs", &self.outputs)
+            .finish_non_exhaustive()
+    }
+}

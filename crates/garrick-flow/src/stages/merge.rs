@@ -1,0 +1,89 @@
+//! Fan-in.
+
+use std::fmt;
+
+use crate::{Cx, Receivers, Sender, Stage, Wait, map_batch_owned};
+
+/// A stage that gathers values of several channels; from [`merge`].
+pub struct Merge<T> {
+    inputs: Receivers<T>,
+    output: Sender<T>,
+    /// Who comes first in the next step.
+    next: usize,
+    /// How many values, and free slots, are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a stage that moves the values of all `inputs` into `output`, those of each in their order.
+///
+/// The inputs take turns, a batch each, and one that has nothing is passed over; so none waits for more than a
+/// batch of each of the others. A full output holds up all. The stage ends when all inputs have.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (parts, parts_in) = graph.bundle::<u64>(3, 64)?;
+/// let (all, all_in) = graph.channel(64)?;
+/// for part in parts {
+///     graph.source("numbers", stages::produce(part, 0..100));
+/// }
+/// graph.stage("gather", stages::merge(parts_in, all));
+/// graph.stage("read", stages::consume(all_in, |_| ()));
+/// assert_eq!(graph.start()?.join().stage("read").unwrap().messages_in, 300);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
+    Merge {
+        inputs,
+        output,
+        next: 0,
+        wanted: 1,
+    }
+}
+
+impl<T> Merge<T> {
+    /// Rests until there are `count` values in an input, and as many free slots, once it has nothing to do.
+    #[must_use]
+    pub fn wait_for(mut self, count: usize) -> Self {
+        self.wanted = count;
+        self
+    }
+
+    /// Moves a batch of each input, as far as there is room, and says how many values that were.
+    fn gather(&mut self) -> usize {
+        let (mut total, inputs) = (0, self.inputs.len());
+        for _ in 0..inputs {
+            if self.output.free() == 0 {
+                break;
+            }
+            let from = &mut self.inputs[self.next];
+            self.next = (self.next + 1) % inputs;
+            let batch = from.batch().min(self.output.batch());
+            total += map_batch_owned(from, &mut self.output, batch, |value| value);
+        }
+        total
+    }
+}
+
+impl<T: Send + 'static> Stage for Merge<T> {
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        let count = self.gather();
+        if self.output.is_closed() || self.inputs.iter_mut().all(|from| from.is_finished()) {
+            return Wait::done();
+        }
+        let readable = Wait::any_readable(&self.inputs, self.wanted);
+        super::next(count, readable.and(Wait::free(&self.output, self.wanted)))
+    }
+}
+
+impl<T> fmt::Debug for Merge<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Merge")
+            .field("inputs", &self.inputs)
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! Fan-out by key.
+
+use std::fmt;
+use std::hash::Hash;
+
+use super::key::channel_of;
+use crate::channel::Poke;
+use crate::{Cx, Receiver, Senders, Stage, Wait};
+
+/// A stage that parts values by their keys; from [`partition`].
+pub struct Partition<T, F> {
+    input: Receiver<T>,
+    outputs: Senders<T>,
+    key: F,
+    /// The channels of the values that are about to be moved, in their order. Kept for its memory.
+    plan: Vec<u32>,
+    /// The slots that are left in each channel by this plan. Kept for its memory.
+    room: Vec<usize>,
+    /// How many free slots are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a stage that sends each value of `input` to the channel that its key belongs to: those with equal keys
+/// to the same one, in their order, in every run. Keys are spread over the channels by a hash.
+///
+/// A full output holds up all: the values behind the one that finds no room stay in the input, until there is some.
+/// Where the keys are uneven, give the outputs more slots. If the receiver of one is gone, the stage ends,
+/// since there is nobody left for its keys.
+///
+/// Values are moved from ring to ring, a batch at a time.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (words, words_in) = graph.channel(64)?;
+/// let (parts, parts_in) = graph.bundle::<&str>(3, 64)?;
+/// graph.source("words", stages::produce(words, ["tea", "milk", "tea", "tea"]));
+/// graph.stage("by word", stages::partition(words_in, parts, |word| *word));
+/// for part in parts_in {
+///     let mut seen = 0;
+///     graph.stage("count", stages::consume(part, move |words: &[&str]| {
+///         seen += words.iter().filter(|word| **word == "tea").count();
+///         assert!(seen == 0 || seen <= 3);
+///     }));
+/// }
+/// assert!(graph.start()?.join().failures().is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn partition<T, K, F>(input: Receiver<T>, outputs: Senders<T>, key: F) -> Partition<T, F>
+where
+    F: FnMut(&T) -> K,
+    K: Hash,
+{
+    Partition {
+        plan: Vec::with_capacity(input.batch()),
+        room: Vec::with_capacity(outputs.len()),
+        input,
+        outputs,
+        key,
+        wanted: 1,
+    }
+}
+
+impl<T, F> Partition<T, F> {
+    /// Rests until `slots` slots are free in the channel that was full.
+    #[must_use]
+    pub fn wait_for(mut self, slots: usize) -> Self {
+        self.wanted = slots;
+        self
+    }
+
+    /// Finds out where the next values go, as far as there is room, and which channel is full if there is
+    /// less than a batch.
+    fn plan<K: Hash>(&mut self) -> Option<usize>
+    where
+        F: FnMut(&T) -> K,
+    {
+        self.plan.clear();
+        self.room.clear();
+        self.room
+            .extend(self.outputs.iter_mut().map(|to| to.free()));
+        let batch = self.input.batch();
+        for value in self.input.peek().iter().take(batch) {
+            let to = channel_of(&(self.key)(value), self.room.len());
+            let Some(left) = self.room[to].checked_sub(1) else {
+                return Some(to);
+            };
+            self.room[to] = left;
+            // As many as channels, whose numbers have 32 bits.
+            self.plan.push(to as u32);
+        }
+        None
+    }
+
+    /// Moves the values that the plan is about.
+    fn carry_out(&mut self) {
+        if self.plan.is_empty() {
+            return;
+        }
+        let batch = self.plan.len();
+        let mut pokes: Vec<Poke<'_, T>> =
+            self.outputs.iter_mut().map(|to| to.poke(batch)).collect();
+        let mut plan = self.plan.iter();
+        self.input.pop_each(batch, |value| {
+            let to = plan.next().map_or(0, |to| *to as usize);
+            let pushed = pokes[to].push(value);
+            debug_assert!(pushed.is_ok(), "the plan counts on free slots only");
+        });
+        for poke in pokes {
+            poke.commit();
+        }
+    }
+}
+
+impl<T, K, F> Stage for Partition<T, F>
+where
+    T: Send + 'static,
+    K: Hash,
+    F: FnMut(&T) -> K + Send + 'static,
+{
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        if self.outputs.is_empty() || self.outputs.iter().any(|to| to.is_closed()) {
+            return Wait::done();
+        }
+        let full = self.plan();
+        self.carry_out();
+        if self.input.is_finished() {
+            return Wait::done();
+        }
+        let rest = match full {
+            Some(to) => Wait::free(&self.outputs[to], self.wanted),
+            None => Wait::readable(&self.input, 1),
+        };
+        super::next(self.plan.len(), rest)
+    }
+}
+
+impl<T, F> fmt::Debug for Partition<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Partition")
+            .field("input", &self.input)
+            .field("outputs", &self.outputs)
+            .finish_non_exhaustive()
+    }
+}

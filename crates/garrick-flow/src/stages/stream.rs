@@ -1,0 +1,175 @@
+//! Sources that wait for something else than room.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
+
+use crate::channel::{Line, Ringer, Side};
+use crate::{AsyncSender, Cx, Sender, Stage, Wait};
+
+/// A source that sends what a stream yields; from [`from_stream`].
+pub struct FromStream<S: Stream> {
+    output: Sender<S::Item>,
+    stream: Pin<Box<S>>,
+    /// Makes this stage take a step.
+    waker: Waker,
+    /// How many free slots are worth a wake-up.
+    wanted: usize,
+}
+
+/// Makes a source that sends what `stream` yields, and ends with it.
+///
+/// The stream is polled by the stage, a batch's worth at a time, and not while the channel is full. While it is
+/// pending the stage rests, to be woken by the stream's waker.
+///
+/// # Examples
+///
+/// A channel of one graph as the source of another:
+///
+/// ```
+/// use garrick_flow::{AsyncReceiver, Graph, stages};
+///
+/// let (mut first, mut second) = (Graph::new(), Graph::new());
+/// let (numbers, between) = first.channel::<u32>(64)?;
+/// first.source("numbers", stages::produce(numbers, 0..1000));
+///
+/// let (again, numbers_in) = second.channel::<u32>(64)?;
+/// second.source("again", stages::from_stream(again, AsyncReceiver::from(between)));
+/// second.stage("read", stages::consume(numbers_in, |_| ()));
+///
+/// let (first, second) = (first.start()?, second.start()?);
+/// first.join();
+/// assert_eq!(second.join().channels()[0].taken, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_stream<S: Stream>(output: Sender<S::Item>, stream: S) -> FromStream<S> {
+    let (_, waker) = Ringer::new(output.shared_line(), Side::Sender);
+    FromStream {
+        output,
+        stream: Box::pin(stream),
+        waker,
+        wanted: 1,
+    }
+}
+
+impl<S: Stream> FromStream<S> {
+    /// Rests until `slots` slots are free, once the channel is full.
+    #[must_use]
+    pub fn wait_for(mut self, slots: usize) -> Self {
+        self.wanted = slots;
+        self
+    }
+
+    /// Sends what there is, a batch at most, and says what the stream said last, if it did not go on.
+    fn send(&mut self) -> (usize, Poll<bool>) {
+        let mut cx = Context::from_waker(&self.waker);
+        let mut poke = self.output.poke(self.output.batch());
+        let mut goes_on = Poll::Ready(true);
+        while goes_on == Poll::Ready(true) && poke.remaining() > 0 {
+            goes_on = self.stream.as_mut().poll_next(&mut cx).map(|value| {
+                let pushed = value.map(|value| poke.push(value));
+                pushed.is_some()
+            });
+        }
+        (poke.commit(), goes_on)
+    }
+}
+
+impl<S> Stage for FromStream<S>
+where
+    S: Stream<Item: Send> + Send + 'static,
+{
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        if self.output.is_closed() {
+            return Wait::done();
+        }
+        // First: a ring from now on is for the next step.
+        self.output.line().answer(Side::Sender);
+        let (count, goes_on) = self.send();
+        let free = Wait::free(&self.output, self.wanted);
+        match goes_on {
+            Poll::Ready(false) => Wait::done(),
+            Poll::Ready(true) => super::next(count, free),
+            // And for room: a receiver that is gone ends that.
+            Poll::Pending => Wait::rung(self.output.line(), Side::Sender).and(free),
+        }
+    }
+}
+
+/// A source that runs a future; from [`from_async`].
+pub struct FromAsync<F> {
+    /// The future, which owns the sender.
+    future: Pin<Box<F>>,
+    /// The sender's channel.
+    line: Arc<Line>,
+    /// Makes this stage take a step.
+    waker: Waker,
+}
+
+/// Makes a source that runs what `source` makes of the sender: a future that sends, waits for whatever it likes,
+/// and ends the source by ending.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{AsyncSender, Graph, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel::<u32>(16)?;
+/// let source = stages::from_async(numbers, |mut numbers: AsyncSender<u32>| async move {
+///     let mut next = 0;
+///     while next < 100 && numbers.send(next).await.is_ok() {
+///         next += 1;
+///     }
+/// });
+/// graph.source("count", source);
+/// graph.stage("read", stages::consume(numbers_in, |_| ()));
+/// assert_eq!(graph.start()?.join().channels()[0].taken, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_async<T, F, S>(output: Sender<T>, source: S) -> FromAsync<F>
+where
+    S: FnOnce(AsyncSender<T>) -> F,
+    F: Future<Output = ()>,
+{
+    let line = Arc::clone(output.shared_line());
+    let (_, waker) = Ringer::new(&line, Side::Sender);
+    FromAsync {
+        future: Box::pin(source(output.into())),
+        line,
+        waker,
+    }
+}
+
+impl<F> Stage for FromAsync<F>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+        self.line.answer(Side::Sender);
+        let mut cx = Context::from_waker(&self.waker);
+        match self.future.as_mut().poll(&mut cx) {
+            Poll::Ready(()) => Wait::done(),
+            Poll::Pending => Wait::rung(&self.line, Side::Sender),
+        }
+    }
+}
+
+impl<S: Stream> fmt::Debug for FromStream<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FromStream")
+            .field("output", &self.output)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<F> fmt::Debug for FromAsync<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FromAsync")
+            .field("output", &self.line)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,99 @@
+//! One condition.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use garrick_sched::Nanos;
+
+use crate::channel::{Line, Met, Side};
+use crate::post::StageId;
+
+/// One condition of a wait.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Condition {
+    /// At the ends on `side` of `need` of the `len` channels from number `first` on, so many values can be
+    /// taken, or slots filled.
+    Ends {
+        side: Side,
+        first: u32,
+        len: u32,
+        need: u32,
+        count: u64,
+    },
+    /// Somebody has rung the bell on `side` of the channel.
+    Rung { side: Side, channel: u32 },
+    /// So much time has passed since the step.
+    After(Duration),
+    /// It is so late.
+    Until(Nanos),
+}
+
+impl Condition {
+    pub(super) fn look(&self, lines: &[Arc<Line>], now: &impl Fn() -> Nanos) -> Met {
+        let met = match *self {
+            Self::Ends {
+                side, need, count, ..
+            } => return look_at_all(self.lines(lines), side, need, count),
+            Self::Rung { side, channel } => lines[channel as usize].is_rung(side),
+            Self::After(_) => false,
+            Self::Until(deadline) => now() >= deadline,
+        };
+        if met { Met::Yes } else { Met::No }
+    }
+
+    pub(super) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
+        match *self {
+            Self::Ends { side, count, .. } => {
+                let lines = self.lines(lines).iter();
+                lines.for_each(|line| line.arm(side, count, stage));
+            }
+            Self::Rung { side, channel } => lines[channel as usize].arm_bell(side, stage),
+            Self::After(_) | Self::Until(_) => {}
+        }
+    }
+
+    /// The stage rests: counts that at the channels that are not ready.
+    pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
+        if let Self::Ends { side, count, .. } = *self {
+            let lines = self.lines(lines).iter();
+            lines
+                .filter(|line| line.look(side, count) == Met::No)
+                .for_each(|line| line.stalled(side));
+        }
+    }
+
+    /// The sooner of `earliest` and the time that this waits for, if it does.
+    pub(super) fn sooner(&self, earliest: Option<Nanos>) -> Option<Nanos> {
+        match *self {
+            Self::Until(deadline) => Some(earliest.map_or(deadline, |time| time.min(deadline))),
+            _ => earliest,
+        }
+    }
+
+    /// Those of all `lines` that [`Ends`](Self::Ends) is about.
+    fn lines<'a>(&self, lines: &'a [Arc<Line>]) -> &'a [Arc<Line>] {
+        match *self {
+            Self::Ends { first, len, .. } => &lines[first as usize..][..len as usize],
+            _ => &[],
+        }
+    }
+}
+
+/// Whether `need` of the lines are ready, or all that are not over.
+#[inline]
+fn look_at_all(lines: &[Arc<Line>], side: Side, need: u32, count: u64) -> Met {
+    let (mut ready, mut open) = (0, 0);
+    for line in lines {
+        match line.look(side, count) {
+            Met::Over => continue,
+            Met::Yes => ready += 1,
+            Met::No => {}
+        }
+        open += 1;
+    }
+    match open {
+        0 => Met::Over,
+        _ if ready >= need.min(open) => Met::Yes,
+        _ => Met::No,
+    }
+}

@@ -1,0 +1,222 @@
+// The page: what comes from the stream goes into the store, and from there to the graph, the tables and the details.
+//
+//   stream -> store -> graph, table, details, vitals       at most once a frame, and not while paused or hidden
+
+import { attribute, byId, write } from "./dom.js";
+import { Details, Vitals } from "./details.js";
+import { plain } from "./format.js";
+import { Graph } from "./graph.js";
+import { Store } from "./store.js";
+import { ask, giveToken, Stream } from "./stream.js";
+import { SHEET_COUNT, Table } from "./table.js";
+
+const store = new Store();
+const page = { paused: false, skipped: 0, link: "connecting", retryAt: 0, selected: null, due: false };
+
+const graph = new Graph((id) => select(id));
+const details = new Details((id) => select(id, true));
+const table = new Table((id) => select(id, true), () => draw());
+const vitals = new Vitals();
+
+// Drawing.
+
+function draw() {
+  if (store.snapshot === null) return;
+  const { snapshot } = store;
+  const began = performance.now();
+  const name = plain(snapshot.process.name);
+  write(byId("process"), name);
+  write(byId("pid"), `pid ${snapshot.process.pid}`);
+  document.title = `${name} \u00b7 Garrick`;
+  const words = [[snapshot.nodes.length, "node"], [snapshot.edges.length, "channel"], [snapshot.sponsors.length, "sponsor"]];
+  write(byId("graph-count"), words.map(([count, word]) => `${count} ${word}${count === 1 ? "" : "s"}`).join(", "));
+  vitals.update(store);
+  graph.update(snapshot, table.matches(store));
+  table.update(store, page.selected);
+  details.update(store, page.selected);
+  // How long it took is there for whoever wants to measure, in the browser's own profiler as well.
+  performance.measure("draw", { start: began });
+  document.documentElement.dataset.sequence = snapshot.sequence;
+}
+
+/** Draws with the next frame, however many snapshots come until then. */
+function drawSoon() {
+  if (page.due || document.hidden) return;
+  page.due = true;
+  requestAnimationFrame(() => {
+    page.due = false;
+    performance.clearMeasures("draw");
+    draw();
+  });
+}
+
+function select(id, reveal = false) {
+  page.selected = store.things.has(id) ? id : null;
+  graph.select(page.selected);
+  if (reveal && page.selected !== null) graph.reveal(page.selected);
+  draw();
+}
+
+// The stream.
+
+function take(snapshot) {
+  const back = page.link !== "live";
+  const restarted = store.record(snapshot);
+  if (back || restarted) recall();
+  if (restarted) {
+    say("The process was started again.");
+    page.skipped = 0;
+  }
+  status("live");
+  if (page.paused && store.snapshot !== null) {
+    page.skipped += 1;
+    showStatus();
+    return;
+  }
+  store.show();
+  drawSoon();
+}
+
+/** Asks for what was before the page came, or came back. */
+async function recall() {
+  try {
+    const answer = await ask("history.json");
+    if (answer.ok) store.remember(await answer.json());
+  } catch {
+    // Without it the past begins now.
+  }
+}
+
+function alert(value) {
+  say(`${value.level}: ${plain(value.text)}`);
+}
+
+const say = (text) => write(byId("say"), text);
+
+function status(link, retryInMs = 0) {
+  const before = page.link;
+  page.link = link;
+  page.retryAt = Date.now() + retryInMs;
+  if (before !== link) {
+    // While a token is tried the form stays, so that what is typed meanwhile is not lost.
+    if (link === "locked" || link === "live") byId("lock").hidden = link === "live";
+    byId("retry").hidden = link !== "lost";
+    if (link === "locked") byId("token").focus();
+  }
+  showStatus();
+}
+
+function showStatus() {
+  const seconds = Math.max(0, Math.ceil((page.retryAt - Date.now()) / 1000));
+  const skipped = page.skipped === 0 ? "" : ` \u00b7 ${page.skipped} skipped`;
+  const paused = page.paused && page.link === "live";
+  const text = paused ? `Paused${skipped}` : { connecting: store.snapshot === null ? "Connecting" : "Reconnecting", live: "Live", lost: `Connection lost \u00b7 again in ${seconds} s`, locked: "Token needed" }[page.link];
+  attribute(byId("link"), "data-state", paused ? "paused" : page.link);
+  write(byId("link-text"), text);
+  attribute(document.body, "data-stale", page.link === "live" ? null : "");
+  if (page.link === "lost" && seconds > 0) setTimeout(() => page.link === "lost" && showStatus(), 1000);
+}
+
+const stream = new Stream({
+  event: (kind, value) => (kind === "alert" ? alert(value) : take(value)),
+  state: (name, retryInMs) => {
+    // Connecting becomes live with the first snapshot, not with the first byte.
+    if (name !== "live") status(name, retryInMs);
+  },
+});
+
+// The buttons and keys.
+
+function pause() {
+  page.paused = !page.paused;
+  page.skipped = 0;
+  attribute(byId("pause"), "aria-pressed", page.paused);
+  write(byId("pause-text"), page.paused ? "Resume" : "Pause");
+  showStatus();
+  if (!page.paused && store.last !== undefined) {
+    store.show();
+    draw();
+  }
+}
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const themeNow = () => document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
+
+function theme() {
+  const next = themeNow() === "dark" ? "light" : "dark";
+  document.documentElement.dataset.theme = next;
+  try {
+    // Whoever chooses what the system says follows the system again.
+    if (next === (dark.matches ? "dark" : "light")) localStorage.removeItem("garrick-theme");
+    else localStorage.setItem("garrick-theme", next);
+  } catch {
+    // Storage may be forbidden. Then nothing is remembered.
+  }
+  nameTheme();
+}
+
+function nameTheme() {
+  const other = themeNow() === "dark" ? "light" : "dark";
+  byId("theme").title = `Turn ${other} (t)`;
+  attribute(byId("theme"), "aria-label", `Turn ${other}`);
+}
+
+function escape() {
+  if (document.activeElement === table.filter || table.filter.value !== "") {
+    table.filter.value = "";
+    table.filter.blur();
+    draw();
+  } else {
+    select(null);
+  }
+}
+
+const KEYS = {
+  p: pause,
+  " ": pause,
+  "/": () => { table.filter.focus(); table.filter.select(); },
+  "?": () => byId("help").showModal(),
+  t: theme,
+  g: () => { byId("graph-panel").scrollIntoView({ block: "nearest" }); graph.focus(); },
+  f: () => graph.fit(),
+  0: () => graph.fit(),
+  "+": () => graph.zoomIn(),
+  "=": () => graph.zoomIn(),
+  "-": () => graph.zoomOut(),
+  Escape: escape,
+};
+for (let index = 0; index < SHEET_COUNT; index += 1) KEYS[index + 1] = () => table.choose(index, true);
+
+addEventListener("keydown", (event) => {
+  const { target, key } = event;
+  const typing = target.matches("input, textarea, select");
+  if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open || (typing && key !== "Escape")) return;
+  // The space bar presses the button that has the focus, and only elsewhere pauses.
+  if (key === " " && target.closest("button, a, [role=button]") !== null) return;
+  const act = KEYS[key];
+  if (act === undefined) return;
+  event.preventDefault();
+  act();
+});
+
+byId("pause").addEventListener("click", pause);
+byId("theme").addEventListener("click", theme);
+byId("retry").addEventListener("click", () => stream.retry());
+byId("fit").addEventListener("click", () => graph.fit());
+byId("zoom-in").addEventListener("click", () => graph.zoomIn());
+byId("zoom-out").addEventListener("click", () => graph.zoomOut());
+byId("details-close").addEventListener("click", () => select(null));
+byId("help-open").addEventListener("click", () => byId("help").showModal());
+byId("help-close").addEventListener("click", () => byId("help").close());
+byId("lock").addEventListener("submit", (event) => {
+  event.preventDefault();
+  giveToken(byId("token").value);
+  byId("token").value = "";
+  stream.retry();
+});
+dark.addEventListener("change", nameTheme);
+document.addEventListener("visibilitychange", () => drawSoon());
+new ResizeObserver(() => drawSoon()).observe(byId("graph"));
+
+nameTheme();
+stream.run();

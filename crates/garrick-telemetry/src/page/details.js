@@ -1,0 +1,200 @@
+// Everything that is known of the one thing that is selected.
+
+import { attribute, byId, html, write } from "./dom.js";
+import { bytes, clock, cores, duration, percent, plain, rate, si, SIGNS } from "./format.js";
+import { histogram, spark } from "./spark.js";
+import { share } from "./store.js";
+
+/** As many as the store keeps. */
+const POINTS = 600;
+
+const level = (thing) => (thing.level === "ok" ? "ok" : `${SIGNS[thing.level]} ${thing.level}`);
+
+const PROBES = {
+  nodes: [
+    ["State", (node) => node.state], ["Level", level], ["Place", (node) => plain(node.place)],
+    ["Rate", (node) => rate(node.rate)], ["Messages", (node) => si(node.messages)],
+    ["Busy, of one core", (node) => percent(node.busy)],
+    ["Turns", (node) => si(node.turns)], ["Turns a second", (node) => rate(node.turn_rate)],
+    ["Alive", (node) => si(node.alive)], ["Waiting", (node) => si(node.depth)],
+    ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
+  ],
+  edges: [
+    ["Level", level], ["Messages are", (edge) => plain(edge.message)],
+    ["Rate", (edge) => rate(edge.rate)], ["Total", (edge) => si(edge.total)],
+    ["Filled now", (edge) => `${percent(share(edge))} (${si(edge.fill)})`], ["Capacity", (edge) => si(edge.capacity)],
+    ["Filled, 80th percentile", (edge) => percent(edge.fill_p80)], ["Filled, 95th percentile", (edge) => percent(edge.fill_p95)],
+    ["Sender waits", (edge) => si(edge.sender_stalls)], ["Receiver waits", (edge) => si(edge.receiver_stalls)],
+    ["Open", (edge) => (edge.closed ? "closed" : "yes")],
+  ],
+  sponsors: [
+    ["Threads", (sponsor) => si(sponsor.workers)], ["Idle", (sponsor) => percent(sponsor.idle)],
+    ["Turns", (sponsor) => si(sponsor.turns)], ["Turns a second", (sponsor) => rate(sponsor.turn_rate)],
+    ["Cells published", (sponsor) => si(sponsor.published)], ["Cells claimed", (sponsor) => si(sponsor.claimed)],
+    ["Parks", (sponsor) => si(sponsor.parks)],
+  ],
+};
+
+const CHARTS = {
+  nodes: [["rate", "Rate", rate], ["busy", "Busy", percent, 1], ["depth", "Waiting", si]],
+  edges: [["rate", "Rate", rate], ["fill", "Filled", percent, 1]],
+  sponsors: [["rate", "Turns a second", rate], ["busy", "Busy", percent, 1]],
+};
+
+const KIND = { edges: "channel", sponsors: "sponsor" };
+const kindName = (kind, thing) => KIND[kind] ?? (thing.kind === "actors" ? "group of actors" : "stage");
+
+/** What a thing is called. A channel without a name is called by its ends. */
+export function title(store, thing) {
+  if (thing.name) return plain(thing.name);
+  if (thing.from === undefined) return plain(thing.id);
+  return `${end(store, thing.from)} \u2192 ${end(store, thing.to)}`;
+}
+
+export const end = (store, id) => (id === null ? "?" : plain(store.things.get(id)?.thing.name ?? id));
+
+export class Details {
+  /** `onSelect(id)` is told when somebody follows a link. */
+  constructor(onSelect) {
+    this.body = byId("details-body");
+    this.onSelect = onSelect;
+    this.shown = undefined;
+  }
+
+  update(store, id) {
+    const entry = store.things.get(id);
+    const key = entry === undefined ? null : id;
+    if (this.shown !== key) {
+      this.shown = key;
+      byId("details-close").hidden = key === null;
+      this.refresh = key === null ? this.overview() : this.sheet(entry.kind);
+    }
+    this.refresh(store, entry?.thing);
+  }
+
+  /** Nothing is selected: what goes on as a whole, and what is wrong. */
+  overview() {
+    const list = html("div");
+    this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel or a sponsor to see all that is known of it."), list);
+    write(byId("details-title"), "Details");
+    return (store) => {
+      const worst = store.snapshot.alerts.slice(0, 8);
+      const busiest = store.snapshot.edges.slice().sort((a, b) => b.fill_p80 - a.fill_p80).slice(0, 5);
+      const rows = [...section("Beyond a threshold", worst.map((alert) => this.link(store, alert.on, alert.text, SIGNS[alert.level], alert.level))),
+        ...section("Fullest channels", busiest.map((edge) => this.link(store, edge.id, title(store, edge), percent(edge.fill_p80), "ok")))];
+      keepFocus(list, rows);
+    };
+  }
+
+  link(store, id, text, mark, level) {
+    const button = html("button", { type: "button", class: "link", "data-on": id, onclick: () => this.onSelect(id) }, html("bdi", { class: "name" }, plain(text)));
+    return html("li", {}, button, html("span", { class: "level", "data-level": level }, mark));
+  }
+
+  sheet(kind) {
+    const kicker = html("p", { class: "muted kicker" });
+    const note = html("p", { class: "note name" });
+    const charts = CHARTS[kind].map(([name, label, format, top]) => chart(name, label, format, top));
+    const probes = PROBES[kind].map(([label, read]) => ({ read, value: html("dd", { class: "name" }), label }));
+    const bars = histogram();
+    const links = html("div");
+    this.body.replaceChildren(kicker, note, ...charts.map((one) => one.element),
+      html("dl", { class: "probes" }, ...probes.flatMap(({ label, value }) => [html("dt", {}, label), value])), bars.element, links);
+    return (store, thing) => {
+      write(byId("details-title"), title(store, thing));
+      write(kicker, kindName(kind, thing));
+      write(note, thing.note ? plain(thing.note) : "");
+      note.hidden = !thing.note;
+      for (const one of charts) one.update(store, thing);
+      for (const { read, value } of probes) {
+        write(value, read(thing));
+        attribute(value, "data-level", read === level ? thing.level : null);
+      }
+      bars.update(thing.batches?.counts ?? []);
+      keepFocus(links, this.relations(store, kind, thing));
+    };
+  }
+
+  /** What a thing is joined to, as links. */
+  relations(store, kind, thing) {
+    const { edges, nodes, alerts } = store.snapshot;
+    const link = (id, text, mark) => this.link(store, id, text, mark, "ok");
+    const own = section("Alerts", alerts.filter((alert) => alert.on === thing.id).map((alert) =>
+      this.link(store, thing.id, `${alert.text} Since ${clock(alert.since_unix_ms)}.`, SIGNS[alert.level], alert.level)));
+    if (kind === "edges") {
+      const ends = [["from", thing.from], ["to", thing.to]].filter(([, id]) => id !== null);
+      return [...own, ...section("Ends", ends.map(([way, id]) => link(id, end(store, id), way)))];
+    }
+    if (kind === "sponsors") {
+      const here = nodes.filter((node) => node.place === thing.name).slice(0, 50);
+      return [...own, ...section("Runs", here.map((node) => link(node.id, node.name, percent(node.busy))))];
+    }
+    const way = (label, side) => section(label, edges.filter((edge) => edge[side] === thing.id).slice(0, 50)
+      .map((edge) => link(edge.id, title(store, edge), rate(edge.rate))));
+    return [...own, ...way("Takes from", "to"), ...way("Sends to", "from")];
+  }
+}
+
+const section = (label, items) => (items.length === 0 ? [] : [html("h3", {}, label), html("ul", { class: "links" }, ...items)]);
+
+/** Replaces links by newer ones without taking the focus from the one that has it. */
+function keepFocus(parent, children) {
+  const on = parent.contains(document.activeElement) ? document.activeElement.dataset.on : undefined;
+  parent.replaceChildren(...children);
+  if (on !== undefined) [...parent.querySelectorAll("[data-on]")].find((link) => link.dataset.on === on)?.focus({ preventScroll: true });
+}
+
+function chart(name, label, format, top) {
+  const line = spark(300, 44, POINTS, name);
+  const now = html("b");
+  const caption = html("span", { class: "muted" });
+  const element = html("figure", { class: "chart" }, html("figcaption", {}, html("span", {}, label), now, caption), line.element);
+  const update = (store, thing) => {
+    const series = store.series(thing.id, name);
+    const known = series.filter((value) => value !== null);
+    element.hidden = known.length === 0;
+    if (known.length === 0) return;
+    line.update(series, top);
+    write(now, format(series.at(-1)));
+    write(caption, `most ${format(known.reduce((a, b) => Math.max(a, b)))}, last ${duration(store.reach())}`);
+  };
+  return { element, update };
+}
+
+/** The figures of the process, along the top. */
+export class Vitals {
+  constructor() {
+    const item = (label, name) => {
+      const value = html("dd");
+      const line = name === undefined ? null : spark(72, 24, 60, "vital");
+      const tile = html("div", {}, html("dt", {}, label), value);
+      if (line !== null) tile.append(line.element);
+      byId("vitals").append(tile);
+      return { tile, value, line, name };
+    };
+    this.items = [[item("Uptime"), (snapshot) => duration(snapshot.uptime)],
+      [item("Cores in use", "cpu"), (snapshot) => cores(snapshot.process.cpu)],
+      [item("Memory", "memory"), (snapshot) => bytes(snapshot.process.resident_bytes)],
+      [item("Threads"), (snapshot) => si(snapshot.process.threads)],
+      [item("Messages taken", "rate"), (snapshot) => rate(snapshot.nodes.reduce((sum, node) => sum + node.rate, 0))],
+      [item("Alerts"), (snapshot) => alertCount(snapshot)]];
+  }
+
+  update(store) {
+    const { snapshot } = store;
+    for (const [{ value, line, name }, read] of this.items) {
+      write(value, read(snapshot));
+      line?.update(store.process[name]);
+    }
+    const worst = snapshot.alerts.some((alert) => alert.level === "critical") ? "critical" : snapshot.alerts.length > 0 ? "warning" : "ok";
+    attribute(this.items.at(-1)[0].tile, "data-level", worst);
+  }
+}
+
+function alertCount({ alerts }) {
+  const critical = alerts.filter((alert) => alert.level === "critical").length;
+  const words = [];
+  if (critical > 0) words.push(`${SIGNS.critical} ${critical}`);
+  if (alerts.length > critical) words.push(`${SIGNS.warning} ${alerts.length - critical}`);
+  return words.length > 0 ? words.join("  ") : "none";
+}

@@ -1,0 +1,107 @@
+// What the page knows: the snapshot shown, and the last minutes of each thing in it.
+
+/** Points kept of each series: ten minutes at one a second, as in the process itself. */
+const POINTS_MAX = 600;
+
+/** What the process calls a value that has a past, and what that is called here. */
+const REMEMBERED = { rate: "rate", busy: "busy", depth: "depth", fill: "fill", turn_rate: "rate", idle: "busy", cpu: "cpu", resident_bytes: "memory" };
+
+/** Which values of which things have a history. */
+const SERIES = {
+  nodes: { rate: (node) => node.rate, busy: (node) => node.busy, depth: (node) => node.depth },
+  edges: { rate: (edge) => edge.rate, fill: (edge) => share(edge) },
+  sponsors: { rate: (sponsor) => sponsor.turn_rate, busy: (sponsor) => (sponsor.idle === null ? null : 1 - sponsor.idle) },
+};
+
+/** How full a channel is now, 0 to 1. */
+export const share = (edge) => (edge.capacity > 0 ? edge.fill / edge.capacity : 0);
+
+const KINDS = ["nodes", "edges", "sponsors"];
+
+export class Store {
+  constructor() {
+    this.snapshot = null;
+    this.things = new Map();
+    this.clear();
+  }
+
+  /** Forgets the past: another process is there now. */
+  clear() {
+    this.past = new Map();
+    this.times = [];
+    this.process = { cpu: [], memory: [], rate: [] };
+  }
+
+  /** Takes a snapshot into the past. True when the process is not the one of before. */
+  record(snapshot) {
+    const before = this.last;
+    const restarted = before !== undefined
+      && (snapshot.sequence < before.sequence || snapshot.process.pid !== before.process.pid);
+    if (restarted) this.clear();
+    else if (before !== undefined && snapshot.sequence === before.sequence) return false;
+    this.last = snapshot;
+    keep(this.times, snapshot.unix_ms);
+    keep(this.process.cpu, snapshot.process.cpu);
+    keep(this.process.memory, snapshot.process.resident_bytes);
+    keep(this.process.rate, snapshot.nodes.reduce((sum, node) => sum + node.rate, 0));
+    const past = new Map();
+    for (const kind of KINDS) {
+      for (const thing of snapshot[kind]) past.set(thing.id, this.extended(kind, thing));
+    }
+    this.past = past;
+    return restarted;
+  }
+
+  extended(kind, thing) {
+    let series = this.past.get(thing.id);
+    if (series === undefined) {
+      series = {};
+      for (const name of Object.keys(SERIES[kind])) series[name] = [];
+    }
+    for (const [name, read] of Object.entries(SERIES[kind])) keep(series[name], read(thing));
+    return series;
+  }
+
+  /** Makes the last snapshot the one that is shown. */
+  show() {
+    this.snapshot = this.last;
+    this.things.clear();
+    for (const kind of KINDS) {
+      for (const thing of this.snapshot[kind]) this.things.set(thing.id, { kind, thing });
+    }
+  }
+
+  /** Takes over what the process remembers, so that a page that is opened late or comes back has a past at once. */
+  remember(report) {
+    if (this.last === undefined) return;
+    const before = report.unix_ms.filter((time) => time < this.last.unix_ms).length;
+    const start = Math.max(0, before - POINTS_MAX + 1);
+    const extend = (list, values) => list.splice(0, list.length, ...values.slice(start, before), list.at(-1) ?? null);
+    extend(this.times, report.unix_ms);
+    const nodes = new Set(this.last.nodes.map((node) => node.id));
+    const sum = report.unix_ms.map(() => null);
+    for (const { id, probe, values } of report.series) {
+      const list = (id === "process" ? this.process : this.past.get(id))?.[REMEMBERED[probe]];
+      if (list === undefined) continue;
+      extend(list, probe === "idle" ? values.map((value) => (value === null ? null : 1 - value)) : values);
+      if (probe === "rate" && nodes.has(id)) values.forEach((value, at) => { sum[at] = value === null ? sum[at] : (sum[at] ?? 0) + value; });
+    }
+    extend(this.process.rate, sum);
+  }
+
+  /** The past of a value of a thing, the oldest first; `null` where it was not known. */
+  series(id, name) {
+    return this.past.get(id)?.[name] ?? [];
+  }
+
+  /** Seconds that the past reaches back. */
+  reach() {
+    const times = this.times;
+    return times.length < 2 ? 0 : (times[times.length - 1] - times[0]) / 1000;
+  }
+}
+
+function keep(list, value) {
+  list.push(value ?? null);
+  if (list.length > POINTS_MAX) list.shift();
+}

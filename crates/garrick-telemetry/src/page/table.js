@@ -1,0 +1,213 @@
+// The tables: one sheet of rows, four sets of columns. It sorts by any of them and filters by text.
+
+import { arrange, attribute, byId, html, write } from "./dom.js";
+import { clock, load, percent, plain, rate, si, SIGNS } from "./format.js";
+import { end, title } from "./details.js";
+import { spark } from "./spark.js";
+import { share } from "./store.js";
+
+/** Rows on the sheet at first, and more with each press of the button. */
+const ROWS = 100;
+const SPARK = { width: 64, height: 20, points: 60 };
+
+const RANK = { ok: 0, warning: 1, critical: 2 };
+const text = (label, read, more = {}) => ({ label, read, show: read, ...more });
+const number = (label, read, show = si, more = {}) => ({ label, read, show: (row, store) => show(read(row, store)), number: true, ...more });
+const level = { label: "Level", read: (row) => RANK[row.level], show: (row) => (row.level === "ok" ? "ok" : `${SIGNS[row.level]} ${row.level}`), level: true, number: true, left: true };
+const name = { label: "Name", read: (row, store) => title(store, row), show: (row, store) => title(store, row), link: true };
+
+const SHEETS = [
+  { key: "nodes", label: "Stages & actors", rows: (snapshot) => snapshot.nodes, columns: [
+    name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Busy", (row) => row.busy, percent, { spark: "busy", top: 1 }),
+    level, text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
+    number("Messages", (row) => row.messages), number("Turns/s", (row) => row.turn_rate, rate),
+    number("Alive", (row) => row.alive), number("Waiting", (row) => row.depth),
+    number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow)] },
+  { key: "edges", label: "Channels", rows: (snapshot) => snapshot.edges, columns: [
+    name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
+    number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent),
+    level, text("From", (row, store) => end(store, row.from)), text("To", (row, store) => end(store, row.to)), text("Messages are", (row) => plain(row.message)),
+    number("Total", (row) => row.total), number("Capacity", (row) => row.capacity),
+    number("Sender waits", (row) => row.sender_stalls), number("Receiver waits", (row) => row.receiver_stalls)] },
+  { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
+    name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
+    number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
+    number("Published", (row) => row.published), number("Claimed", (row) => row.claimed), number("Parks", (row) => row.parks)] },
+  { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
+    { label: "On", read: (row, store) => end(store, row.on), show: (row, store) => on(store, row), link: true, target: (row) => row.on }, level,
+    text("Probe", (row) => plain(row.probe)), number("Value", (row) => row.value), number("Threshold", (row) => row.threshold),
+    number("Since", (row) => row.since_unix_ms, clock), text("What", (row) => plain(row.text), { wide: true })] },
+];
+
+function on(store, alert) {
+  const entry = store.things.get(alert.on);
+  return entry === undefined ? plain(alert.on) : title(store, entry.thing);
+}
+
+export class Table {
+  /** `onSelect(id)` is told what was chosen, `onFilter()` that another text is filtered by. */
+  constructor(onSelect, onFilter) {
+    this.onSelect = onSelect;
+    this.onFilter = onFilter;
+    this.head = document.querySelector("#sheet thead");
+    this.body = document.querySelector("#sheet tbody");
+    this.filter = byId("filter");
+    this.order = {};
+    this.tabs = SHEETS.map((sheet, index) => this.tab(sheet, index));
+    byId("tabs").append(...this.tabs.map((tab) => tab.button));
+    byId("tabs").addEventListener("keydown", (event) => this.walk(event));
+    this.filter.addEventListener("input", () => this.onFilter());
+    byId("more").addEventListener("click", () => { this.limit += ROWS; this.onFilter(); });
+    this.choose(0);
+  }
+
+  tab(sheet, index) {
+    const count = html("span", { class: "tally" });
+    const button = html("button", { type: "button", role: "tab", id: `tab-${sheet.key}`, "aria-controls": "sheet", "aria-keyshortcuts": index + 1, onclick: () => this.choose(index, true) }, sheet.label, " ", count);
+    return { button, count };
+  }
+
+  /** The arrow keys go from tab to tab. */
+  walk(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
+    const next = (SHEETS.indexOf(this.sheet) + step + SHEETS.length) % SHEETS.length;
+    this.choose(next, true);
+    this.tabs[next].button.focus();
+    event.preventDefault();
+  }
+
+  choose(index, redraw = false) {
+    this.sheet = SHEETS[index];
+    this.limit = ROWS;
+    this.rows = new Map();
+    this.body.replaceChildren();
+    this.tabs.forEach(({ button }, at) => {
+      attribute(button, "aria-selected", at === index);
+      attribute(button, "tabindex", at === index ? "0" : "-1");
+    });
+    attribute(byId("sheet"), "aria-labelledby", `tab-${this.sheet.key}`);
+    this.head.replaceChildren(html("tr", {}, ...this.sheet.columns.map((column) => this.header(column))));
+    this.mark();
+    if (redraw) this.onFilter();
+  }
+
+  header(column) {
+    const button = html("button", { type: "button", onclick: () => this.sort(column) }, column.label, html("span", { class: "arrow", "aria-hidden": "true" }));
+    return html("th", { scope: "col", class: column.number && !column.left ? "number" : null }, button);
+  }
+
+  /** The first press shows what is most of it first, the second turns it round, the third undoes it. */
+  sort(column) {
+    const first = column.number ? "descending" : "ascending";
+    const second = column.number ? "ascending" : "descending";
+    const now = this.order[this.sheet.key];
+    const next = now?.column !== column ? first : now.way === first ? second : null;
+    this.order[this.sheet.key] = next === null ? undefined : { column, way: next };
+    this.mark();
+    this.onFilter();
+  }
+
+  mark() {
+    const now = this.order[this.sheet.key];
+    [...this.head.rows[0].cells].forEach((cell, index) => {
+      const way = now?.column === this.sheet.columns[index] ? now.way : null;
+      attribute(cell, "aria-sort", way ?? "none");
+      write(cell.querySelector(".arrow"), way === null ? "" : way === "ascending" ? "\u25b2" : "\u25bc");
+    });
+  }
+
+  /** The ids that the filter lets through, of all sheets; `null` when there is no filter. */
+  matches(store) {
+    const words = this.words();
+    if (words.length === 0) return null;
+    const ids = new Set();
+    for (const sheet of SHEETS) for (const row of this.passing(sheet, store, words)) ids.add(row.id);
+    return ids;
+  }
+
+  words() {
+    return this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  }
+
+  /** A row passes when each word is somewhere in one of its texts. */
+  passing(sheet, store, words) {
+    const rows = sheet.rows(store.snapshot);
+    if (words.length === 0) return rows;
+    const columns = sheet.columns.filter((column) => !column.number || column.level);
+    return rows.filter((row) => {
+      const all = columns.map((column) => column.show(row, store)).join("\n").toLowerCase();
+      return words.every((word) => all.includes(word));
+    });
+  }
+
+  sorted(rows, store) {
+    const now = this.order[this.sheet.key];
+    if (now === undefined) return rows;
+    const turn = now.way === "ascending" ? 1 : -1;
+    const keyed = rows.map((row) => ({ row, key: now.column.read(row, store) }));
+    // What is not known comes last, whichever way.
+    keyed.sort((a, b) => {
+      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null);
+      return turn * (typeof a.key === "string" ? a.key.localeCompare(b.key, undefined, { numeric: true }) : a.key - b.key);
+    });
+    return keyed.map(({ row }) => row);
+  }
+
+  update(store, selected) {
+    const words = this.words();
+    const all = this.sheet.rows(store.snapshot);
+    const passing = this.passing(this.sheet, store, words);
+    const shown = this.sorted(passing, store).slice(0, this.limit);
+    const rows = new Map(shown.map((row) => [row.id, this.rows.get(row.id) ?? this.row(row)]));
+    shown.forEach((row) => this.fill(rows.get(row.id), row, store, selected));
+    this.rows = rows;
+    const focus = this.body.contains(document.activeElement) ? document.activeElement : null;
+    arrange(this.body, [...rows.values()].map((parts) => parts.line));
+    if (focus !== null && focus.isConnected && document.activeElement !== focus) focus.focus({ preventScroll: true });
+    this.count(store, all.length, passing.length, shown.length);
+  }
+
+  count(store, all, passing, shown) {
+    write(byId("count"), passing === all ? `${all}` : `${passing} of ${all}`);
+    this.tabs.forEach(({ count }, index) => write(count, String(SHEETS[index].rows(store.snapshot).length)));
+    const rest = passing - shown;
+    byId("more").hidden = rest === 0;
+    write(byId("more"), `Show ${Math.min(rest, ROWS)} more of ${rest}`);
+    byId("table-empty").hidden = shown > 0;
+    write(byId("table-empty"), all === 0 ? `No ${this.sheet.label.toLowerCase()}.` : "Nothing passes the filter.");
+  }
+
+  row(row) {
+    const cells = this.sheet.columns.map((column) => this.cell(column, row));
+    const line = html("tr", {}, ...cells.map((cell) => cell.element));
+    return { line, cells };
+  }
+
+  cell(column, row) {
+    if (column.link) {
+      const target = (column.target ?? ((one) => one.id))(row);
+      const value = html("button", { type: "button", class: "link name", dir: "auto", onclick: () => this.onSelect(target) });
+      return { value, element: html("th", { scope: "row" }, value) };
+    }
+    const value = html("span", { class: column.number ? null : "name" });
+    const line = column.spark === undefined ? null : spark(SPARK.width, SPARK.height, SPARK.points, column.spark);
+    const element = html("td", { class: column.wide ? "wide" : line !== null ? "number drawn" : column.number && !column.left ? "number" : null }, ...(line === null ? [] : [line.element]), value);
+    if (column.level) value.className = "level";
+    return { value, element, line };
+  }
+
+  fill(parts, row, store, selected) {
+    attribute(parts.line, "aria-selected", row.id === selected || row.on === selected ? "true" : null);
+    parts.cells.forEach(({ value, element, line }, index) => {
+      const column = this.sheet.columns[index];
+      write(value, column.show(row, store));
+      if (column.link) attribute(value, "title", value.textContent);
+      line?.update(store.series(row.id, column.spark), column.top);
+      if (column.load) attribute(element, "data-load", load(row.fill_p80));
+      if (column.level) attribute(value, "data-level", row.level);
+    });
+  }
+}
+
+export const SHEET_COUNT = SHEETS.length;

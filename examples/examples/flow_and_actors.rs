@@ -1,0 +1,62 @@
+//! A graph asks an actor, which answers when it is done: 64 questions are under way at most. The actor keeps sums,
+//! which is what actors are good at.
+//!
+//! Run it with `cargo run --release -p garrick-examples --example flow_and_actors`.
+use std::error::Error;
+
+use garrick::flow::{AsyncSender, Graph, stages};
+use garrick::{Actor, Context, Next, Reply, System};
+
+enum Sum {
+    Add(u64, Reply<()>),
+    Get(Reply<u64>),
+}
+
+struct Summer(u64);
+
+impl Actor for Summer {
+    type Msg = Sum;
+
+    fn receive(&mut self, msg: Sum, _: &mut Context<'_, Sum>) -> Next {
+        match msg {
+            Sum::Add(number, reply) => {
+                self.0 += number;
+                reply.send(());
+            }
+            Sum::Get(reply) => reply.send(self.0),
+        }
+        Next::Continue
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let system = System::new()?;
+    let summer = system.spawn(Summer(0))?;
+
+    let mut graph = Graph::new();
+    let (numbers, numbers_in) = graph.channel::<u64>(1024)?;
+    // A future as a source: it could wait for a socket as well.
+    let count = |mut numbers: AsyncSender<u64>| async move {
+        for number in 1..=100_000 {
+            if numbers.send(number).await.is_err() {
+                return;
+            }
+        }
+    };
+    graph.source("count", stages::from_async(numbers, count));
+    let asked = summer.clone();
+    let add = move |number| {
+        let done = asked.ask(|reply| Sum::Add(number, reply));
+        async move { done.await.expect("the actor answers as long as it lives") }
+    };
+    graph.stage("add", stages::for_each_async(numbers_in, add).at_once(64));
+
+    let report = graph.start()?.join();
+    let sum = summer.ask(Sum::Get).wait()?;
+    println!(
+        "{} numbers, and their sum is {sum}",
+        report.channels()[0].taken
+    );
+    system.shutdown();
+    Ok(())
+}

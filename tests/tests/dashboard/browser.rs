@@ -1,0 +1,267 @@
+//! A real browser with a fresh profile, driven from plain code.
+//!
+//! ```text
+//!   test --> Page --WebDriver--> chromedriver --> Chromium, headless --> the dashboard
+//! ```
+//!
+//! Nothing here sleeps: what is waited for is looked at by the page itself, frame by frame.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thirtyfour::prelude::*;
+use thirtyfour::{ChromiumLikeCapabilities, LoggingPrefsLogLevel};
+use tokio::runtime::{self, Runtime};
+
+/// Nothing takes so long; it only keeps a test from hanging.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What chromedriver says once it listens, before the number of its port.
+const LISTENS: &str = "started successfully on port ";
+
+/// How wide and high a window is, and whether the system is dark.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) dark: bool,
+}
+
+impl Screen {
+    pub(crate) const WIDE: Self = Self {
+        width: 1440,
+        height: 1000,
+        dark: false,
+    };
+    pub(crate) const PHONE: Self = Self {
+        width: 390,
+        height: 844,
+        dark: false,
+    };
+
+    pub(crate) fn dark(self) -> Self {
+        Self { dark: true, ..self }
+    }
+}
+
+/// chromedriver, ended with this.
+struct Driver(Child);
+
+impl Driver {
+    /// Starts it at a port of its choice, and says which.
+    fn start() -> (Self, String) {
+        let child = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut child = child.unwrap_or_else(|error| {
+            panic!("chromedriver: {error}; `cargo xtask tools` installs it and Chromium")
+        });
+        let output = child.stdout.take().expect("it is piped");
+        let mut driver = Self(child);
+        let mut lines = BufReader::new(output).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            let (_, port) = line.split_once(LISTENS)?;
+            Some(port.trim_end_matches('.').to_owned())
+        });
+        let Some(port) = port else {
+            panic!("chromedriver ended: {:?}", driver.0.wait());
+        };
+        (driver, format!("http://127.0.0.1:{port}"))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A page in a browser of its own. The browser is closed with this, whatever becomes of the test.
+pub(crate) struct Page {
+    runtime: Runtime,
+    /// Taken in `drop` only.
+    browser: Option<WebDriver>,
+    /// What every request has to begin with.
+    home: String,
+    _driver: Driver,
+}
+
+impl Page {
+    /// Opens `address` in a new browser.
+    pub(crate) fn open(address: &str, screen: Screen) -> Self {
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let (driver, server) = Driver::start();
+        let browser = runtime
+            .block_on(begin(&server))
+            .unwrap_or_else(|error| panic!("Chromium does not start: {error}"));
+        let home = address.split_inclusive('/').take(3).collect::<String>();
+        let page = Self {
+            runtime,
+            browser: Some(browser),
+            home,
+            _driver: driver,
+        };
+        page.show_on(screen);
+        page.go(address);
+        page
+    }
+
+    fn browser(&self) -> &WebDriver {
+        self.browser.as_ref().expect("it is there until dropped")
+    }
+
+    /// Changes the window.
+    pub(crate) fn show_on(&self, screen: Screen) {
+        let metrics = json!({ "width": screen.width, "height": screen.height, "deviceScaleFactor": 1, "mobile": screen.width < 600 });
+        self.tool("Emulation.setDeviceMetricsOverride", metrics);
+        let scheme = if screen.dark { "dark" } else { "light" };
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.tool("Emulation.setEmulatedMedia", media);
+    }
+
+    fn tool(&self, method: &str, parameters: Value) {
+        let sent = self.runtime.block_on(async {
+            let tools = self.browser().cdp();
+            tools.send_raw(method, parameters).await
+        });
+        sent.unwrap_or_else(|error| panic!("{method}: {error}"));
+    }
+
+    /// Goes to `address`.
+    pub(crate) fn go(&self, address: &str) {
+        let gone = self.runtime.block_on(self.browser().goto(address));
+        gone.unwrap_or_else(|error| panic!("{address}: {error}"));
+    }
+
+    /// The value of a JavaScript expression.
+    pub(crate) fn eval(&self, expression: &str) -> Value {
+        let script = format!("return ({expression});");
+        let value = self
+            .runtime
+            .block_on(self.browser().execute(script, Vec::new()));
+        let value = value.unwrap_or_else(|error| panic!("{expression}: {error}"));
+        value.json().clone()
+    }
+
+    /// The same, which has to be text.
+    pub(crate) fn text(&self, expression: &str) -> String {
+        match self.eval(expression) {
+            Value::String(text) => text,
+            other => panic!("{expression} is {other}"),
+        }
+    }
+
+    /// Waits until a JavaScript expression is true.
+    pub(crate) fn wait(&self, expression: &str) {
+        let script = format!(
+            "const done = arguments[0];
+             const look = () => ({expression}) ? done(true) : requestAnimationFrame(look);
+             look();"
+        );
+        let seen = self
+            .runtime
+            .block_on(self.browser().execute_async(script, Vec::new()));
+        if let Err(error) = seen {
+            panic!("never came true: {expression}: {error}");
+        }
+    }
+
+    /// Clicks the first element that `css` finds, where it is on the screen.
+    pub(crate) fn click(&self, css: &str) {
+        let clicked = self.runtime.block_on(async {
+            let element = self.browser().find(By::Css(css)).await?;
+            element.scroll_into_view().await?;
+            element.click().await
+        });
+        clicked.unwrap_or_else(|error| panic!("{css}: {error}"));
+    }
+
+    /// Types keys to whatever has the focus.
+    pub(crate) fn keys(&self, keys: &str) {
+        let typed = self.runtime.block_on(async {
+            self.browser()
+                .action_chain()
+                .send_keys(keys)
+                .perform()
+                .await
+        });
+        typed.unwrap_or_else(|error| panic!("{keys:?}: {error}"));
+    }
+
+    /// Presses one key that has no letter.
+    pub(crate) fn key(&self, key: Key) {
+        self.keys(&char::from(key).to_string());
+    }
+
+    /// Keeps what is to be seen in `target/screenshots`.
+    pub(crate) fn keep(&self, name: &str) {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
+        std::fs::create_dir_all(&folder).expect("the target folder can be written to");
+        let picture = self.runtime.block_on(self.browser().screenshot_as_png());
+        let picture = picture.expect("a screenshot");
+        std::fs::write(folder.join(format!("{name}.png")), picture).expect("it can be written");
+    }
+
+    /// Nothing may have been complained of, and nothing asked of anybody else.
+    pub(crate) fn is_clean(&self) {
+        let complaints = self.log("browser");
+        assert!(complaints.is_empty(), "{complaints:#?}");
+        let mut asked = 0;
+        for message in self.log("performance") {
+            let message: Value = serde_json::from_str(&message).expect("events are JSON");
+            let message = &message["message"];
+            if message["method"] != "Network.requestWillBeSent" {
+                continue;
+            }
+            let address = message["params"]["request"]["url"].as_str();
+            let address = address.expect("a request has an address");
+            assert!(address.starts_with(&self.home), "asked for {address}");
+            asked += 1;
+        }
+        assert!(asked >= 10, "only {asked} requests were seen");
+    }
+
+    fn log(&self, kind: &str) -> Vec<String> {
+        let entries = self.runtime.block_on(self.browser().get_log(kind));
+        let entries = entries.expect("the browser keeps a log");
+        let told = |level: &str| level == "SEVERE" || level == "WARNING" || kind == "performance";
+        let entries = entries.into_iter().filter(|entry| told(&entry.level));
+        entries.map(|entry| entry.message).collect()
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        if let Some(browser) = self.browser.take() {
+            // A browser that has gone is closed already.
+            let _ = self.runtime.block_on(browser.quit());
+        }
+    }
+}
+
+async fn begin(server: &str) -> WebDriverResult<WebDriver> {
+    let mut wanted = DesiredCapabilities::chrome();
+    wanted.add_arg("--headless=new")?;
+    // Chromium refuses to run as root with its sandbox, and containers run as root.
+    wanted.add_arg("--no-sandbox")?;
+    // Shared memory is small there, too.
+    wanted.add_arg("--disable-dev-shm-usage")?;
+    wanted.add_arg("--disable-gpu")?;
+    wanted.add_arg("--disable-background-networking")?;
+    wanted.set_logging_prefs("browser", LoggingPrefsLogLevel::All)?;
+    wanted.set_logging_prefs("performance", LoggingPrefsLogLevel::All)?;
+    let browser = WebDriver::new(server, wanted).await?;
+    browser.set_script_timeout(PATIENCE).await?;
+    browser.set_page_load_timeout(PATIENCE).await?;
+    Ok(browser)
+}

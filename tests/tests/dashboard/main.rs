@@ -1,0 +1,345 @@
+//! The dashboard in a real browser: what is seen, and what a user can do there.
+
+mod browser;
+mod watched;
+
+use browser::{Page, Screen};
+use garrick_telemetry::{Reading, Telemetry};
+use serde_json::json;
+use thirtyfour::Key;
+use watched::{HOSTILE, Pipeline, anywhere, at, crowd, hostile, service, watching};
+
+/// The names in the first column of the table, from the top.
+const NAMES: &str =
+    "[...document.querySelectorAll('#sheet tbody th')].map((cell) => cell.textContent)";
+
+/// What it says about the connection.
+const LINK: &str = "document.getElementById('link').dataset.state";
+
+/// The number of the snapshot shown.
+const SEQUENCE: &str = "Number(document.documentElement.dataset.sequence)";
+
+/// The title over the details.
+const CHOSEN: &str = "document.getElementById('details-title').textContent";
+
+/// What has the focus, as far as these tests go there.
+const FOCUS: &str =
+    "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.id)";
+
+/// How far the page is wider than the window.
+const OVERFLOW: &str =
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+fn open(telemetry: &Telemetry, screen: Screen) -> Page {
+    let page = Page::open(&telemetry.url(), screen);
+    page.wait(&format!("{LINK} === 'live' && {SEQUENCE} >= 0"));
+    page
+}
+
+/// Waits until another snapshot is shown.
+fn next(page: &Page) {
+    let now = page.eval(SEQUENCE);
+    page.wait(&format!("{SEQUENCE} > {now}"));
+}
+
+#[test]
+fn a_pipeline_is_seen_at_work_and_at_its_end() {
+    let pipeline = Pipeline::start();
+    let telemetry = anywhere().start().expect("a free port");
+    telemetry.watch(pipeline.running.monitor());
+    telemetry.look();
+    let page = open(&telemetry, Screen::WIDE);
+    page.wait("document.querySelectorAll('.node').length === 3");
+    page.wait("document.querySelectorAll('.edge').length === 2");
+    assert_eq!(page.eval(NAMES), json!(["generator", "worker", "logger"]));
+    assert_eq!(page.text("document.title"), "garrick \u{b7} Garrick");
+    let messages = "document.querySelector('#sheet tbody tr').cells[7].textContent";
+    page.wait(&format!("{messages} !== '0' && {messages} !== '\u{2013}'"));
+    page.wait("document.querySelector('.label text').textContent.includes('/s')");
+    let before = page.text(messages);
+    page.wait(&format!("{messages} !== {}", json!(before)));
+    page.keys("2");
+    page.click("#sheet tbody button");
+    assert_eq!(page.text(CHOSEN), "numbers");
+    page.wait("document.querySelectorAll('.bars tbody tr').length > 0");
+    page.wait("document.querySelectorAll('.chart:not([hidden]) .spark-line').length === 2");
+    page.keep("pipeline");
+    page.keys("1");
+    pipeline.stop();
+    page.wait("document.querySelectorAll('.node[data-state=ended]').length === 3");
+    page.is_clean();
+}
+
+#[test]
+fn it_reads_at_every_width_in_light_and_dark() {
+    let telemetry = watching(anywhere(), service());
+    let page = open(&telemetry, Screen::WIDE);
+    let shown = [
+        ("wide-light", Screen::WIDE, false),
+        ("wide-dark", Screen::WIDE.dark(), true),
+        ("phone-light", Screen::PHONE, false),
+        ("phone-dark", Screen::PHONE.dark(), true),
+    ];
+    let [light, dark] = ["rgb(243, 245, 248)", "rgb(14, 18, 23)"];
+    for (name, screen, is_dark) in shown {
+        page.show_on(screen);
+        page.go(&telemetry.url());
+        page.wait("document.querySelectorAll('.node').length === 11");
+        next(&page);
+        assert_eq!(page.eval(OVERFLOW), json!(0), "{name}");
+        let ground = "getComputedStyle(document.documentElement).backgroundColor";
+        assert_eq!(page.text(ground), if is_dark { dark } else { light });
+        assert_eq!(page.eval(FAINT), json!([]), "{name}");
+        page.keep(name);
+        for tab in ["2", "3", "4"] {
+            page.keys(tab);
+            assert_eq!(page.eval(OVERFLOW), json!(0), "{name}, table {tab}");
+            assert_eq!(page.eval(FAINT), json!([]), "{name}, table {tab}");
+        }
+        page.eval("document.querySelector('#sheet tbody button').click()");
+        assert_eq!(page.eval(OVERFLOW), json!(0), "{name}, something chosen");
+        page.keep(&format!("{name}-chosen"));
+    }
+    page.is_clean();
+}
+
+/// Texts whose contrast to what they stand on is less than 4.5 to 1, which WCAG 2 asks for.
+const FAINT: &str = "(() => {
+  const numbers = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
+  const part = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+  const ground = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const color = numbers(getComputedStyle(at).backgroundColor);
+      if (color.length === 3 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const faint = [];
+  for (const element of document.body.querySelectorAll('*:not(script, noscript *)')) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+    if (!own || element.closest('svg') !== null || element.getClientRects().length === 0) continue;
+    const [a, b] = [light(numbers(getComputedStyle(element).color)), light(ground(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) faint.push(`${element.textContent}: ${contrast.toFixed(2)}`);
+  }
+  return faint;
+})()";
+
+#[test]
+fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
+    let telemetry = watching(anywhere(), service());
+    let page = open(&telemetry, Screen::WIDE);
+    page.wait(&format!("{NAMES}.length === 11"));
+    let first = || page.eval(&format!("{NAMES}[0]"));
+    let way = |column: u32| {
+        page.text(&format!(
+            "document.querySelector('#sheet thead tr').cells[{column}].ariaSort"
+        ))
+    };
+    assert_eq!((first(), way(0)), (json!("listener"), "none".to_owned()));
+    page.click("#sheet thead th:nth-child(1) button");
+    assert_eq!(
+        (first(), way(0)),
+        (json!("archive"), "ascending".to_owned())
+    );
+    page.key(Key::Enter);
+    assert_eq!(
+        (first(), way(0)),
+        (json!("worker 2"), "descending".to_owned())
+    );
+    page.keys(" ");
+    assert_eq!((first(), way(0)), (json!("listener"), "none".to_owned()));
+    page.click("#sheet thead th:nth-child(8) button");
+    page.wait(&format!(
+        "{NAMES}[0] === 'listener' && {NAMES}.at(-1) === 'archive'"
+    ));
+    assert_eq!(way(7), "descending");
+    page.keys("/");
+    assert_eq!(page.text(FOCUS), "filter");
+    page.keys("compute 1");
+    page.wait(&format!("{NAMES}.length === 1"));
+    assert_eq!(first(), json!("worker 1"));
+    let count = "document.getElementById('count').textContent";
+    assert_eq!(page.text(count), "1 of 11");
+    page.wait("document.querySelectorAll('.node.dim').length === 10");
+    page.key(Key::Escape);
+    page.wait(&format!("{NAMES}.length === 11"));
+    page.keys("/nobody");
+    page.wait(&format!("{NAMES}.length === 0"));
+    let empty = "document.getElementById('table-empty').textContent";
+    assert_eq!(page.text(empty), "Nothing passes the filter.");
+    page.is_clean();
+}
+
+#[test]
+fn a_pause_holds_the_page_and_counts_what_it_skips() {
+    let telemetry = watching(anywhere(), service());
+    let page = open(&telemetry, Screen::WIDE);
+    next(&page);
+    page.keys(" ");
+    assert_eq!(page.text(LINK), "paused");
+    let held = page.eval(SEQUENCE);
+    let told = "document.getElementById('link-text').textContent";
+    page.wait(&format!("/\\b[2-9] skipped/.test({told})"));
+    assert_eq!(page.eval(SEQUENCE), held);
+    page.keys("p");
+    assert_eq!(page.text(LINK), "live");
+    page.wait(&format!("{SEQUENCE} > {held}"));
+    page.click("#pause");
+    assert_eq!(page.text(LINK), "paused");
+    assert_eq!(
+        page.text("document.getElementById('pause').ariaPressed"),
+        "true"
+    );
+    // The button has the focus, so the space bar presses it and does not pause a second time.
+    page.keys(" ");
+    assert_eq!(page.text(LINK), "live");
+    page.is_clean();
+}
+
+#[test]
+fn everything_is_reached_by_keyboard() {
+    let telemetry = watching(anywhere(), service());
+    let page = open(&telemetry, Screen::WIDE);
+    page.wait("document.querySelectorAll('.node').length === 11");
+    page.key(Key::Tab);
+    let link = "document.activeElement.textContent";
+    assert_eq!(page.text(link), "Skip to the graph");
+    assert!(
+        page.eval("document.activeElement.getBoundingClientRect().top > 0")
+            .as_bool()
+            == Some(true)
+    );
+    page.keys("g");
+    let at = |name: &str| format!("{FOCUS}.startsWith('stage {name} on ')");
+    page.wait(&at("listener"));
+    page.key(Key::Right);
+    page.wait(&at("parse"));
+    page.key(Key::Right);
+    page.wait(&at("decode"));
+    page.key(Key::Left);
+    page.wait(&at("parse"));
+    let ring = "getComputedStyle(document.activeElement.querySelector('.card')).strokeWidth";
+    assert_eq!(page.text(ring), "3.5px", "the focus is seen");
+    page.key(Key::Enter);
+    assert_eq!(page.text(CHOSEN), "parse");
+    page.key(Key::Escape);
+    assert_eq!(page.text(CHOSEN), "Details");
+    page.keys("?");
+    page.wait("document.getElementById('help').open");
+    page.keep("help");
+    page.key(Key::Escape);
+    page.wait("!document.getElementById('help').open");
+    let view = "document.getElementById('view').getAttribute('transform')";
+    let fitted = page.text(view);
+    page.keys("+");
+    page.wait(&format!("{view} !== {}", json!(fitted)));
+    page.keys("f");
+    page.wait(&format!("{view} === {}", json!(fitted)));
+    page.keys("2");
+    assert_eq!(
+        page.text("document.querySelector('[aria-selected=true]').id"),
+        "tab-edges"
+    );
+    page.keys("t");
+    let theme = "document.documentElement.dataset.theme ?? 'none'";
+    assert_eq!(page.text(theme), "dark");
+    page.go(&telemetry.url());
+    assert_eq!(page.text(theme), "dark", "it is remembered");
+    page.is_clean();
+}
+
+#[test]
+fn names_are_text_whatever_is_in_them() {
+    let telemetry = watching(anywhere().name("<b onclick=x>&amp;\"</b>"), hostile);
+    for screen in [Screen::WIDE, Screen::PHONE] {
+        let page = open(&telemetry, screen);
+        let all = HOSTILE.len() + 1;
+        page.wait(&format!(
+            "document.querySelectorAll('.node').length === {all}"
+        ));
+        assert_eq!(
+            page.text("document.querySelector('h1').textContent"),
+            "<b onclick=x>&amp;\"</b>"
+        );
+        for tab in ["1", "2", "3", "4"] {
+            page.keys(tab);
+            page.eval("document.querySelector('#sheet tbody button')?.click()");
+            assert_eq!(page.eval(OVERFLOW), json!(0), "table {tab}");
+        }
+        page.keys("1");
+        let shown = page.eval(NAMES);
+        assert_eq!(shown[0], HOSTILE[0]);
+        assert_eq!(
+            shown[3], "\u{fffd}gpj.exe",
+            "what turns text round is shown"
+        );
+        assert_eq!(page.eval("window.broken ?? null"), json!(null));
+        let made =
+            "document.querySelectorAll('img, main script, [onerror], [onload], [onclick]').length";
+        assert_eq!(page.eval(made), json!(0));
+        page.keep(&format!("hostile-{}", screen.width));
+        page.is_clean();
+    }
+}
+
+#[test]
+fn it_comes_back_when_the_process_does() {
+    let telemetry = watching(anywhere(), service());
+    let address = telemetry.address();
+    let page = open(&telemetry, Screen::WIDE);
+    page.wait(&format!("{SEQUENCE} > 30"));
+    drop(telemetry);
+    page.wait(&format!("{LINK} === 'lost'"));
+    page.wait("document.getElementById('link-text').textContent.includes('again in')");
+    page.keep("lost");
+    let _telemetry = watching(at(address), service());
+    page.click("#retry");
+    page.wait(&format!("{LINK} === 'live' && {SEQUENCE} < 30"));
+    assert_eq!(
+        page.text("document.getElementById('say').textContent"),
+        "The process was started again."
+    );
+}
+
+#[test]
+fn a_token_is_asked_for_and_kept_out_of_the_address() {
+    let telemetry = watching(anywhere().token("open-sesame"), service());
+    let page = Page::open(&telemetry.url(), Screen::WIDE);
+    page.wait(&format!("{LINK} === 'locked'"));
+    assert_eq!(page.text(FOCUS), "token");
+    page.keys("wrong");
+    page.key(Key::Enter);
+    page.wait(&format!("{LINK} === 'locked'"));
+    page.keys("open-sesame");
+    page.key(Key::Enter);
+    page.wait(&format!("{LINK} === 'live'"));
+    drop(page);
+    let address = format!("{}?token=open-sesame", telemetry.url());
+    let page = Page::open(&address, Screen::WIDE);
+    page.wait(&format!("{LINK} === 'live'"));
+    assert_eq!(page.text("location.href"), telemetry.url());
+    page.is_clean();
+}
+
+#[test]
+fn five_hundred_nodes_and_a_thousand_channels_are_drawn() {
+    let mut beat = 0;
+    let telemetry = watching(anywhere(), move |reading: &mut Reading| {
+        beat += 1;
+        crowd(reading, beat);
+    });
+    let page = open(&telemetry, Screen::WIDE);
+    page.wait("document.querySelectorAll('.node').length === 500");
+    page.wait("document.querySelectorAll('.edge').length === 1000");
+    page.wait(&format!("{NAMES}.length === 100"));
+    page.click("#more");
+    page.wait(&format!("{NAMES}.length === 200"));
+    next(&page);
+    next(&page);
+    let draw = page.eval("performance.getEntriesByName('draw').at(-1).duration");
+    println!("500 nodes and 1000 channels are drawn in {draw} ms");
+    page.keep("crowd");
+    page.is_clean();
+}
