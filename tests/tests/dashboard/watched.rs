@@ -113,24 +113,26 @@ fn sponsor(name: &str, workers: u64, turns: u64) -> SponsorReading {
     }
 }
 
+/// The stages of a service, and where they run.
+const STAGES: [(&str, &str); 10] = [
+    ("listener", "edge"),
+    ("parse", "ingest"),
+    ("decode", "ingest"),
+    ("worker 0", "compute"),
+    ("worker 1", "compute"),
+    ("worker 2", "compute"),
+    ("merge", "sink"),
+    ("log", "sink"),
+    ("index", "sink"),
+    ("archive", "sink"),
+];
+
 /// A service of a dozen stages and some actors, with every kind of trouble.
 pub(crate) fn service() -> impl FnMut(&mut Reading) + Send {
     let mut beat = 0;
     move |reading| {
         beat += 1;
-        let names = [
-            ("listener", "edge"),
-            ("parse", "ingest"),
-            ("decode", "ingest"),
-            ("worker 0", "compute"),
-            ("worker 1", "compute"),
-            ("worker 2", "compute"),
-            ("merge", "sink"),
-            ("log", "sink"),
-            ("index", "sink"),
-            ("archive", "sink"),
-        ];
-        for (id, (name, place)) in names.into_iter().enumerate() {
+        for (id, (name, place)) in STAGES.iter().enumerate() {
             let speed = 120_000 - 9_000 * id as u64;
             reading.stages.push(stage(id, name, place, beat * speed));
         }

@@ -90,7 +90,6 @@ function measure(name, font, width) {
   return `${letters.slice(0, low).join("").trimEnd()}\u2026`;
 }
 
-export const LEVELS = ["ok", "warning", "critical"];
 export const SIGNS = { ok: "", warning: "\u25b2", critical: "\u25c6" };
 
 /** Which of the five colours a share from 0 to 1 has. */

@@ -31,10 +31,10 @@ export function layout(snapshot, down) {
     : { down, u: CARD.width, v: CARD.height, gapU: 132, gapV: 18, head: 10, start: 0 };
   layer(graph);
   const lanes = gather(graph);
-  orderLanes(graph, lanes);
+  orderLanes(lanes);
   stack(lanes, axes);
-  centre(graph, lanes, axes);
-  for (let sweep = 0; sweep < SWEEPS; sweep += 1) orderLayers(graph, lanes, axes, sweep % 2 === 1);
+  centre(lanes, axes);
+  for (let sweep = 0; sweep < SWEEPS; sweep += 1) orderLayers(lanes, axes, sweep % 2 === 1);
   return place(graph, lanes, axes);
 }
 
@@ -141,7 +141,7 @@ const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 const isAlone = (node) => neighbours(node).every((other) => other === node);
 const neighbours = (node) => [...node.in.map((edge) => edge.from), ...node.out.map((edge) => edge.to)];
 
-function orderLanes(graph, lanes) {
+function orderLanes(lanes) {
   for (let sweep = 0; sweep < SWEEPS / 2; sweep += 1) {
     for (const lane of lanes) {
       const others = lane.nodes.flatMap(neighbours).map((node) => node.lane).filter((other) => other !== lane);
@@ -166,7 +166,7 @@ function stack(lanes, axes) {
 }
 
 /** Moves lanes, where there is room, to the middle of what they are joined to. */
-function centre(graph, lanes, axes) {
+function centre(lanes, axes) {
   const meet = (a, b) => a !== b && a.first <= b.last && b.first <= a.last;
   const middle = (lane) => lane.v + lane.size / 2;
   for (let sweep = 0; sweep < SWEEPS / 2; sweep += 1) {
@@ -195,7 +195,7 @@ function settle(lane, axes) {
 
 // Step 4.
 
-function orderLayers(graph, lanes, axes, backwards) {
+function orderLayers(lanes, axes, backwards) {
   const last = most(lanes.map((lane) => lane.last));
   for (let step = 0; step <= last; step += 1) {
     const at = backwards ? last - step : step;

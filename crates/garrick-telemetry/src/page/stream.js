@@ -43,7 +43,7 @@ export function ask(path, signal) {
 }
 
 /** Makes events of the text of a stream, in whatever pieces it comes. */
-export class Parser {
+class Parser {
   constructor(onEvent) {
     this.onEvent = onEvent;
     this.rest = "";
