@@ -196,14 +196,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Tells senders that wait that the global queue has room.
+    /// Tells senders that wait that the global queue has room. The caller has just made it, under the queue's lock.
+    ///
+    /// No fence is needed here: who goes to wait looks for room under that lock, after it has joined those who
+    /// wait. If that came before us we see it waiting, and if we came first it sees the room.
     #[inline]
     pub(super) fn announce_room(&self) {
-        if self.global.is_bounded() {
-            self.fence.light();
-            if self.room.is_awaited() {
-                self.room.ring();
-            }
+        if self.global.is_bounded() && self.room.is_awaited() {
+            self.room.ring();
         }
     }
 
