@@ -21,7 +21,7 @@ const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 
 /// How often a thread lets others have its core before it parks. Where cores are scarce, what it waits for often
 /// comes meanwhile, and nobody pays for waking it.
-const YIELDS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 2 };
+const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
 
 /// One who looks for values.
 pub(super) trait Hunter<T> {
@@ -113,8 +113,10 @@ impl Waiter {
                 return Err(PopTimeoutError::Timeout);
             }
             let shared = hunter.shared();
-            // What is there and cannot be had is in the hands of one who needs a core to go on.
-            if !shared.has_work() {
+            if shared.has_work() {
+                // What is there and cannot be had is in the hands of one who needs a core to go on.
+                thread::yield_now();
+            } else {
                 let is_disturbed = || shared.is_disturbed();
                 *call = self.sleep(shared, &shared.bell, *call, left, is_disturbed);
             }
