@@ -78,7 +78,8 @@ impl<T> Global<T> {
     /// Values here at some moment of late. Who sees 0 sees all that was done before the last one was taken.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // Acquire: pairs with the Release in `count_taken`.
+        // Acquire: pairs with the Release in `count_taken`; who took the last values says by its mark, before
+        // that, that it moves them. No model of ours fails without it.
         let taken = self.taken.load(Acquire);
         // A push that comes in between counts, or not. One that was taken since makes the sum too large,
         // never negative: `taken` is the older of the two.

@@ -71,7 +71,8 @@ pub(super) struct Place<T> {
     pub(super) stats: TallyReader,
 }
 
-/// Changes with each value that comes to a worker's deque, and is odd meanwhile.
+/// Changes with each value that comes to a worker's deque, and is odd while a batch is moved. Written by the worker,
+/// read by who looks whether all is empty.
 pub(super) struct Mark(AtomicU64);
 
 /// What a look at all places came to.

@@ -118,7 +118,7 @@ impl<T> Worker<T> {
     /// Receives a value if there is one: the newest of our own, else the oldest of the global queue, else the
     /// oldest that can be stolen.
     ///
-    /// Of every 61 receives one looks at the global queue first or takes the oldest of our own.
+    /// Every 64th receive takes the oldest value of the global queue or of our own, by turns.
     ///
     /// # Errors
     ///
