@@ -33,6 +33,7 @@ enum Step {
     Push,
     Pop,
     PopOldest,
+    PopOldestInto { count_max: usize },
     Steal,
     StealHalf,
     StealHalfInto { count_max: usize },
@@ -44,6 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => Just(Step::Push),
         3 => Just(Step::Pop),
         1 => Just(Step::PopOldest),
+        1 => (0..9_usize).prop_map(|count_max| Step::PopOldestInto { count_max }),
         1 => Just(Step::Steal),
         1 => Just(Step::StealHalf),
         1 => (0..9_usize).prop_map(|count_max| Step::StealHalfInto { count_max }),
@@ -95,6 +97,13 @@ impl Pair {
             Step::Pop => assert_eq!(number(self.worker.pop()), self.oracle.pop_back()),
             Step::PopOldest => {
                 assert_eq!(number(self.worker.pop_oldest()), self.oracle.pop_front());
+            }
+            Step::PopOldestInto { count_max } => {
+                let mut oldest = Vec::new();
+                let count = self.worker.pop_oldest_into(&mut oldest, count_max);
+                assert_eq!(count, count_max.min(self.oracle.len()));
+                let oldest: Vec<u32> = oldest.iter().map(|value| value.number).collect();
+                assert_eq!(oldest, Vec::from_iter(self.oracle.drain(..count)));
             }
             Step::Steal => {
                 let stolen = self.worker.stealer().steal();

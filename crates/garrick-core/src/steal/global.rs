@@ -70,14 +70,16 @@ impl<T> Global<T> {
     /// Values pushed so far, and so a mark by which a second look knows of every push since the first.
     #[inline]
     pub(super) fn pushed(&self) -> usize {
-        // Acquire: pairs with the Release in `count_pushed`; a push that is counted is seen.
-        self.pushed.load(Acquire)
+        // Relaxed: it publishes nothing. A look that finds this count also finds the values, for it finds them by
+        // this count; and the lock publishes what they are.
+        self.pushed.load(Relaxed)
     }
 
     /// Values here at some moment of late. Who sees 0 sees all that was done before the last one was taken.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // Acquire: pairs with the Release in `count_taken`.
+        // Acquire: pairs with the Release in `count_taken`; who took the last values says by its mark, before
+        // that, that it moves them. No model of ours fails without it.
         let taken = self.taken.load(Acquire);
         // A push that comes in between counts, or not. One that was taken since makes the sum too large,
         // never negative: `taken` is the older of the two.
@@ -179,8 +181,8 @@ impl<T> Global<T> {
     fn count_pushed(&self, count: usize) {
         // Relaxed: only lock holders write it, and we hold the lock.
         let pushed = self.pushed.load(Relaxed).wrapping_add(count);
-        // Release: pairs with the Acquire in `pushed`; the values are there, and so is what led to them.
-        self.pushed.store(pushed, Release);
+        // Relaxed: as in `pushed`.
+        self.pushed.store(pushed, Relaxed);
     }
 
     fn count_taken(&self, count: usize) {

@@ -1,6 +1,5 @@
 //! What a worker works with: its own deque, and its ways to the other places.
 use super::{
-    TryRecvError,
     shared::{Mark, Shared, Verdict},
     stats::Tally,
     wait::Hunter,
@@ -115,16 +114,17 @@ impl<T> Hand<T> {
         }
     }
 
+    /// Takes the newest of our own, or when it is time what is oldest.
     #[inline(always)]
-    pub(super) fn try_recv(&mut self) -> Result<T, TryRecvError> {
+    pub(super) fn pop(&mut self) -> Option<T> {
         let received = self.tally.received.get();
-        if !is_fair(received)
-            && let Some(value) = self.deque.pop()
-        {
-            self.tally.received.set(received + 1);
-            return Ok(value);
-        }
-        self.try_recv_slowly()
+        let value = if is_fair(received) {
+            self.pop_fairly()?
+        } else {
+            self.deque.pop()?
+        };
+        self.tally.received.set(received + 1);
+        Some(value)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -152,14 +152,8 @@ impl<T> Hand<T> {
     }
 
     #[cold]
-    fn try_recv_slowly(&mut self) -> Result<T, TryRecvError> {
-        let is_fair = is_fair(self.tally.received.get());
-        let fair = if is_fair { self.take_oldest() } else { None };
-        if let Some(value) = fair.or_else(|| self.deque.pop()) {
-            self.tally.received.add(1);
-            return Ok(value);
-        }
-        self.try_take()
+    fn pop_fairly(&mut self) -> Option<T> {
+        self.take_oldest().or_else(|| self.deque.pop())
     }
 
     /// Takes what has waited longest: from the global queue and from the far end of our own deque, by turns.

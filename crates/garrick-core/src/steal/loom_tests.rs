@@ -10,8 +10,14 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use loom::{alloc::Track, model::Builder, thread};
+use loom::{
+    alloc::Track,
+    model::Builder,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+};
 
+use super::bell::{Bell, Call, Sleeper};
 use super::*;
 use crate::park::{Parker, Unparker};
 
@@ -124,16 +130,19 @@ fn close_beside_a_send() {
     });
 }
 
-/// The same where a third closes: the drainer knows of the close by what it reads only.
+/// The same where a third closes: the drainer knows of the close by what it reads only. It is no worker, because
+/// a worker passes a fence whenever it looks at its own deque.
 #[test]
 fn close_by_a_third() {
-    model(1, || {
-        let [mut sender, closer, mut drainer] = workers(3);
+    model(2, || {
+        let mut channel = open(1, 1, Capacity::Unbounded);
+        let (closer, mut drainer) = (channel.sender, channel.receiver);
+        let mut sender = channel.workers.pop().unwrap();
         let closing = thread::spawn(move || closer.close());
-        let draining = thread::spawn(move || drain(&mut drainer));
+        let draining = thread::spawn(move || drainer.recv().map(Track::into_inner));
         let sent = sender.try_send(Track::new(0)).is_ok();
         let drained = draining.join().unwrap();
-        assert_eq!(sent, drained == [0], "sent is received");
+        assert_eq!(sent, drained == Some(0), "sent is received");
         assert!(closing.join().unwrap());
     });
 }
@@ -219,6 +228,32 @@ fn a_searcher_wakes_the_next() {
     });
 }
 
+/// The same with the bell alone: either the sender sees that nobody searches any more, or the one who did sees what
+/// was sent.
+#[test]
+fn a_searcher_that_stops_misses_nothing() {
+    model(3, || {
+        let bell = Arc::new(Bell::new());
+        let work = Arc::new(AtomicBool::new(false));
+        let parkers = [Parker::new(), Parker::new()];
+        for parker in &parkers {
+            let _ = bell.enlist(Sleeper::Thread(parker.unparker()), Call::None);
+        }
+        bell.ring();
+        let searcher = thread::spawn({
+            let (bell, work) = (bell.clone(), work.clone());
+            // Relaxed, as senders and searchers know of work.
+            move || bell.answer(Call::Thread, || work.load(Relaxed))
+        });
+        work.store(true, Relaxed);
+        bell.ring();
+        searcher.join().unwrap();
+        // For ever, if both relied on the other.
+        let [_, mut second] = parkers;
+        second.park();
+    });
+}
+
 /// A thief takes two and keeps one: who sleeps must hear of that.
 #[test]
 fn what_a_thief_keeps_is_announced() {
@@ -273,22 +308,21 @@ fn empty_means_all_at_one_moment() {
     });
 }
 
-/// The same with values that move from the global queue to a worker's deque.
+/// The same with values that move from the global queue to a worker's deque, all at once.
 #[test]
 fn empty_is_not_said_while_values_move() {
-    model(2, || {
-        let mut channel = open(2, 4, Capacity::Unbounded);
-        let mut looker = channel.workers.pop().unwrap();
+    model(3, || {
+        let mut channel = open(1, 4, Capacity::Unbounded);
         let mut mover = channel.workers.pop().unwrap();
-        for value in 0..3 {
+        for value in 0..2 {
             assert!(channel.sender.try_send(Track::new(value)).is_ok());
         }
         let moving = thread::spawn(move || {
             let received = receive(&mut mover);
-            assert_ne!(received, None, "there are three values, and two take one");
+            assert_ne!(received, None, "there are two values, and two take one");
             mover
         });
-        let looked = looker.try_recv().map(Track::into_inner);
+        let looked = channel.receiver.try_recv().map(Track::into_inner);
         assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
         drop(moving.join().unwrap());
     });

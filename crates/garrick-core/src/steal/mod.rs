@@ -26,14 +26,15 @@
 //! | [`Worker::try_send`], own deque not full | wait-free, no read-modify-write |
 //! | [`Worker::try_send`], own deque full | waits for one thief at most, and for the global queue's lock |
 //! | [`Worker::try_recv`], value in own deque | wait-free but for a thief's claim on it, no read-modify-write |
-//! | [`Worker::try_recv`], otherwise | looks again while values come or move, never in vain for its own sake |
+//! | [`Worker::try_recv`], otherwise | looks again as long as values come or move meanwhile |
 //! | [`Sender::try_send`] | waits for the global queue's lock |
 //! | `send`, `recv`, `recv_timeout` | park when there is nothing to do |
 //!
 //! **What is promised.** Each value is received once, or dropped once with the last handle. "Empty" and "closed" are
-//! answers about one moment at which every place was empty. A value sent wakes one of those who wait, unless one is
-//! up and searching already; that one wakes the next if there is more. What a dropped worker held is there for the
-//! others to steal. A send that runs beside a close either gives the value back or is received.
+//! answers about one moment at which every place was empty; a look that meets a move waits for it to end. A value
+//! sent wakes one of those who wait, unless one is up and searching already; that one wakes the next if there is
+//! more. What a dropped worker held is there for the others to steal. A send that runs beside a close either gives
+//! the value back or is received.
 //!
 //! A worker that finds nothing spins a little if there are cores to spare, yields its core twice, and parks.
 //! Between looks at places that are not all empty it backs off as the Zig library does, for min(attempt, workers / 2)

@@ -71,7 +71,8 @@ pub(super) struct Place<T> {
     pub(super) stats: TallyReader,
 }
 
-/// Changes with each value that comes to a worker's deque, and is odd meanwhile.
+/// Changes with each value that comes to a worker's deque, and is odd while a batch is moved. Written by the worker,
+/// read by who looks whether all is empty.
 pub(super) struct Mark(AtomicU64);
 
 /// What a look at all places came to.
@@ -196,14 +197,14 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Tells senders that wait that the global queue has room.
+    /// Tells senders that wait that the global queue has room. The caller has just made it, under the queue's lock.
+    ///
+    /// No fence is needed here: who goes to wait looks for room under that lock, after it has joined those who
+    /// wait. If that came before us we see it waiting, and if we came first it sees the room.
     #[inline]
     pub(super) fn announce_room(&self) {
-        if self.global.is_bounded() {
-            self.fence.light();
-            if self.room.is_awaited() {
-                self.room.ring();
-            }
+        if self.global.is_bounded() && self.room.is_awaited() {
+            self.room.ring();
         }
     }
 

@@ -34,6 +34,7 @@ pub(super) trait Hunter<T> {
     fn shared(&self) -> &Shared<T>;
 
     /// Looks until it has something, or until every place was empty at one moment.
+    #[cold]
     fn try_take(&mut self) -> Result<T, TryRecvError> {
         let mut attempt = 0;
         loop {
@@ -92,7 +93,8 @@ impl Waiter {
         received
     }
 
-    /// Looks and sleeps by turns. `call` says on return whether somebody woke us for a value.
+    /// Looks and sleeps by turns. A value that is on its way between two places is not seen, and need not be: who
+    /// moves it tells those who wait. `call` says on return whether somebody woke us for a value.
     fn search<T>(
         &mut self,
         hunter: &mut impl Hunter<T>,
@@ -103,17 +105,21 @@ impl Waiter {
             if let Some(value) = self.look_a_while(hunter) {
                 return Ok(value);
             }
-            match hunter.try_take() {
-                Ok(value) => return Ok(value),
-                Err(TryRecvError::Closed) => return Err(PopTimeoutError::Closed),
-                Err(TryRecvError::Empty) => {}
+            if hunter.shared().is_settled() {
+                return hunter.try_take().map_err(|_| PopTimeoutError::Closed);
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 return Err(PopTimeoutError::Timeout);
             }
             let shared = hunter.shared();
-            *call = self.sleep(shared, &shared.bell, *call, left, || shared.is_disturbed());
+            if shared.has_work() {
+                // What is there and cannot be had is in the hands of one who needs a core to go on.
+                thread::yield_now();
+            } else {
+                let is_disturbed = || shared.is_disturbed();
+                *call = self.sleep(shared, &shared.bell, *call, left, is_disturbed);
+            }
         }
     }
 
@@ -196,10 +202,11 @@ impl<'a, T> Recv<'a, T> {
     /// Looks, and joins those who wait. `call` says on return whether we were woken for a value.
     fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
         loop {
-            match self.hunter.try_take() {
-                Ok(value) => return Poll::Ready(Some(value)),
-                Err(TryRecvError::Closed) => return Poll::Ready(None),
-                Err(TryRecvError::Empty) => {}
+            if let Some(value) = self.hunter.look() {
+                return Poll::Ready(Some(value));
+            }
+            if self.hunter.shared().is_settled() {
+                return Poll::Ready(self.hunter.try_take().ok());
             }
             let shared = self.hunter.shared();
             let sleeper = Sleeper::Task(cx.waker().clone());

@@ -5,7 +5,7 @@ use super::{
     Stats, TryRecvError,
     hand::Hand,
     outside::{Receiver, Sender, send_waiting},
-    wait::{Recv, Waiter},
+    wait::{Hunter, Recv, Waiter},
 };
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
@@ -118,7 +118,7 @@ impl<T> Worker<T> {
     /// Receives a value if there is one: the newest of our own, else the oldest of the global queue, else the
     /// oldest that can be stolen.
     ///
-    /// Of every 61 receives one looks at the global queue first or takes the oldest of our own.
+    /// Every 64th receive takes the oldest value of the global queue or of our own, by turns.
     ///
     /// # Errors
     ///
@@ -126,7 +126,10 @@ impl<T> Worker<T> {
     /// [`Closed`](TryRecvError::Closed) if there was none and none can come.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
-        self.hand.try_recv()
+        match self.hand.pop() {
+            Some(value) => Ok(value),
+            None => self.hand.try_take(),
+        }
     }
 
     /// Receives a value, parked until there is one; `None` once the channel is closed and empty.
@@ -144,10 +147,9 @@ impl<T> Worker<T> {
     /// ```
     #[inline]
     pub fn recv(&mut self) -> Option<T> {
-        match self.hand.try_recv() {
-            Ok(value) => Some(value),
-            Err(TryRecvError::Closed) => None,
-            Err(TryRecvError::Empty) => self.waiter.recv(&mut self.hand, None).ok(),
+        match self.hand.pop() {
+            Some(value) => Some(value),
+            None => self.waiter.recv(&mut self.hand, None).ok(),
         }
     }
 
@@ -158,10 +160,9 @@ impl<T> Worker<T> {
     /// [`Timeout`](PopTimeoutError::Timeout) if nothing came in time, [`Closed`](PopTimeoutError::Closed) once
     /// the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
-        match self.hand.try_recv() {
-            Ok(value) => Ok(value),
-            Err(TryRecvError::Closed) => Err(PopTimeoutError::Closed),
-            Err(TryRecvError::Empty) => self.waiter.recv(&mut self.hand, Some(timeout)),
+        match self.hand.pop() {
+            Some(value) => Ok(value),
+            None => self.waiter.recv(&mut self.hand, Some(timeout)),
         }
     }
 

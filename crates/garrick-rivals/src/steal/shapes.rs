@@ -33,9 +33,13 @@ impl Received {
     }
 }
 
+/// Where threads have to wait for one another, fewer values than these measure little but the system's scheduler: a
+/// thread that is off its core for one time slice costs as much as a hundred thousand of them.
+const VALUES_MIN: u64 = 1 << 18;
+
 /// Sends from `producers` threads and receives in `consumers` others.
 pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result<Measured> {
-    let each = ops.next_multiple_of(THREADS_MAX) / producers;
+    let each = ops.max(VALUES_MIN).next_multiple_of(THREADS_MAX) / producers;
     let mut hands = T::open(producers + consumers, producers).into_iter();
     let crowd = Crowd::gather(producers + consumers, |number| {
         let mut hand = hands.next().expect("there is one for each");
@@ -87,7 +91,7 @@ pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measur
 
 /// Lets the first of `workers` threads send four values of five, the others the rest, and all receive then.
 pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
-    let others = ops.next_multiple_of(UNEVENLY) / (5 * (workers - 1));
+    let others = ops.max(VALUES_MIN).next_multiple_of(UNEVENLY) / (5 * (workers - 1));
     let sent: Vec<u64> = (0..workers)
         .map(|number| {
             if number == 0 {
