@@ -19,6 +19,7 @@
 
 mod guard;
 mod map;
+mod moving;
 mod receiver;
 mod sender;
 

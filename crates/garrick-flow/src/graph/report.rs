@@ -9,6 +9,10 @@ pub struct StageTotals {
     pub steps: u64,
     /// How often it went to rest, to be woken.
     pub rests: u64,
+    /// How often it was started again after a panic; see [`restarting`](crate::restarting).
+    pub restarts: u64,
+    /// What the last panic said that it was started again after.
+    pub last_panic: Option<String>,
     /// Messages that it took, over all channels.
     pub messages_in: u64,
     /// Messages that it sent, over all channels.
@@ -30,6 +34,13 @@ pub struct ChannelTotals {
     pub to: Option<usize>,
 }
 
+impl ChannelTotals {
+    /// Messages sent and not taken.
+    pub fn left(&self) -> u64 {
+        self.sent - self.taken
+    }
+}
+
 /// What a graph has done so far; from [`Running::totals`](crate::Running::totals).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Totals {
@@ -48,13 +59,16 @@ pub struct Failure {
     pub message: String,
 }
 
-/// What a graph has done, all in all; from [`Running::join`](crate::Running::join).
+/// What a graph has done, all in all; from [`Running::join`](crate::Running::join)
+/// or [`Running::abort`](crate::Running::abort).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// What was done.
     pub(super) totals: Totals,
     /// What went wrong.
     pub(super) failures: Vec<Failure>,
+    /// Who had to end in the midst of things.
+    pub(super) cut_short: Vec<String>,
 }
 
 impl Report {
@@ -73,8 +87,13 @@ impl Report {
         &self.totals.channels
     }
 
-    /// The stages that panicked, in the order in which they did.
+    /// The stages that ended in a panic, in the order in which they did.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
+    }
+
+    /// The stages that were dropped before they had ended, by [`Running::abort`](crate::Running::abort).
+    pub fn cut_short(&self) -> &[String] {
+        &self.cut_short
     }
 }

@@ -1,106 +1,29 @@
 //! A graph that runs.
 
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use garrick_core::count::CounterReader;
 use garrick_sched::Sponsor;
 
-use super::report::{ChannelTotals, Failure, Report, StageTotals, Totals};
-use crate::channel::Line;
-use crate::post::{Post, StageId};
-use crate::stage::Outcome;
-use crate::wait::Lines;
+use super::report::{Report, Totals};
+use super::straggler::{Because, Straggler, Unended};
+use super::watched::Watched;
+use crate::post::{Post, StageId, Wake};
+use crate::roll_call::{Answer, RollCall};
+use crate::vote::Vote;
 
-/// What is known of a stage that runs.
-pub(super) struct Member {
-    pub(super) name: String,
-    pub(super) steps: CounterReader,
-    pub(super) rests: CounterReader,
-}
-
-/// Who has ended, for those who wait for it.
-pub(super) struct Ended {
-    state: Mutex<State>,
-    /// Notified when the last stage has ended.
-    all: Condvar,
-}
-
-struct State {
-    /// Stages that have not ended.
-    left: usize,
-    /// Those that panicked, and what they said.
-    panics: Vec<(StageId, String)>,
-}
-
-impl Ended {
-    pub(super) fn new(stages: usize) -> Self {
-        let state = State {
-            left: stages,
-            panics: Vec::new(),
-        };
-        Self {
-            state: Mutex::new(state),
-            all: Condvar::new(),
-        }
-    }
-
-    /// What stage `id` is to call at its end.
-    pub(super) fn listener(ended: &Arc<Self>, id: StageId) -> Box<dyn FnOnce(Outcome) + Send> {
-        let ended = Arc::clone(ended);
-        Box::new(move |outcome| {
-            let mut state = ended.lock();
-            state.left -= 1;
-            if let Outcome::Panicked(message) = outcome {
-                state.panics.push((id, message));
-            }
-            if state.left == 0 {
-                ended.all.notify_all();
-            }
-        })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sleeps until all have ended.
-    fn wait(&self) {
-        let mut state = self.lock();
-        while state.left > 0 {
-            state = self.all.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Sleeps until all have ended, and `timeout` at most; says whether they have.
-    fn wait_timeout(&self, timeout: Duration) -> bool {
-        let began = Instant::now();
-        let mut state = self.lock();
-        while state.left > 0 {
-            let left = timeout.saturating_sub(began.elapsed());
-            if left.is_zero() {
-                return false;
-            }
-            state = self
-                .all
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        true
-    }
-}
-
-/// A graph that runs; from [`Graph::start`](crate::Graph::start). Dropping it ends it at once: each stage is
-/// dropped after the step under way, and what is in the channels with it.
+/// A graph that runs; from [`Graph::start`](crate::Graph::start). Dropping it ends it at once, as
+/// [`abort`](Self::abort) does.
 pub struct Running {
     /// The threads. Dropped first: what they use is below.
     sponsors: Vec<Sponsor>,
+    /// Who is where.
     post: Arc<Post>,
-    lines: Lines,
-    members: Vec<Member>,
-    ended: Arc<Ended>,
+    /// Who waits for what.
+    roll_call: Arc<RollCall>,
+    /// What was done.
+    watched: Watched,
 }
 
 /// Stops a graph, from anywhere; from [`Running::stopper`].
@@ -110,7 +33,7 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Ends the sources, and so the graph, in order.
+    /// Ends the graph, in order, once no stage is against it; see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
@@ -120,20 +43,22 @@ impl Running {
     pub(super) fn new(
         sponsors: Vec<Sponsor>,
         post: Arc<Post>,
-        lines: Lines,
-        members: Vec<Member>,
-        ended: Arc<Ended>,
+        roll_call: Arc<RollCall>,
+        watched: Watched,
     ) -> Self {
         Self {
             sponsors,
             post,
-            lines,
-            members,
-            ended,
+            roll_call,
+            watched,
         }
     }
 
-    /// Ends the sources after the step under way, and so the graph: what is in flight is handled first.
+    /// Asks all stages whether the graph may end. When all agree, the sources end, and so the graph: what is in
+    /// flight is handled first.
+    ///
+    /// A stage agrees unless it says otherwise with [`Cx::veto`](crate::Cx::veto). Each is woken to take a step and
+    /// vote. While one is against it all go on, the sources too, and each later step is a new vote.
     ///
     /// # Examples
     ///
@@ -158,6 +83,42 @@ impl Running {
         self.post.stop();
     }
 
+    /// As [`stop`](Self::stop), but without asking: the sources end whoever is against it. What is in flight is
+    /// handled first.
+    pub fn overrule(&self) {
+        self.post.overrule();
+    }
+
+    /// Ends the graph at once: each stage is dropped after the step under way, and what is in the channels with it.
+    /// The report says who was [cut short](Report::cut_short), and what was
+    /// [left](crate::ChannelTotals::left) in each channel.
+    ///
+    /// A step that never ends cannot be ended from outside: then this does not return.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_flow::{Cx, Graph, Wait};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (mut tx, rx) = graph.channel(16)?;
+    /// tx.push_slice(&[1, 2, 3]);
+    /// graph.stage("idle", move |_: &mut Cx<'_>| {
+    ///     let _both = (&tx, &rx);
+    ///     Wait::timer(Duration::from_hours(1))
+    /// });
+    ///
+    /// let report = graph.start()?.abort();
+    /// assert_eq!(report.cut_short(), ["idle"]);
+    /// assert_eq!(report.channels()[0].left(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn abort(mut self) -> Report {
+        self.sponsors.drain(..).for_each(Sponsor::shutdown_now);
+        self.watched.report()
+    }
+
     /// Makes something that stops the graph from elsewhere.
     pub fn stopper(&self) -> Stopper {
         Stopper {
@@ -167,64 +128,97 @@ impl Running {
 
     /// Waits until all stages have ended, and says what was done.
     pub fn join(mut self) -> Report {
-        self.ended.wait();
+        self.watched.ended.wait();
         // The stages have ended, so their threads have nothing left to do.
         self.sponsors.drain(..).for_each(Sponsor::shutdown);
-        Report {
-            totals: self.totals(),
-            failures: self.failures(),
+        self.watched.report()
+    }
+
+    /// Waits until all stages have ended, but `timeout` at most, and says what was done.
+    ///
+    /// # Errors
+    ///
+    /// [`Unended`] gives the graph back, and says which stages have not ended, and why: who vetoes, and who waits
+    /// for which channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_flow::{Cx, Graph, Wait};
+    ///
+    /// let mut graph = Graph::new();
+    /// graph.source("orders", |cx: &mut Cx<'_>| {
+    ///     cx.veto("3 orders open");
+    ///     Wait::timer(Duration::from_hours(1))
+    /// });
+    /// let running = graph.start()?;
+    /// running.stop();
+    /// let late = running.join_timeout(Duration::from_millis(20)).unwrap_err();
+    /// assert_eq!(late.to_string(), "the graph has not ended: \"orders\" vetoes: 3 orders open");
+    ///
+    /// late.running.overrule();
+    /// late.running.join();
+    /// # Ok::<(), garrick_flow::StartError>(())
+    /// ```
+    pub fn join_timeout(self, timeout: Duration) -> Result<Report, Unended> {
+        if self.wait_timeout(timeout) {
+            return Ok(self.join());
         }
+        let stragglers = self.stragglers();
+        if stragglers.is_empty() {
+            // The last ones have ended while they were asked.
+            return Ok(self.join());
+        }
+        Err(Unended {
+            running: Box::new(self),
+            stragglers,
+        })
     }
 
     /// Waits until all stages have ended, but `timeout` at most, and says whether they have.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.ended.wait_timeout(timeout)
+        self.watched.ended.wait_timeout(timeout)
+    }
+
+    /// Asks all stages that have not ended why that is so. It takes as long as the step under way of the slowest,
+    /// but a fifth of a second at most.
+    pub fn stragglers(&self) -> Vec<Straggler> {
+        let stages = self.watched.members.len();
+        let answers = self
+            .roll_call
+            .call(stages, |stage| self.post.tell(stage, Wake::Tell));
+        let ended: Vec<_> = {
+            let outcomes = self.watched.ended.lock();
+            outcomes.ended.iter().map(|(stage, _)| *stage).collect()
+        };
+        let left = (0..)
+            .zip(answers)
+            .filter(|(stage, _)| !ended.contains(stage));
+        left.map(|(stage, answer)| self.straggler(stage, answer))
+            .collect()
+    }
+
+    fn straggler(&self, stage: StageId, answer: Option<Answer>) -> Straggler {
+        let name_of = |stage| self.watched.name(stage);
+        let because = match (self.post.vote(stage), answer) {
+            (Vote::No(reason), _) if !self.post.is_ending() => Because::Vetoes(reason),
+            (_, None) => Because::DoesNotAnswer,
+            (_, Some(Answer::Goes)) => Because::Works,
+            (_, Some(Answer::Rests(wait))) => {
+                Because::Waits(wait.describe(&self.watched.lines, &name_of))
+            }
+        };
+        Straggler {
+            stage: name_of(stage),
+            because,
+        }
     }
 
     /// What was done so far. Each number is exact at some recent moment; no channel shows more taken than
     /// sent.
     pub fn totals(&self) -> Totals {
-        let channels: Vec<_> = self.lines.iter().map(|line| totals_of(line)).collect();
-        let sum = |count: fn(&ChannelTotals) -> (Option<usize>, u64), stage| {
-            let counts = channels.iter().map(count);
-            counts
-                .filter_map(|(user, count)| (user == Some(stage)).then_some(count))
-                .sum()
-        };
-        let stage = |(stage, member): (usize, &Member)| StageTotals {
-            name: member.name.clone(),
-            steps: member.steps.get(),
-            rests: member.rests.get(),
-            messages_in: sum(|channel| (channel.to, channel.taken), stage),
-            messages_out: sum(|channel| (channel.from, channel.sent), stage),
-        };
-        Totals {
-            stages: self.members.iter().enumerate().map(stage).collect(),
-            channels,
-        }
-    }
-
-    fn failures(&self) -> Vec<Failure> {
-        let state = self.ended.lock();
-        let failure = |(stage, message): &(StageId, String)| Failure {
-            stage: self.members[*stage as usize].name.clone(),
-            message: message.clone(),
-        };
-        state.panics.iter().map(failure).collect()
-    }
-}
-
-fn totals_of(line: &Line) -> ChannelTotals {
-    let taken = line.taken.count();
-    // What was taken was sent, even if its sender has not counted it yet.
-    let sent = line.sent.count().max(taken);
-    let [from, to] = line.users().map(|user| user.map(|stage| stage as usize));
-    ChannelTotals {
-        capacity: line.capacity,
-        sent,
-        taken,
-        from,
-        to,
+        self.watched.totals()
     }
 }
 

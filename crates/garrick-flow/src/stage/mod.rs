@@ -1,11 +1,17 @@
 //! Stages, and what runs them.
 
+mod desk;
+
 mod cx;
+
+mod runner;
 mod task;
 
 pub(crate) use cx::Clock;
 pub use cx::Cx;
-pub(crate) use task::{Env, Outcome, StageTask};
+pub(crate) use desk::{Desk, RestartsReader};
+pub(crate) use runner::{Env, Outcome, Runner, words_of};
+pub(crate) use task::StageTask;
 
 use crate::wait::Wait;
 

@@ -1,7 +1,7 @@
 //! Stages for the usual cases: produce, map, consume.
 //!
 //! Each works in batches of its channel's [`batch`](crate::Sender::batch) and is woken by the first value or slot, so
-//! that nothing is held up; `wait_for` asks for fewer wake-ups.
+//! that nothing is held up; `wait_for` asks for fewer wake-ups, and `restarting` for a new start after a panic.
 
 mod consume;
 mod map;
@@ -9,7 +9,7 @@ mod produce;
 
 pub use consume::{Consume, consume};
 pub use map::{Map, map};
-pub use produce::{Produce, produce};
+pub use produce::{Produce, produce, produce_from};
 
 use crate::Wait;
 

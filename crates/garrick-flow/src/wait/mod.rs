@@ -3,6 +3,8 @@
 //! A [`Wait`] is a plain value: a few conditions, each naming a channel by its number. Whoever evaluates it
 //! brings the graph's channels along, so that a wait needs neither borrows nor counted references.
 
+mod describe;
+
 use std::sync::Arc;
 use std::time::Duration;
 
