@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod mailbox;
+mod pipeline;
 mod tasks;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
+    pipeline::PIPELINE,
 ];
 
 fn main() -> ExitCode {
