@@ -6,6 +6,8 @@
 mod process;
 mod workspace;
 
+mod tools;
+
 mod tidy;
 
 mod steps;
@@ -43,6 +45,8 @@ enum Task {
     Clippy,
     /// Build the documentation with warnings denied.
     Docs,
+    /// Install the outside tools that tests call, those that are missing.
+    Tools,
     /// Run the unit tests and scenarios.
     Test,
     /// Run the examples in the documentation.
@@ -69,6 +73,7 @@ fn main() -> Result<ExitCode> {
         Task::Fmt => steps::FMT,
         Task::Clippy => steps::CLIPPY,
         Task::Docs => steps::DOCS,
+        Task::Tools => steps::TOOLS,
         Task::Test => steps::TEST,
         Task::Doctest => steps::DOCTEST,
         Task::Stress => steps::STRESS,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Address, SendError, SpawnError, Task};
+use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
 use crate::actor::{Actor, Cell, Next};
 use crate::behavior::{Behavior, BehaviorContext, behavior};
@@ -81,6 +81,29 @@ impl Handle {
     #[must_use]
     pub fn workers(&self) -> usize {
         self.handle.workers()
+    }
+
+    /// What the system has done so far: its workers, and the types of its actors if it has
+    /// [`probes`](crate::Builder::probes). Its workers do not notice.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Next, System};
+    ///
+    /// let system = System::builder().probes(true).start()?;
+    /// let handle = system.handle();
+    /// let sink = system.spawn_behavior(|_: u32, _| Next::Continue)?;
+    /// (0..100).for_each(|n| sink.send(n).unwrap());
+    /// drop(sink);
+    /// system.shutdown();
+    ///
+    /// let sample = handle.sample();
+    /// assert_eq!((sample.kinds[0].turns, sample.kinds[0].ended), (100, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn sample(&self) -> Sample {
+        self.handle.sample()
     }
 
     /// Messages that nobody handled, because their actor had stopped.

@@ -56,6 +56,7 @@ mod stash;
 
 mod handle;
 mod named;
+mod waits;
 mod within;
 
 mod pipe;
@@ -86,8 +87,8 @@ pub use failure::Failure;
 pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
 pub use garrick_sched::{
-    Address, Ask, Door, Ended, Nanos, NoReply, Notice, RealWorld, Reply, SendError, SpawnError,
-    StartError, Watch, World, door,
+    Address, Ask, Circle, Door, Ended, KindSample, Nanos, NoReply, Notice, RealWorld, Reply,
+    Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample, World, door,
 };
 pub use handle::Handle;
 pub use local::Local;

@@ -6,6 +6,8 @@ use std::any::type_name;
 use tracing::span::EnteredSpan;
 use tracing::{debug, trace_span};
 
+use garrick_sched::NoReply;
+
 use crate::path::ActorPath;
 
 /// Enters the span of a turn.
@@ -20,10 +22,10 @@ pub(crate) fn named(path: &ActorPath) -> EnteredSpan {
 
 /// Says that a question `N` was not answered with an `R` in time. The type `G` of what would have been done with the answer
 /// names the asker and where it asked.
-pub(crate) fn timed_out<N, R, G>() {
+pub(crate) fn timed_out<N, R, G>(none: NoReply) {
     let (question, answer, asker) = (type_name::<N>(), type_name::<R>(), type_name::<G>());
     debug!(
         question,
-        answer, asker, "a question was not answered in time"
+        answer, asker, "a question was not answered: {none}"
     );
 }

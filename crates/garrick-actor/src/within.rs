@@ -24,10 +24,11 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use garrick_sched::{Address, Ask, Flow, NoReply, Reply, Task, Turn};
+use garrick_sched::{Address, Ask, Circle, Flow, NoReply, Reply, Task, TaskId, Turn};
 
 use crate::context::Context;
 use crate::handle::Handle;
+use crate::waits::{self, Wait};
 
 /// What a deadline hears.
 enum Heard<R> {
@@ -39,8 +40,8 @@ enum Heard<R> {
 
 /// The deadline of an actor's question `N`: passes on what comes first.
 struct Deadline<N, R, G> {
-    /// Gives the answer to the asker; none once it was given.
-    give: Option<G>,
+    /// Gives the answer to the asker, who waits for it; none once it was given.
+    give: Option<(G, Wait)>,
     types: PhantomData<fn(N, R)>,
 }
 
@@ -53,15 +54,18 @@ where
     type Message = Heard<R>;
 
     fn receive(&mut self, heard: Heard<R>, _: &Turn<'_, Heard<R>>) -> Flow {
-        if let Some(give) = self.give.take() {
-            give(match heard {
+        if let Some((give, wait)) = self.give.take() {
+            let answer = match heard {
                 Heard::Answer(answer) => answer,
                 Heard::TimeOver => {
+                    let none = no_reply(wait.circle());
                     #[cfg(feature = "tracing")]
-                    crate::span::timed_out::<N, R, G>();
-                    Err(NoReply::TimedOut)
+                    crate::span::timed_out::<N, R, G>(none);
+                    Err(none)
                 }
-            });
+            };
+            drop(wait);
+            give(answer);
         }
         // It must not stop before its timer has come, which would be a dead letter then.
         Flow::Continue
@@ -81,6 +85,7 @@ enum HeardOutside<R: 'static> {
 /// The deadline of a question from outside, which cannot set a timer before its first turn.
 struct DeadlineOutside<R: 'static> {
     timeout: Duration,
+    asked: TaskId,
     /// None before the question and once it was answered.
     asker: Option<Reply<Result<R, NoReply>>>,
 }
@@ -89,21 +94,23 @@ impl<R: 'static> Task for DeadlineOutside<R> {
     type Message = HeardOutside<R>;
 
     fn receive(&mut self, heard: HeardOutside<R>, turn: &Turn<'_, HeardOutside<R>>) -> Flow {
-        let answer = match heard {
-            HeardOutside::Asker(asker) => {
-                self.asker = Some(asker);
-                // It does not stop, so it takes the message.
-                let _ = turn.send_after(self.timeout, &turn.address(), HeardOutside::TimeOver);
-                return Flow::Continue;
-            }
-            HeardOutside::Answer(answer) => answer,
-            HeardOutside::TimeOver => Err(NoReply::TimedOut),
-        };
-        if let Some(asker) = self.asker.take() {
-            asker.send(answer);
+        if let HeardOutside::Asker(asker) = heard {
+            self.asker = Some(asker);
+            // It does not stop, so it takes the message.
+            let _ = turn.send_after(self.timeout, &turn.address(), HeardOutside::TimeOver);
+        } else if let Some(asker) = self.asker.take() {
+            asker.send(match heard {
+                HeardOutside::Answer(answer) => answer,
+                _ => Err(no_reply(waits::circle_from(self.asked))),
+            });
         }
         Flow::Continue
     }
+}
+
+/// Why there was no answer in time.
+fn no_reply(circle: Option<Circle>) -> NoReply {
+    circle.map_or(NoReply::TimedOut, NoReply::Circle)
 }
 
 impl<M: 'static> Context<'_, M> {
@@ -113,7 +120,8 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// Actors that ask each other in a circle, each of them holding its own answer back for the other's, wait
     /// for ever with [`Context::ask`]. With a timeout the circle ends at whichever of them was to wait
-    /// shortest, and unravels from there.
+    /// shortest, and unravels from there: that one gets [`NoReply::Circle`], which names all of them, as far as they
+    /// asked with a timeout.
     ///
     /// The conversion is done by this actor's side, so it may capture something.
     ///
@@ -180,13 +188,14 @@ impl<M: 'static> Context<'_, M> {
         F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
     {
         let asker = self.address();
+        let wait = Wait::enter(&asker, to);
         let give = move |answer| {
             // An asker that has stopped does not miss the answer.
             let _ = asker.send(convert(answer));
         };
         let turn = self.turn();
         let deadline = turn.spawn(Deadline::<N, _, _> {
-            give: Some(give),
+            give: Some((give, wait)),
             types: PhantomData,
         });
         // It does not stop, so it takes the message.
@@ -201,7 +210,8 @@ impl Handle {
     /// system's workers, so the answer can be awaited in any executor; it can be waited for by a plain thread
     /// as well.
     ///
-    /// The answer is [`NoReply::TimedOut`] once the time is over, and [`NoReply::Dropped`] if the actor has
+    /// The answer is [`NoReply::TimedOut`] once the time is over, or [`NoReply::Circle`] if those asked wait for one
+    /// another, and [`NoReply::Dropped`] if the actor has
     /// stopped, fails before it answers, or if the system ends.
     ///
     /// # Examples
@@ -230,6 +240,7 @@ impl Handle {
     {
         let deadline = self.spawn_task(DeadlineOutside {
             timeout,
+            asked: to.id(),
             asker: None,
         });
         let Ok(deadline) = deadline else {
@@ -260,7 +271,7 @@ impl<R: 'static> AskWithin<R> {
     /// Waits for the answer, parked.
     ///
     /// # Errors
-    /// - [`NoReply::TimedOut`] if it did not come in time;
+    /// - [`NoReply::TimedOut`] or [`NoReply::Circle`] if it did not come in time;
     /// - [`NoReply::Dropped`] if there is none;
     /// - [`NoReply::OnWorker`] at once if called by an actor, whose worker might be the one to answer.
     pub fn wait(self) -> Result<R, NoReply> {

@@ -11,7 +11,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
 use common::{ByHand, fail, ms, settle, silence_panics};
-use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, System};
+use garrick_actor::{Actor, Address, Circle, Context, Local, Next, NoReply, Reply, System};
 
 /// Answers when told.
 #[derive(Default)]
@@ -205,8 +205,50 @@ fn an_asker_that_is_gone_is_not_missed() {
     assert_eq!(stand.heard(), []);
 }
 
+fn circle_in(answer: Result<u32, NoReply>) -> Option<Circle> {
+    match answer {
+        Err(NoReply::Circle(circle)) => Some(circle),
+        _ => None,
+    }
+}
+
 #[test]
-fn a_circle_of_asks_ends_with_the_time() {
+fn one_outside_hears_of_the_circle_that_it_waits_for() {
+    /// Asks itself, and holds its answer back meanwhile.
+    struct Narcissus(Vec<Reply<u32>>);
+    enum NarcissusMsg {
+        Ask(Reply<u32>),
+        Answer,
+    }
+    impl Actor for Narcissus {
+        type Msg = NarcissusMsg;
+
+        fn receive(&mut self, msg: NarcissusMsg, cx: &mut Context<'_, NarcissusMsg>) -> Next {
+            match msg {
+                NarcissusMsg::Ask(reply) if self.0.is_empty() => {
+                    self.0.push(reply);
+                    let own = cx.address();
+                    cx.ask_within(ms(50), &own, NarcissusMsg::Ask, |_| NarcissusMsg::Answer);
+                }
+                NarcissusMsg::Ask(reply) => self.0.push(reply),
+                NarcissusMsg::Answer => self.0.clear(),
+            }
+            Next::Continue
+        }
+    }
+    let (clock, local) = common::local();
+    let narcissus = local.spawn(Narcissus(Vec::new()));
+    let handle = local.handle();
+    let answer = handle.ask_within(ms(5), &narcissus, NarcissusMsg::Ask);
+    settle(&local);
+    clock.advance(ms(6));
+    settle(&local);
+    let circle = circle_in(local.block_on(answer)).expect("it waits for itself");
+    assert_eq!(circle.names().len(), 1);
+}
+
+#[test]
+fn a_circle_of_asks_ends_with_the_time_and_is_named() {
     /// Answers once its neighbour has answered, which asks it in turn.
     struct Link {
         next: Option<Address<LinkMsg>>,
@@ -248,16 +290,24 @@ fn a_circle_of_asks_ends_with_the_time() {
             ended: Rc::clone(&ended),
         })
     };
-    let (first, second) = (link(), link());
-    first.send(LinkMsg::Meet(second.clone())).unwrap();
-    second.send(LinkMsg::Meet(first.clone())).unwrap();
+    let links = [link(), link(), link()];
+    let ring = links.iter().zip(links.iter().cycle().skip(1));
+    ring.for_each(|(link, next)| link.send(LinkMsg::Meet(next.clone())).unwrap());
+    let first = &links[0];
     let handle = local.handle();
-    let answer = handle.ask_within(ms(100), &first, LinkMsg::Ask);
+    let answer = handle.ask_within(ms(100), first, LinkMsg::Ask);
     settle(&local);
     assert_eq!(ended.take(), []);
     clock.advance(ms(6));
     settle(&local);
-    assert!(ended.take().contains(&Err(NoReply::TimedOut)));
+    let circles: Vec<_> = ended.take().into_iter().filter_map(circle_in).collect();
+    let [circle] = circles[..] else {
+        panic!("the first to end the circle names it, and the others see none: {circles:?}");
+    };
+    assert_eq!(circle.names().len(), 3);
+    assert!(circle.names().iter().all(|name| name.ends_with("::Link")));
+    let error = NoReply::Circle(circle).to_string();
+    assert_eq!(error.matches("::Link -> ").count(), 3, "{error}");
     assert_eq!(local.block_on(answer), Err(NoReply::Dropped));
 }
 

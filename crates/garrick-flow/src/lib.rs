@@ -81,11 +81,11 @@ mod graph;
 
 pub mod testing;
 
-pub use channel::{Peek, Poke, Receiver, Sender, map_batch, map_batch_owned};
+pub use channel::{Peek, Poke, Receiver, Sender, Slots, map_batch, map_batch_owned};
 pub use garrick_core::{backoff::Backoff, ring::CapacityError};
 pub use graph::{
-    Because, ChannelTotals, Failure, Graph, Report, Running, StageTotals, StartError, Stopper,
-    Straggler, Team, Totals, Unended,
+    Because, ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample,
+    StageState, StartError, Stopper, Straggler, Team, Unended,
 };
 pub use restart::{Restarting, Restarts, restarting};
 pub use stage::{Cx, Stage};

@@ -171,14 +171,19 @@ fn a_late_end_is_explained() -> Result {
         if cx.is_stopping() {
             let _ = inside.send(());
             // Until the test lets it go.
-            let _ = held.recv();
+            let _ = held.recv_timeout(SOON);
         }
         Wait::timer(SOON)
     });
     let running = graph.start()?;
     running.stop();
     is_inside.recv_timeout(SOON)?;
-    let late = running.join_timeout(Duration::from_millis(1)).unwrap_err();
+    let mut late = running.join_timeout(Duration::from_millis(1)).unwrap_err();
+    // On a busy machine the others may need longer for their answers too.
+    let is_silent = |one: &Straggler| one.because == Because::DoesNotAnswer;
+    while late.stragglers.iter().filter(|one| is_silent(one)).count() > 1 {
+        late = late.running.join_timeout(Duration::ZERO).unwrap_err();
+    }
     let because: Vec<_> = late.stragglers.iter().map(|one| &one.because).collect();
     let [
         Because::Waits(sends),
@@ -220,7 +225,12 @@ fn who_has_something_to_do_says_so() -> Result {
         stage: "busy".to_owned(),
         because: Because::Works,
     };
-    assert_eq!(running.stragglers(), [works]);
+    let mut stragglers = running.stragglers();
+    // On a busy machine it may need longer for its answer.
+    while stragglers[0].because == Because::DoesNotAnswer {
+        stragglers = running.stragglers();
+    }
+    assert_eq!(stragglers, [works]);
     Ok(())
 }
 

@@ -3,7 +3,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use garrick_flow::testing::{Seen, StageDriver};
-use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Wait, stages};
+use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Slots, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -165,8 +165,8 @@ fn batches_are_half_a_channel_and_fit_the_cache() -> Result {
     assert_eq!(graph.channel::<u64>(16)?.0.batch(), 8);
     assert_eq!(graph.channel::<u64>(1)?.0.batch(), 1);
     assert_eq!(graph.channel::<[u64; 2]>(1 << 16)?.0.batch(), 4096);
-    assert_eq!(graph.channel_with_batch::<u8>(16, 5)?.1.batch(), 5);
-    assert_eq!(graph.channel_with_batch::<u8>(16, 99)?.1.batch(), 16);
+    assert_eq!(graph.channel::<u8>(Slots::of(16).batch(5))?.1.batch(), 5);
+    assert_eq!(graph.channel::<u8>(Slots::of(16).batch(99))?.1.batch(), 16);
     assert_eq!(graph.channel::<u8>(0).err(), Some(CapacityError::Zero));
     Ok(())
 }

@@ -32,6 +32,9 @@ mod remote;
 mod run_queue;
 
 #[cfg(not(garrick_loom))]
+mod probe;
+
+#[cfg(not(garrick_loom))]
 mod runtime;
 
 mod reply;
@@ -39,10 +42,11 @@ mod reply;
 #[cfg(not(garrick_loom))]
 pub use {
     pool::Audit,
+    probe::{KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,
-    reply::{Ask, NoReply, Reply},
+    reply::{Ask, Circle, NoReply, Reply},
     room::{Place, Room},
-    runtime::address::{Address, SendError},
+    runtime::address::{Address, SendError, TaskId},
     runtime::audit,
     runtime::current::in_turn,
     runtime::door::{Door, Notice, door},

@@ -6,6 +6,36 @@
 
 mod snapshot;
 
+mod reading;
+
+mod window;
+
+mod process;
+
+mod alert;
+
+mod history;
+
+mod sampler;
+
+mod hub;
+
+mod metrics;
+
+mod render;
+
+mod page;
+
+mod server;
+
+mod live;
+
+pub use alert::{Of, Probe, Threshold, Transition};
+pub use history::{HistoryReport, Series};
+pub use live::{Builder, Observer, StartError, Telemetry, View};
+pub use reading::{ActorsReading, ChannelReading, Reading, Source, SponsorReading, StageReading};
+pub use sampler::{Moment, Sampler, Settings, SettingsError, SourceId};
+pub use server::TokenError;
 pub use snapshot::{
     Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };

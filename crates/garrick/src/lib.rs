@@ -27,13 +27,13 @@ pub mod prelude;
 
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, Backoff, BatchError, Behavior, BehaviorContext,
-    Builder, CapacityError, Child, ChildState, Context, Contramap, Contramapped, Decision, Door,
-    Ended, Failure, Fallible, Fault, Handle, Inlet, Local, Mailbox, Nanos, Next, NoReply, Notice,
-    OnFull, Pending, RealWorld, Reply, Request, Restart, SendBatch, SendError, SendEveryError,
-    Shutdown, Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy,
-    SuperviseError, Supervisor, System, Timer, Tree, TryActor, TrySendError, Watch,
-    WithReceiveTimeout, Workload, World, behavior, door, naming, route, with_receive_timeout,
-    with_stash,
+    Builder, CapacityError, Child, ChildState, Circle, Context, Contramap, Contramapped, Decision,
+    Door, Ended, Failure, Fallible, Fault, Handle, Inlet, KindSample, Local, Mailbox, Nanos, Next,
+    NoReply, Notice, OnFull, Pending, RealWorld, Reply, Request, Restart, Sample, SendBatch,
+    SendError, SendEveryError, Shutdown, Snapshot, SnapshotOf, SpawnError, StartError, StashError,
+    Stashing, Strategy, SuperviseError, Supervisor, System, TaskId, Timer, Tree, TryActor,
+    TrySendError, Watch, WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming,
+    route, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;

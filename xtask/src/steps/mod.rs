@@ -21,7 +21,7 @@ pub(crate) struct Step {
 
 /// What `ci` runs, cheap and telling steps first.
 pub(crate) const CI: &[Step] = &[
-    TIDY, FMT, CLIPPY, DOCS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCH,
+    TIDY, FMT, CLIPPY, DOCS, TOOLS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCH,
 ];
 
 pub(crate) const TIDY: Step = Step {
@@ -39,6 +39,10 @@ pub(crate) const CLIPPY: Step = Step {
 pub(crate) const DOCS: Step = Step {
     name: "docs",
     run: check::docs,
+};
+pub(crate) const TOOLS: Step = Step {
+    name: "tools",
+    run: verify::tools,
 };
 pub(crate) const TEST: Step = Step {
     name: "test",

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::process::Job;
 use crate::tidy;
+use crate::tools;
 use crate::workspace::Workspace;
 
 /// The part of a test's path that makes it a stress test.
@@ -29,9 +30,19 @@ const LOOM_PREEMPTIONS_MAX: &str = "3";
 /// The only target whose sanitizer runtime the toolchain brings along.
 const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// Tells tests that the tools they call are there, so that one that is not is a failure.
+const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
+
+/// The outside tools that tests call: installs those that are missing.
+pub(super) fn tools(_: &Workspace) -> Result<String> {
+    tools::install_missing(tools::FOR_TESTS)
+}
+
 /// Unit tests and scenarios, with overflow checks and debug assertions.
 pub(super) fn test(_: &Workspace) -> Result<String> {
-    let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"]);
+    tools::install_missing(tools::FOR_TESTS)?;
+    let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
+        .environment(TOOLS_VARIABLE, "1");
     // The profile in which `cargo xtask` has just built itself: nothing is compiled twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
     let passed = [workspace.run_tests()?, own.run_tests()?].concat();

@@ -18,14 +18,16 @@
 //! as they were at one [`publish`](Group::publish), never half of one and half of the next. The group is
 //! a sequence lock whose data are atomics, so that there is no data race even where a reader must try
 //! again: H.-J. Boehm, "Can Seqlocks Get Along with Programming Language Memory Models?" (2012).
+//! A [`Tally`] is several counters that merely lie side by side.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
-//! | [`Counter::add`], [`Group::add`], [`Group::publish`] | the one writer | wait-free |
-//! | [`CounterReader::get`] | anyone | wait-free |
+//! | [`Counter::add`], [`Tally::add`], [`Group::add`], [`Group::publish`] | the one writer | wait-free |
+//! | [`CounterReader::get`], [`TallyReader::values`] | anyone | wait-free |
 //! | [`GroupReader::try_snapshot`] | anyone | bounded: gives up after [`TRIES_MAX`] tries |
 mod counter;
 mod group;
+mod tally;
 
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
@@ -34,3 +36,4 @@ mod tests;
 
 pub use counter::{Counter, CounterReader};
 pub use group::{Busy, Group, GroupReader, TRIES_MAX};
+pub use tally::{Tally, TallyReader};

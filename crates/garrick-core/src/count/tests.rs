@@ -69,3 +69,16 @@ fn an_empty_group_is_allowed() {
     group.publish();
     assert_eq!(group.reader().clone().try_snapshot(), Ok([]));
 }
+
+#[test]
+fn tallies_show_each_count_at_once() {
+    let mut tally = Tally::<3>::default();
+    let reader = tally.reader();
+    tally.add(0, 1);
+    tally.add(2, u64::MAX);
+    tally.add(2, 2);
+    assert_eq!((tally.get(0), tally.get(2)), (1, 1));
+    let seen = std::thread::spawn(move || reader.clone().values()).join();
+    assert_eq!(seen.unwrap(), [1, 0, 1]);
+    assert_eq!(format!("{tally:?}"), "Tally([1, 0, 1])");
+}

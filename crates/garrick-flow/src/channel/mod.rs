@@ -22,10 +22,14 @@ mod map;
 mod moving;
 mod receiver;
 mod sender;
+mod slots;
 
+use std::any::type_name;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use garrick_core::count::{Tally, TallyReader};
 use garrick_core::gate::{self, Mover, Watch};
 use garrick_core::ring::{self, CapacityError};
 
@@ -36,15 +40,23 @@ pub use guard::{Peek, Poke};
 pub use map::{map_batch, map_batch_owned};
 pub use receiver::Receiver;
 pub use sender::Sender;
+pub use slots::Slots;
 
 /// What a batch takes of the second-level cache at most, unless the user has it otherwise. A stage touches
 /// two batches, its input and its output, and some cores have no more than 256 KiB.
 pub(crate) const BATCH_BYTES_MAX: usize = 64 * 1024;
 
+/// Counts of batches: those of `2^k` to `2^(k+1) - 1` values at `k`, and all larger ones at the last.
+const SIZES: usize = 32;
+
 /// A channel as those see it who do not know its type.
 pub(crate) struct Line {
     /// Its number in the graph.
     pub(crate) id: u32,
+    /// What the user calls it, if anything.
+    pub(crate) name: Option<String>,
+    /// The type of its values.
+    pub(crate) message: &'static str,
     /// How many slots it has.
     pub(crate) capacity: u64,
     /// How many values a batch has, unless the user of an end has it otherwise.
@@ -53,6 +65,11 @@ pub(crate) struct Line {
     pub(crate) sent: Watch,
     /// How many of them were taken.
     pub(crate) taken: Watch,
+    /// How many batches of each size were sent. Written by the sender, read by whoever wants to know.
+    batches: TallyReader<SIZES>,
+    /// How often the stages that use its ends rested because of it, the sending one first. Each is written by
+    /// that one stage alone, and read by whoever wants to know.
+    stalls: [AtomicU64; 2],
     /// The stages that were seen using its ends, the sending one first.
     users: Mutex<[Option<StageId>; 2]>,
     /// Where the stages that use its ends rested last, the sending one first.
@@ -74,6 +91,25 @@ impl Line {
     /// Takes note that the stage on `side`, 0 for the sending one and 1 for the other, is about to rest.
     pub(crate) fn rests_here(&self, side: usize) {
         self.rested[side].set_here();
+    }
+
+    /// Counts that the stage on `side` rests because of this channel.
+    pub(crate) fn stalled(&self, side: usize) {
+        let stalls = &self.stalls[side];
+        // Two steps, since nobody else writes it.
+        stalls.store(stalls.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// How often the stages that use its ends rested because of it, the sending one first.
+    pub(crate) fn stalls(&self) -> [u64; 2] {
+        [0, 1].map(|side: usize| self.stalls[side].load(Relaxed))
+    }
+
+    /// How many batches of each size were sent, without the zeros at the end.
+    pub(crate) fn batches(&self) -> Vec<u64> {
+        let counts = self.batches.values();
+        let used = counts.iter().rposition(|count| *count > 0);
+        counts[..used.map_or(0, |last| last + 1)].to_vec()
     }
 
     /// The stages that were seen using its ends, the sending one first.
@@ -100,30 +136,29 @@ pub(crate) struct Ends<T> {
     pub(crate) line: Arc<Line>,
 }
 
-/// Makes channel number `id` of a graph. `batch` is what the user wants a batch to be, if anything.
-pub(crate) fn new<T>(
-    id: u32,
-    capacity_min: usize,
-    batch: Option<usize>,
-    post: &Arc<Post>,
-) -> Result<Ends<T>, CapacityError> {
-    let (producer, consumer) = ring::try_channel(capacity_min)?;
+/// Makes channel number `id` of a graph.
+pub(crate) fn new<T>(id: u32, slots: Slots, post: &Arc<Post>) -> Result<Ends<T>, CapacityError> {
+    let (producer, consumer) = ring::try_channel(slots.capacity)?;
     let capacity = producer.capacity();
     let ((sent_mover, sent), (taken_mover, taken)) = (gate::new(), gate::new());
+    let batches = Tally::new();
+    let batch = slots.batch.unwrap_or_else(|| batch_for::<T>(capacity));
     let line = Arc::new(Line {
         id,
+        name: slots.name,
+        message: type_name::<T>(),
         capacity: capacity as u64,
-        batch: batch
-            .unwrap_or_else(|| batch_for::<T>(capacity))
-            .clamp(1, capacity),
+        batch: batch.clamp(1, capacity),
         sent,
         taken,
+        batches: batches.reader(),
+        stalls: Default::default(),
         users: Mutex::default(),
         rested: Default::default(),
         post: Arc::clone(post),
     });
-    let sender = Sender::new(producer, Link::new(&line, sent_mover, 0));
-    let receiver = Receiver::new(consumer, Link::new(&line, taken_mover, 1));
+    let sender = Sender::new(producer, Link::new(&line, sent_mover, Some(batches)));
+    let receiver = Receiver::new(consumer, Link::new(&line, taken_mover, None));
     Ok(Ends {
         sender,
         receiver,
@@ -144,6 +179,8 @@ struct Link {
     mover: Mover,
     /// The position of the ring's half up to which the gate has been moved.
     seen: usize,
+    /// Counts the batches, if this is the sender's end.
+    batches: Option<Tally<SIZES>>,
     /// Which of the line's users this end's is: 0 for the sender's, 1 for the receiver's.
     side: usize,
     /// Whether that user is known.
@@ -151,12 +188,14 @@ struct Link {
 }
 
 impl Link {
-    fn new(line: &Arc<Line>, mover: Mover, side: usize) -> Self {
+    /// The sender's side if it has `batches` to count, else the receiver's.
+    fn new(line: &Arc<Line>, mover: Mover, batches: Option<Tally<SIZES>>) -> Self {
         Self {
             line: Arc::clone(line),
             mover,
             seen: 0,
-            side,
+            side: usize::from(batches.is_none()),
+            batches,
             known: false,
         }
     }
@@ -174,6 +213,9 @@ impl Link {
     #[inline]
     fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
+        if let Some(batches) = &mut self.batches {
+            batches.add((by.max(1).ilog2() as usize).min(SIZES - 1), 1);
+        }
         if let Some(waiter) = self.mover.advance(by as u64) {
             self.wake(waiter);
         }

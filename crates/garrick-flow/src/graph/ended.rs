@@ -1,4 +1,4 @@
-//! Who has ended, for those who wait for it.
+//! Who has ended, and how.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,29 +6,31 @@ use std::time::{Duration, Instant};
 use crate::post::StageId;
 use crate::stage::Outcome;
 
-/// Who has ended, and how.
+/// Who has ended, for those who wait for it.
 pub(super) struct Ended {
-    /// How each stage ended, once it has. Written by the stages, read by who waits.
-    outcomes: Mutex<Outcomes>,
+    state: Mutex<State>,
     /// Notified when the last stage has ended.
     all: Condvar,
 }
 
-pub(super) struct Outcomes {
+struct State {
+    /// How each stage ended, once it has.
+    ends: Vec<Option<Outcome>>,
     /// Stages that have not ended.
     left: usize,
-    /// Those that have, in the order in which they did.
-    pub(super) ended: Vec<(StageId, Outcome)>,
+    /// Those that panicked, in the order in which they did.
+    panicked: Vec<StageId>,
 }
 
 impl Ended {
     pub(super) fn new(stages: usize) -> Self {
-        let outcomes = Outcomes {
+        let state = State {
+            ends: vec![None; stages],
             left: stages,
-            ended: Vec::new(),
+            panicked: Vec::new(),
         };
         Self {
-            outcomes: Mutex::new(outcomes),
+            state: Mutex::new(state),
             all: Condvar::new(),
         }
     }
@@ -37,42 +39,72 @@ impl Ended {
     pub(super) fn listener(ended: &Arc<Self>, id: StageId) -> Box<dyn FnOnce(Outcome) + Send> {
         let ended = Arc::clone(ended);
         Box::new(move |outcome| {
-            let mut outcomes = ended.lock();
-            outcomes.left -= 1;
-            outcomes.ended.push((id, outcome));
-            if outcomes.left == 0 {
+            let mut state = ended.lock();
+            state.left -= 1;
+            if let Outcome::Panicked(_) = outcome {
+                state.panicked.push(id);
+            }
+            state.ends[id as usize] = Some(outcome);
+            if state.left == 0 {
                 ended.all.notify_all();
             }
         })
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Outcomes> {
-        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How stage `id` ended, if it has.
+    pub(super) fn end_of(&self, id: usize) -> Option<Outcome> {
+        self.lock().ends[id].clone()
+    }
+
+    /// Those that panicked, in the order in which they did, and what they said.
+    pub(super) fn panics(&self) -> Vec<(usize, String)> {
+        let state = self.lock();
+        let panicked = state.panicked.iter().map(|id| *id as usize);
+        let words = panicked.map(|id| match &state.ends[id] {
+            Some(Outcome::Panicked(words)) => (id, words.clone()),
+            _ => unreachable!("it is listed because it panicked"),
+        });
+        words.collect()
+    }
+
+    /// Whether stage `id` has ended.
+    pub(super) fn has_ended(&self, id: usize) -> bool {
+        self.lock().ends[id].is_some()
+    }
+
+    /// Those that were dropped in the midst of things.
+    pub(super) fn cut_short(&self) -> Vec<usize> {
+        let state = self.lock();
+        let ends = state.ends.iter().enumerate();
+        ends.filter(|(_, end)| **end == Some(Outcome::Dropped))
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// Sleeps until all have ended.
     pub(super) fn wait(&self) {
-        let mut outcomes = self.lock();
-        while outcomes.left > 0 {
-            outcomes = self
-                .all
-                .wait(outcomes)
-                .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        while state.left > 0 {
+            state = self.all.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Sleeps until all have ended, and `timeout` at most; says whether they have.
     pub(super) fn wait_timeout(&self, timeout: Duration) -> bool {
         let began = Instant::now();
-        let mut outcomes = self.lock();
-        while outcomes.left > 0 {
+        let mut state = self.lock();
+        while state.left > 0 {
             let left = timeout.saturating_sub(began.elapsed());
             if left.is_zero() {
                 return false;
             }
-            outcomes = self
+            state = self
                 .all
-                .wait_timeout(outcomes, left)
+                .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }

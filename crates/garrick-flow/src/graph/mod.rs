@@ -1,10 +1,11 @@
 //! Graphs: built, then started.
 
+mod ended;
+mod sample;
+
 mod report;
 
-mod ended;
-
-mod watched;
+mod monitor;
 
 mod straggler;
 
@@ -16,16 +17,19 @@ mod team;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use garrick_core::ring::CapacityError;
 
-use crate::channel::{self, Line, Receiver, Sender};
+use crate::channel::{self, Line, Receiver, Sender, Slots};
 use crate::post::Post;
 use crate::stage::Stage;
 
+pub use monitor::Monitor;
 pub(crate) use plan::{AnyStage, Opened};
-pub use report::{ChannelTotals, Failure, Report, StageTotals, Totals};
+pub use report::{Failure, Report};
 pub use running::{Running, Stopper};
+pub use sample::{ChannelSample, Sample, StageSample, StageState};
 pub use straggler::{Because, Straggler, Unended};
 pub use team::Team;
 
@@ -61,6 +65,8 @@ pub struct Graph {
     lines: Vec<Arc<Line>>,
     stages: Vec<Planned>,
     teams: Vec<Crew>,
+    /// From how long on a step is slow, if those are to be counted.
+    slow: Option<Duration>,
 }
 
 /// Why a graph could not be started.
@@ -80,43 +86,30 @@ impl Graph {
             lines: Vec::new(),
             stages: Vec::new(),
             teams: Vec::new(),
+            slow: None,
         }
     }
 
-    /// Makes a channel of at least `capacity` values, rounded up to a power of two.
+    /// Makes a channel of at least so many values, rounded up to a power of two. [`Slots`] says more than
+    /// the number: a name, the size of the batches.
     ///
     /// # Errors
     ///
-    /// [`CapacityError`] if `capacity` is 0, or more than there can be memory for.
+    /// [`CapacityError`] if the number is 0, or more than there can be memory for.
     pub fn channel<T>(
         &mut self,
-        capacity: usize,
-    ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
-        self.add_channel(capacity, None)
-    }
-
-    /// Makes a channel of at least `capacity` values whose batches are to have `batch` values.
-    ///
-    /// # Errors
-    ///
-    /// As for [`channel`](Self::channel).
-    pub fn channel_with_batch<T>(
-        &mut self,
-        capacity: usize,
-        batch: usize,
-    ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
-        self.add_channel(capacity, Some(batch))
-    }
-
-    fn add_channel<T>(
-        &mut self,
-        capacity: usize,
-        batch: Option<usize>,
+        slots: impl Into<Slots>,
     ) -> Result<(Sender<T>, Receiver<T>), CapacityError> {
         let id = u32::try_from(self.lines.len()).expect("fewer channels than a u32 can count");
-        let ends = channel::new(id, capacity, batch, &self.post)?;
+        let ends = channel::new(id, slots.into(), &self.post)?;
         self.lines.push(ends.line);
         Ok((ends.sender, ends.receiver))
+    }
+
+    /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then reads the
+    /// clock, which costs some tens of nanoseconds.
+    pub fn count_slow_steps(&mut self, from: Duration) {
+        self.slow = Some(from);
     }
 
     /// Adds a stage with a thread of its own.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use garrick_sched::{Address, Handle, Sponsor};
 
 use super::ended::Ended;
-use super::watched::{Member, Watched};
+use super::monitor::{Member, Monitor};
 use super::{Graph, Running, StartError};
 use crate::post::{Post, Wake};
 use crate::roll_call::RollCall;
-use crate::stage::{Cx, Desk, Env, Stage, StageTask};
+use crate::stage::{Cx, Desk, Env, Stage, StageTask, Work};
 use crate::wait::{Lines, Wait};
 
 /// A stage that is to be started.
@@ -66,16 +66,15 @@ pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
         sponsors,
         opened.post,
         opened.roll_call,
-        opened.watched,
+        opened.monitor,
     ))
 }
 
 /// What all stages of a graph that is started share.
 pub(crate) struct Opened {
     pub(crate) post: Arc<Post>,
-    pub(crate) lines: Lines,
     pub(super) roll_call: Arc<RollCall>,
-    pub(crate) watched: Watched,
+    pub(crate) monitor: Monitor,
 }
 
 /// A stage with all it needs to begin.
@@ -100,6 +99,7 @@ impl Opened {
         let roll_call = Arc::<RollCall>::default();
         let (mut members, mut stages) = (Vec::new(), Vec::new());
         for (id, planned) in (0..).zip(graph.stages) {
+            let crew = &graph.teams[planned.team];
             let env = Env {
                 id,
                 is_source: planned.is_source,
@@ -107,15 +107,15 @@ impl Opened {
                 post: Arc::clone(&post),
                 roll_call: Arc::clone(&roll_call),
                 desk: Desk::new(id),
-                steps: Default::default(),
-                rests: Default::default(),
+                work: Work::new(crew.size > 1, graph.slow),
                 on_end: Ended::listener(&ended, id),
             };
             members.push(Member {
                 name: planned.name,
-                steps: env.steps.reader(),
-                rests: env.rests.reader(),
-                restarts: env.desk.restarts(),
+                team: crew.name.clone(),
+                core: crew.core,
+                work: env.work.reader(),
+                last_panic: env.desk.last_panic(),
             });
             stages.push(Ready {
                 team: planned.team,
@@ -123,16 +123,11 @@ impl Opened {
                 env,
             });
         }
-        let watched = Watched {
-            lines: Arc::clone(&lines),
-            members,
-            ended,
-        };
+        let monitor = Monitor::new(members, lines, ended);
         let opened = Self {
             post,
-            lines,
             roll_call,
-            watched,
+            monitor,
         };
         (opened, stages)
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use garrick_sched::Sponsor;
 
-use super::report::{Report, Totals};
+use super::monitor::Monitor;
+use super::report::Report;
+use super::sample::Sample;
 use super::straggler::{Because, Straggler, Unended};
-use super::watched::Watched;
 use crate::post::{Post, StageId, Wake};
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
@@ -22,8 +23,8 @@ pub struct Running {
     post: Arc<Post>,
     /// Who waits for what.
     roll_call: Arc<RollCall>,
-    /// What was done.
-    watched: Watched,
+    /// Sees the stages and channels.
+    monitor: Monitor,
 }
 
 /// Stops a graph, from anywhere; from [`Running::stopper`].
@@ -44,13 +45,13 @@ impl Running {
         sponsors: Vec<Sponsor>,
         post: Arc<Post>,
         roll_call: Arc<RollCall>,
-        watched: Watched,
+        monitor: Monitor,
     ) -> Self {
         Self {
             sponsors,
             post,
             roll_call,
-            watched,
+            monitor,
         }
     }
 
@@ -91,7 +92,7 @@ impl Running {
 
     /// Ends the graph at once: each stage is dropped after the step under way, and what is in the channels with it.
     /// The report says who was [cut short](Report::cut_short), and what was
-    /// [left](crate::ChannelTotals::left) in each channel.
+    /// [left](crate::ChannelSample::left) in each channel.
     ///
     /// A step that never ends cannot be ended from outside: then this does not return.
     ///
@@ -116,7 +117,7 @@ impl Running {
     /// ```
     pub fn abort(mut self) -> Report {
         self.sponsors.drain(..).for_each(Sponsor::shutdown_now);
-        self.watched.report()
+        self.monitor.report()
     }
 
     /// Makes something that stops the graph from elsewhere.
@@ -128,10 +129,10 @@ impl Running {
 
     /// Waits until all stages have ended, and says what was done.
     pub fn join(mut self) -> Report {
-        self.watched.ended.wait();
+        self.monitor.ended().wait();
         // The stages have ended, so their threads have nothing left to do.
         self.sponsors.drain(..).for_each(Sponsor::shutdown);
-        self.watched.report()
+        self.monitor.report()
     }
 
     /// Waits until all stages have ended, but `timeout` at most, and says what was done.
@@ -178,35 +179,30 @@ impl Running {
 
     /// Waits until all stages have ended, but `timeout` at most, and says whether they have.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.watched.ended.wait_timeout(timeout)
+        self.monitor.ended().wait_timeout(timeout)
     }
 
     /// Asks all stages that have not ended why that is so. It takes as long as the step under way of the slowest,
     /// but a fifth of a second at most.
     pub fn stragglers(&self) -> Vec<Straggler> {
-        let stages = self.watched.members.len();
+        let stages = self.monitor.stages();
         let answers = self
             .roll_call
             .call(stages, |stage| self.post.tell(stage, Wake::Tell));
-        let ended: Vec<_> = {
-            let outcomes = self.watched.ended.lock();
-            outcomes.ended.iter().map(|(stage, _)| *stage).collect()
-        };
-        let left = (0..)
-            .zip(answers)
-            .filter(|(stage, _)| !ended.contains(stage));
+        let has_ended = |stage: StageId| self.monitor.ended().has_ended(stage as usize);
+        let left = (0..).zip(answers).filter(|(stage, _)| !has_ended(*stage));
         left.map(|(stage, answer)| self.straggler(stage, answer))
             .collect()
     }
 
     fn straggler(&self, stage: StageId, answer: Option<Answer>) -> Straggler {
-        let name_of = |stage| self.watched.name(stage);
+        let name_of = |stage| self.monitor.name_of(stage as usize).to_owned();
         let because = match (self.post.vote(stage), answer) {
             (Vote::No(reason), _) if !self.post.is_ending() => Because::Vetoes(reason),
             (_, None) => Because::DoesNotAnswer,
             (_, Some(Answer::Goes)) => Because::Works,
             (_, Some(Answer::Rests(wait))) => {
-                Because::Waits(wait.describe(&self.watched.lines, &name_of))
+                Because::Waits(wait.describe(self.monitor.lines(), &name_of))
             }
         };
         Straggler {
@@ -215,10 +211,14 @@ impl Running {
         }
     }
 
-    /// What was done so far. Each number is exact at some recent moment; no channel shows more taken than
-    /// sent.
-    pub fn totals(&self) -> Totals {
-        self.watched.totals()
+    /// Makes something that sees what the graph does, from elsewhere, and also when it has ended.
+    pub fn monitor(&self) -> Monitor {
+        self.monitor.clone()
+    }
+
+    /// What was done so far, as [`Monitor::sample`] has it.
+    pub fn totals(&self) -> Sample {
+        self.monitor.sample()
     }
 }
 

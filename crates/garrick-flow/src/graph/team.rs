@@ -9,15 +9,21 @@ use crate::stage::Stage;
 
 /// A thread that is to be started.
 pub(super) struct Crew {
-    name: String,
+    pub(super) name: String,
     /// The core that it is to have, if any.
-    core: Option<usize>,
+    pub(super) core: Option<usize>,
+    /// How many stages it has.
+    pub(super) size: usize,
 }
 
 impl Crew {
     /// A thread on any core.
     pub(super) fn new(name: String) -> Self {
-        Self { name, core: None }
+        Self {
+            name,
+            core: None,
+            size: 0,
+        }
     }
 
     pub(super) fn start(&self) -> Result<Sponsor, StartError> {
@@ -63,6 +69,7 @@ impl<'a> Team<'a> {
 
     pub(super) fn add(self, name: String, stage: impl Stage, is_source: bool) -> Self {
         let team = self.graph.teams.len() - 1;
+        self.graph.teams[team].size += 1;
         let fits = StageId::try_from(self.graph.stages.len()).is_ok();
         assert!(fits, "fewer stages than a u32 can count");
         self.graph.stages.push(Planned {

@@ -3,29 +3,23 @@
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use garrick_core::count::{Counter, CounterReader};
-
 use crate::post::StageId;
 
-/// What is known of a stage's restarts.
-#[derive(Debug, Clone)]
-pub(crate) struct RestartsReader {
-    /// How many there were.
-    count: CounterReader,
-    /// What the last panic said that led to one.
-    last_panic: Arc<Mutex<Option<String>>>,
-}
+/// What the last panic said that a stage was started again after.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LastPanic(Arc<Mutex<Option<String>>>);
 
-impl RestartsReader {
-    /// How many restarts there were.
-    pub(crate) fn count(&self) -> u64 {
-        self.count.get()
+impl LastPanic {
+    /// What it said, if there was one.
+    pub(crate) fn get(&self) -> Option<String> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
-    /// What the last panic said that led to one.
-    pub(crate) fn last_panic(&self) -> Option<String> {
-        let last = self.last_panic.lock();
-        last.unwrap_or_else(PoisonError::into_inner).clone()
+    fn set(&self, words: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
     }
 }
 
@@ -36,10 +30,10 @@ pub(crate) struct Desk {
     pub(crate) id: StageId,
     /// What the step under way says to the end of the graph.
     pub(crate) ballot: Paper,
-    /// Panics in the stage that it was started again after. Written by the steps, read by whoever wants to know.
-    restarts: Counter,
-    /// What the last of them said.
-    last_panic: Arc<Mutex<Option<String>>>,
+    /// Whether the stage was started again in the step under way, and that was not counted yet.
+    is_new: bool,
+    /// What led to that. Written by the steps, read by whoever wants to know.
+    last_panic: LastPanic,
     /// What a test wants the next step to panic with.
     fault: Option<String>,
 }
@@ -67,12 +61,15 @@ impl Desk {
         }
     }
 
-    /// A reader for the restarts.
-    pub(crate) fn restarts(&self) -> RestartsReader {
-        RestartsReader {
-            count: self.restarts.reader(),
-            last_panic: Arc::clone(&self.last_panic),
-        }
+    /// What led to the last restart, for others to read.
+    pub(crate) fn last_panic(&self) -> LastPanic {
+        self.last_panic.clone()
+    }
+
+    /// Whether the stage was started again since this was asked last.
+    #[inline]
+    pub(crate) fn take_restarted(&mut self) -> bool {
+        std::mem::take(&mut self.is_new)
     }
 
     /// Votes against the end, if that is asked for.
@@ -91,12 +88,8 @@ impl Desk {
 
     /// Takes note that the stage is started again after a panic that said `words`.
     pub(crate) fn restarted(&mut self, words: String) {
-        let mut last = self
-            .last_panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *last = Some(words);
-        self.restarts.add(1);
+        self.last_panic.set(words);
+        self.is_new = true;
     }
 
     /// Has the next step panic, or no longer.

@@ -3,15 +3,17 @@
 mod desk;
 
 mod cx;
+mod work;
 
 mod runner;
 mod task;
 
 pub(crate) use cx::Clock;
 pub use cx::Cx;
-pub(crate) use desk::{Desk, RestartsReader};
+pub(crate) use desk::{Desk, LastPanic};
 pub(crate) use runner::{Env, Outcome, Runner, words_of};
 pub(crate) use task::StageTask;
+pub(crate) use work::{Work, WorkReader};
 
 use crate::wait::Wait;
 

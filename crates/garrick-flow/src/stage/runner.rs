@@ -4,10 +4,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use garrick_core::count::Counter;
 use garrick_sched::Nanos;
 
 use super::desk::{Desk, Paper};
+use super::work::Work;
 use super::{Clock, Cx, Stage};
 use crate::post::{Post, StageId, with_current};
 use crate::roll_call::{Answer, RollCall};
@@ -39,10 +39,8 @@ pub(crate) struct Env {
     pub(crate) roll_call: Arc<RollCall>,
     /// Where its steps leave what they have to say.
     pub(crate) desk: Desk,
-    /// Steps taken. Written by the runner, read by whoever wants to know.
-    pub(crate) steps: Counter,
-    /// How often it went to rest.
-    pub(crate) rests: Counter,
+    /// Counts what it does.
+    pub(crate) work: Work,
     /// Told of the end, once, after the stage was dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
@@ -105,7 +103,7 @@ impl<S: Stage> Runner<S> {
         if is_asked {
             env.desk.ballot = Paper::Agrees;
         }
-        env.steps.add(1);
+        env.work.step(|| clock.now());
         let step = AssertUnwindSafe(|| {
             with_current(env.id, || {
                 let wait = stage.step(&mut Cx::new(clock, &env.post, &mut env.desk));
@@ -117,9 +115,13 @@ impl<S: Stage> Runner<S> {
         match catch_unwind(step) {
             Ok(wait) => self.wait = wait,
             Err(panic) => {
+                env.work.left(|| clock.now());
                 self.outcome = Outcome::Panicked(words_of(&*panic));
                 return false;
             }
+        }
+        if env.desk.take_restarted() {
+            env.work.restarted();
         }
         self.wait.begin(|| clock.now());
         if is_asked {
@@ -135,8 +137,19 @@ impl<S: Stage> Runner<S> {
         }
     }
 
+    /// The stage rests now.
+    pub(crate) fn rested(&mut self, now: impl Fn() -> Nanos) {
+        if let Some(env) = &mut self.env {
+            env.work.rested(now);
+            self.wait.count_stalls(&env.lines);
+        }
+    }
+
     /// The stage has no next step.
-    pub(crate) fn is_done(&mut self) {
+    pub(crate) fn is_done(&mut self, now: impl Fn() -> Nanos) {
+        if let Some(env) = &mut self.env {
+            env.work.left(now);
+        }
         self.outcome = Outcome::Done;
     }
 

@@ -52,16 +52,17 @@ impl<S: Stage> StageTask<S> {
         env.post.settle(env.id, verdict != Verdict::Due);
         match verdict {
             Verdict::Due => {
+                env.work.stepped(now);
                 self.queued = turn.send(&turn.address(), Wake::Again).is_ok();
             }
             Verdict::NotYet(earliest) => {
-                env.rests.add(1);
+                self.runner.rested(now);
                 if let Some(earliest) = earliest {
                     self.set_timer(earliest, turn);
                 }
             }
             Verdict::Done => {
-                self.runner.is_done();
+                self.runner.is_done(now);
                 return Flow::Stop;
             }
         }

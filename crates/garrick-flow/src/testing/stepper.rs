@@ -8,7 +8,7 @@ use garrick_core::random::mix;
 use garrick_sched::Nanos;
 
 use super::Seen;
-use crate::graph::{AnyStage, Graph, Opened, Report, Totals};
+use crate::graph::{AnyStage, Graph, Opened, Report, Sample};
 use crate::stage::{Clock, Runner};
 use crate::wait::Verdict;
 
@@ -103,7 +103,7 @@ impl Stepper {
             .collect();
         let stage = self.choose(&due)?;
         self.step_number(stage);
-        Some(&self.opened.watched.members()[stage].name)
+        Some(self.opened.monitor.name_of(stage))
     }
 
     /// Takes a step of the stage of that name, due or not: any step may come before its wait is over.
@@ -179,7 +179,7 @@ impl Stepper {
     /// If there is no such channel.
     #[track_caller]
     pub fn fill(&self, channel: usize) -> u64 {
-        self.opened.lines[channel].readable()
+        self.opened.monitor.lines()[channel].readable()
     }
 
     /// Whether all stages have ended.
@@ -188,27 +188,28 @@ impl Stepper {
     }
 
     /// What was done so far.
-    pub fn totals(&self) -> Totals {
-        self.opened.watched.totals()
+    pub fn totals(&self) -> Sample {
+        self.opened.monitor.sample()
     }
 
     /// Drops the stages that have not ended, and says what was done.
     pub fn finish(mut self) -> Report {
         self.stages.clear();
-        self.opened.watched.report()
+        self.opened.monitor.report()
     }
 
     /// The number of the stage of that name that has not ended.
     fn find(&self, name: &str) -> Result<usize, NoSuchStage> {
-        let members = self.opened.watched.members().iter().zip(&self.stages);
-        let mut alive = members
-            .enumerate()
-            .filter(|(_, (_, runner))| runner.is_some())
-            .map(|(number, (member, _))| (number, &member.name));
-        let found = alive.clone().find(|(_, known)| *known == name);
-        found.map(|(number, _)| number).ok_or_else(|| NoSuchStage {
+        let name_of = |number| self.opened.monitor.name_of(number);
+        let numbers = 0..self.stages.len();
+        let mut alive = numbers.filter(|number| self.stages[*number].is_some());
+        let found = alive.clone().find(|number| name_of(*number) == name);
+        found.ok_or_else(|| NoSuchStage {
             name: name.to_owned(),
-            there_are: alive.by_ref().map(|(_, known)| known.clone()).collect(),
+            there_are: alive
+                .by_ref()
+                .map(|number| name_of(number).to_owned())
+                .collect(),
         })
     }
 
@@ -236,7 +237,11 @@ impl Stepper {
         {
             self.stages[stage] = None;
         }
-        self.look_at(stage)
+        let seen = self.look_at(stage);
+        if let (Seen::Waits, Some(runner)) = (seen, &mut self.stages[stage]) {
+            runner.rested(|| self.now);
+        }
+        seen
     }
 
     /// How a stage stands. One that has no next step ends here.
@@ -248,7 +253,7 @@ impl Stepper {
             Verdict::Due => Seen::Ready,
             Verdict::NotYet(_) => Seen::Waits,
             Verdict::Done => {
-                runner.is_done();
+                runner.is_done(|| self.now);
                 self.stages[stage] = None;
                 Seen::Done
             }

@@ -236,6 +236,19 @@ impl Wait {
                 .for_each(|condition| condition.arm(lines, stage));
         }
     }
+
+    /// The stage rests: counts that at each channel that it waits for.
+    pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
+        if let Kind::For(terms) = &self.0 {
+            for condition in terms.used() {
+                if let Some((channel, side)) = condition.end()
+                    && condition.look(lines, &|| 0) == Met::No
+                {
+                    lines[channel as usize].stalled(side);
+                }
+            }
+        }
+    }
 }
 
 impl Terms {
@@ -330,6 +343,15 @@ impl Condition {
         // What is reached already need not wake us again, only its close.
         let reached = moving.count() >= target;
         moving.arm(if reached { CLOSE_ONLY } else { target }, stage);
+    }
+
+    /// The channel that it is about, and the side of it that waits: 0 the sender's, 1 the receiver's.
+    fn end(&self) -> Option<(u32, usize)> {
+        match *self {
+            Self::Free { channel, .. } => Some((channel, 0)),
+            Self::Readable { channel, .. } => Some((channel, 1)),
+            Self::After(_) | Self::Until(_) => None,
+        }
     }
 
     /// The sooner of `earliest` and the time that this waits for, if it does.

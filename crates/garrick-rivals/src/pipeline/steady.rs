@@ -31,7 +31,8 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     let generator = move |cx| generate(cx, numbers.clone(), plan.messages);
     let worker = move |cx| work(cx, numbers_in.clone(), names.clone(), plan.mode);
     let logger = move |cx| log(cx, names_in.clone(), done.clone());
-    let actor = |name| graph.actor_builder().with_name(name);
+    let actors = graph.actor_builder();
+    let actor = |name| actors.with_name(name);
     if plan.threads == 2 {
         // It is started when it goes out of scope.
         let mut troupe = graph.actor_troupe();

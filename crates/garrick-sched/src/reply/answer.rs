@@ -14,6 +14,7 @@ use std::mem::{self, size_of};
 use std::ptr::NonNull;
 
 use super::block;
+use super::circle::Circle;
 use super::slot::Slot;
 use crate::cell::{CellPtr, Header};
 use crate::runtime::address::Address;
@@ -31,6 +32,8 @@ pub enum NoReply {
     Dropped,
     /// The time was over before the answer came.
     TimedOut,
+    /// The time was over, and whoever was asked waited for an answer itself, and so on in a circle.
+    Circle(Circle),
     /// The thread that was to wait runs tasks; while it waited none of them would answer.
     OnWorker,
 }
@@ -38,6 +41,12 @@ pub enum NoReply {
 impl fmt::Display for NoReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Circle(circle) => {
+                return write!(
+                    f,
+                    "no answer came in time, because those asked wait for one another: {circle}"
+                );
+            }
             Self::Dropped => "the reply was dropped without an answer",
             Self::TimedOut => "no answer came in time",
             Self::OnWorker => {

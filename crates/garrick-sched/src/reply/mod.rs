@@ -13,6 +13,9 @@ mod loom_tests;
 mod block;
 
 #[cfg(not(garrick_loom))]
+mod circle;
+
+#[cfg(not(garrick_loom))]
 mod answer;
 
 #[cfg(not(garrick_loom))]
@@ -22,4 +25,5 @@ mod ask;
 pub use {
     answer::{NoReply, Reply},
     ask::Ask,
+    circle::Circle,
 };

@@ -279,6 +279,24 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
     }
 }
 
+/// Tells tasks apart: no two that are alive at one time have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TaskId(usize);
+
+impl<M> Address<M> {
+    /// What the task is known by.
+    #[must_use]
+    pub fn id(&self) -> TaskId {
+        TaskId(self.cell.0.addr().get())
+    }
+
+    /// The name of the task's type, or of the function's behind a door.
+    #[must_use]
+    pub fn task_name(&self) -> &'static str {
+        (self.cell.table().name)()
+    }
+}
+
 impl<M> Clone for Address<M> {
     #[inline]
     fn clone(&self) -> Self {

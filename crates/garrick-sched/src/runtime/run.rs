@@ -342,7 +342,8 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         return cell.set_state(worker.home.idle());
     }
     // The turn before this is over: a destructor that panics must not undo it.
-    worker.begin_turn();
+    worker.begin_pause();
+    worker.lane.ended(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
         cell.set_state(worker.home.idle() | flag::GARBAGE);

@@ -121,6 +121,7 @@ impl<M: 'static> Turn<'_, M> {
     {
         let worker = self.worker;
         let cell = task::new_cell(&worker.pool, worker.home, task, true);
+        worker.lane.begun(cell);
         // It starts where it is to live.
         worker.send_note(cell, move_note(worker, sponsor));
         // SAFETY: the cell was made for this task, with one reference.
@@ -256,6 +257,7 @@ impl Worker {
     #[inline]
     pub(crate) fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
         let cell = task::new_cell(&self.pool, self.home, task, true);
+        self.lane.begun(cell);
         if T::STARTS {
             cell.set(SCHEDULED);
             self.born.push_cell(self.turn(), cell);

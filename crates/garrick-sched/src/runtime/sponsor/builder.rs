@@ -89,6 +89,7 @@ pub struct Builder {
     cores: Vec<usize>,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
+    probes: bool,
 }
 
 impl Builder {
@@ -99,6 +100,7 @@ impl Builder {
             cores: Vec::new(),
             world: None,
             reporter: None,
+            probes: false,
         }
     }
 
@@ -127,6 +129,14 @@ impl Builder {
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
+        self
+    }
+
+    /// Whether it counts what each kind of task does, for [`Handle::sample`](crate::Handle::sample); not unless told.
+    /// It costs a few nanoseconds an activation, whatever the number of messages that are handled in it.
+    #[must_use]
+    pub fn probes(mut self, probes: bool) -> Self {
+        self.probes = probes;
         self
     }
 
@@ -191,6 +201,7 @@ impl Builder {
             world,
             homes,
             self.reporter,
+            self.probes,
         )))
     }
 }

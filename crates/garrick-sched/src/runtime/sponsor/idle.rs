@@ -97,6 +97,7 @@ impl Worker {
         self.drop_oldest(cell);
         let gone = goes
             && to.take_cell(|| {
+                self.lane.ended(cell);
                 cell.share_refs();
                 cell.set_home(Home::NOBODY);
                 Entry::of(cell)
@@ -112,6 +113,7 @@ impl Worker {
     /// Makes a given cell ours (README, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
         let cell = entry.cell();
+        self.lane.claimed();
         cell.set_home(self.home);
         if cell.local_refs() == 0 {
             // One reference is counted here while there are any.
@@ -152,14 +154,22 @@ impl Worker {
             ready.unpark();
             return;
         }
-        while ready.is_parked() {
+        self.lane.parks(self.now());
+        self.sleep();
+        self.lane.wakes(self.now());
+        if ready.is_parked() {
+            // Nobody woke us, but a timer.
+            ready.unpark();
+            self.fire_timers();
+        }
+    }
+
+    /// Sleeps until somebody wakes this worker, or a timer is due.
+    fn sleep(&self) {
+        while self.remote().ready.is_parked() {
             match self.timers.time_left(self.now()) {
                 None => std::thread::park(),
-                Some(Duration::ZERO) => {
-                    ready.unpark();
-                    self.fire_timers();
-                    return;
-                }
+                Some(Duration::ZERO) => return,
                 Some(left) => std::thread::park_timeout(left),
             }
         }
@@ -209,6 +219,7 @@ impl Worker {
             self.old.push_entry(self.turn(), entry);
         }
         if !given.is_empty() {
+            self.lane.published(given.len());
             self.shared.publish(given.into_iter());
         }
     }

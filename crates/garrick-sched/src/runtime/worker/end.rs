@@ -27,6 +27,7 @@ impl Worker {
             // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
             unsafe {
                 let table = cell.table();
+                self.lane.ended(cell);
                 self.tell_watchers(cell, &Ended::Unreachable);
                 self.drop_task(cell, table);
                 self.pool
@@ -60,6 +61,7 @@ impl Worker {
         // takes the place of the live one first.
         unsafe {
             let table = cell.table();
+            self.lane.ended(cell);
             if let Some(dead) = table.dead {
                 cell.set_table(dead);
                 self.drop_task(cell, table);
@@ -183,6 +185,8 @@ impl Worker {
         };
         self.undo();
         self.running.set(None);
+        self.lane.end(self.turns(), || self.now());
+        self.lane.panicked(cell);
         self.report(cell, panic);
         if cell.has(flag::GARBAGE) {
             // Its own destructor panicked, in `run::finish`.
@@ -215,6 +219,9 @@ impl Worker {
         }
         self.running.set(None);
         let goes_on = recovered.unwrap_or(false);
+        if goes_on {
+            self.lane.recovered(cell);
+        }
         if goes_on && busy {
             self.requeue(cell);
         } else if goes_on && !cell.has(SCHEDULED) {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::pool::Pool;
+use crate::probe::Lane;
 use crate::quiet;
 use crate::remote::Remote;
 use crate::run_queue::{Entry, Handoff, RunQueue};
@@ -31,6 +32,9 @@ const FAIR_EVERY: u32 = 16;
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
+/// Envelopes whose messages are counted where a mailbox is long; the last of them have room for hundreds.
+const ENVELOPES_LOOKED_AT: u32 = 64;
+
 /// See the module.
 pub(crate) struct Worker {
     pub(crate) home: Home,
@@ -43,6 +47,8 @@ pub(crate) struct Worker {
     /// The number of the turn under way, or of the last one. What a turn leaves in the run queues is known
     /// by it.
     turn: Cell<u64>,
+    /// How often that was raised for something else than a turn.
+    pauses: Cell<u64>,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
     remote: &'static Remote,
@@ -60,6 +66,8 @@ pub(crate) struct Worker {
     /// Activations since the last claim, while cells wait in the shared queue.
     pub(crate) looks: Cell<u32>,
     pub(crate) timers: Timers,
+    /// What it counts; apart, so that what each turn needs stays close together.
+    pub(crate) lane: Box<Lane>,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
 }
@@ -67,12 +75,14 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new(home: Home, shared: Arc<Shared>) -> Self {
         let now = shared.world.now();
+        let lane = shared.open_lane(home);
         Self {
             home,
             old: RunQueue::new(),
             born: RunQueue::new(),
             handoff: Handoff::new(),
             turn: Cell::new(0),
+            pauses: Cell::new(0),
             stage: Stage::new(),
             pool: Pool::new(),
             remote: Remote::of(home),
@@ -84,6 +94,7 @@ impl Worker {
             picks: Cell::new(0),
             looks: Cell::new(0),
             timers: Timers::new(now),
+            lane,
             awaited: Cell::new(0),
         }
     }
@@ -124,20 +135,27 @@ impl Worker {
     pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
         let _entered = Entered::new(self);
         // One landing pad for all turns, so that a turn itself pays nothing for it.
-        while let Err(panic) = quiet::call(|| self.run_cells(&until)) {
+        let run_cells = if self.lane.counts() {
+            Self::run_cells::<true>
+        } else {
+            Self::run_cells::<false>
+        };
+        while let Err(panic) = quiet::call(|| run_cells(self, &until)) {
             self.turn_panicked(&panic);
         }
         self.running.set(None);
+        self.lane.show_turns(self.turns());
     }
 
-    fn run_cells(&self, until: &impl Fn(Signal) -> bool) {
+    /// `COUNTED` is for sponsors that count what each kind of task does.
+    fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
         let (ready, shared) = (&self.remote.ready, &*self.shared);
         loop {
             let calm = !ready.has_some() && shared.signal().is_quiet() && self.timers.is_empty();
             if !calm && self.attend(until) {
                 return;
             }
-            if !self.run_next() {
+            if !self.run_next::<COUNTED>() {
                 self.old.shrink();
                 self.born.shrink();
                 self.hold(ptr::null_mut());
@@ -172,27 +190,30 @@ impl Worker {
     ///
     /// Each case runs its cell itself, which gives each its own place in the branch predictor.
     #[inline(always)]
-    fn run_next(&self) -> bool {
+    fn run_next<const COUNTED: bool>(&self) -> bool {
         let picks = self.picks.get().wrapping_add(1);
         self.picks.set(picks);
         if picks.is_multiple_of(FAIR_EVERY)
             && let Some(entry) = self.pick_fairly(picks / FAIR_EVERY)
         {
-            return self.activate(Some(entry));
+            return self.activate::<COUNTED>(Some(entry));
         }
         if let Some((cell, message)) = self.handoff.take() {
-            self.run(cell, message);
+            self.run::<COUNTED>(cell, message);
             return true;
         }
         if !self.born.is_empty() {
-            return self.activate(self.born.pop_newest());
+            return self.activate::<COUNTED>(self.born.pop_newest());
         }
-        self.activate(self.old.pop_oldest())
+        self.activate::<COUNTED>(self.old.pop_oldest())
     }
 
     /// The pick that no flood of others can keep a cell from.
     #[inline(never)]
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
+        if looks.is_multiple_of(NEWBORN_EVERY) {
+            self.lane.show_turns(self.turns());
+        }
         match looks % NEWBORN_EVERY {
             0 if (looks / NEWBORN_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
             0 => self.born.pop_newest(),
@@ -205,18 +226,52 @@ impl Worker {
 
     /// Runs the cell of an entry; false if there is none.
     #[inline(always)]
-    fn activate(&self, entry: Option<&Entry>) -> bool {
+    fn activate<const COUNTED: bool>(&self, entry: Option<&Entry>) -> bool {
         let Some(entry) = entry else { return false };
-        self.run(entry.cell(), entry.message());
+        self.run::<COUNTED>(entry.cell(), entry.message());
         true
     }
 
     /// Runs a cell with the message that it was scheduled with, or null.
     #[inline(always)]
-    fn run(&self, cell: CellPtr, message: *const Slot) {
+    fn run<const COUNTED: bool>(&self, cell: CellPtr, message: *const Slot) {
         self.running.set(Some(cell));
+        if COUNTED {
+            return self.run_counted(cell, message);
+        }
         // SAFETY: both came from our run queues, so the cell is ours, and the message is its.
         unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
+    }
+
+    /// Runs a cell, and counts that.
+    #[inline(never)]
+    fn run_counted(&self, cell: CellPtr, message: *const Slot) {
+        let table = cell.table();
+        let look = || (self.now(), self.waiting(cell));
+        self.lane.begin(table, self.turns(), look);
+        // SAFETY: as in `run`.
+        unsafe { (table.run)(cell, NonNull::from(self).cast(), message) };
+        self.lane.end(self.turns(), || self.now());
+    }
+
+    /// Messages that wait in the mailbox of a cell of ours, as far as it is worth counting.
+    fn waiting(&self, cell: CellPtr) -> u64 {
+        let tail = cell.mailbox_tail();
+        let (mut at, mut waiting) = (tail, 0);
+        if tail.is_null() {
+            return 0;
+        }
+        for _ in 0..ENVELOPES_LOOKED_AT {
+            // SAFETY: the local mailbox is ours, and circular.
+            unsafe {
+                at = (*at).next();
+                waiting += u64::from((*at).unread());
+            }
+            if at == tail {
+                break;
+            }
+        }
+        waiting
     }
 
     /// Whether a cell of ours runs just now.
@@ -229,6 +284,18 @@ impl Worker {
     #[inline]
     pub(crate) fn begin_turn(&self) {
         self.turn.set(self.turn.get() + 1);
+    }
+
+    /// What is done now belongs to no turn: what is in the run queues is there to stay.
+    #[inline]
+    pub(crate) fn begin_pause(&self) {
+        self.begin_turn();
+        self.pauses.set(self.pauses.get() + 1);
+    }
+
+    /// Turns so far.
+    pub(crate) fn turns(&self) -> u64 {
+        self.turn.get() - self.pauses.get()
     }
 
     /// The number of the turn under way, or of the last one.

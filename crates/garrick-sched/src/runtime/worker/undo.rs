@@ -37,7 +37,7 @@ impl Worker {
         for entry in &entries {
             entry.cell().clear(SCHEDULED);
         }
-        self.begin_turn();
+        self.begin_pause();
         for owed in self.stage.take_owed(turn) {
             // SAFETY: the staged answer that keeps the asker alive is dropped below.
             let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });

@@ -1,0 +1,113 @@
+//! Several counters side by side.
+use std::{array, fmt};
+
+use crossbeam_utils::CachePadded;
+
+use crate::prim::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// `N` counters side by side, and the one right to write them. They wrap at 2^64.
+///
+/// Each is shown at once, as a [`Counter`](super::Counter) is, but all are in one place: what one writer
+/// counts at a time touches one or two cache lines. Where the numbers must agree with one another, use a
+/// [`Group`](super::Group).
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::count::Tally;
+///
+/// let mut sizes = Tally::<4>::new();
+/// let reader = sizes.reader();
+/// sizes.add(2, 1);
+/// sizes.add(2, 1);
+/// assert_eq!(reader.values(), [0, 0, 2, 0]);
+/// ```
+pub struct Tally<const N: usize> {
+    /// Written by us alone, read by all readers.
+    values: Arc<CachePadded<[AtomicU64; N]>>,
+}
+
+/// Reads a [`Tally`]; from [`Tally::reader`].
+pub struct TallyReader<const N: usize> {
+    /// Written by the tally, read by us.
+    values: Arc<CachePadded<[AtomicU64; N]>>,
+}
+
+impl<const N: usize> Tally<N> {
+    /// Creates counters that stand at 0.
+    pub fn new() -> Self {
+        let values = array::from_fn(|_| AtomicU64::new(0));
+        Self {
+            values: Arc::new(CachePadded::new(values)),
+        }
+    }
+
+    /// Adds `count` to counter `index`.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below `N`.
+    #[inline]
+    #[track_caller]
+    pub fn add(&mut self, index: usize, count: u64) {
+        let value = &self.values[index];
+        // Two steps, since nobody else writes: that costs what a plain addition costs.
+        value.store(value.load(Relaxed).wrapping_add(count), Relaxed);
+    }
+
+    /// The value of counter `index`, exactly.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below `N`.
+    #[inline]
+    #[track_caller]
+    pub fn get(&self, index: usize) -> u64 {
+        self.values[index].load(Relaxed)
+    }
+
+    /// Creates a reader.
+    pub fn reader(&self) -> TallyReader<N> {
+        TallyReader {
+            values: Arc::clone(&self.values),
+        }
+    }
+}
+
+impl<const N: usize> Default for Tally<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const N: usize> TallyReader<N> {
+    /// Recent values, each of its own moment. Later reads by the same thread never see earlier ones.
+    pub fn values(&self) -> [u64; N] {
+        array::from_fn(|index| self.values[index].load(Relaxed))
+    }
+}
+
+impl<const N: usize> Clone for TallyReader<N> {
+    fn clone(&self) -> Self {
+        Self {
+            values: Arc::clone(&self.values),
+        }
+    }
+}
+
+impl<const N: usize> fmt::Debug for Tally<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tally")
+            .field(&self.reader().values())
+            .finish()
+    }
+}
+
+impl<const N: usize> fmt::Debug for TallyReader<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TallyReader").field(&self.values()).finish()
+    }
+}

@@ -1,0 +1,174 @@
+//! Watching a graph.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::ended::Ended;
+use super::report::{Failure, Report};
+use super::sample::{ChannelSample, Sample, StageSample, StageState};
+use crate::channel::Line;
+use crate::stage::{LastPanic, Outcome, WorkReader};
+use crate::wait::Lines;
+
+/// What is known of a stage.
+pub(super) struct Member {
+    pub(super) name: String,
+    pub(super) team: String,
+    pub(super) core: Option<usize>,
+    pub(super) work: WorkReader,
+    pub(super) last_panic: LastPanic,
+}
+
+/// Sees what a graph does, from anywhere and for as long as you like; from
+/// [`Running::monitor`](crate::Running::monitor).
+///
+/// Watching is pulled: stages and channels bump plain counters, a few instructions a batch, and whoever wants
+/// to know reads them. A monitor outlives its graph, and then shows how that ended.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, Slots, StageState, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel(Slots::of(64).named("numbers"))?;
+/// graph.source("count", stages::produce(numbers, 0..1000u32));
+/// graph.stage("read", stages::consume(numbers_in, |_| ()));
+///
+/// let running = graph.start()?;
+/// let monitor = running.monitor();
+/// running.join();
+///
+/// let sample = monitor.sample();
+/// let (count, numbers) = (&sample.stages[0], &sample.channels[0]);
+/// assert_eq!((count.name.as_str(), &count.state), ("count", &StageState::Ended));
+/// assert_eq!((numbers.name.as_deref(), numbers.message), (Some("numbers"), "u32"));
+/// assert_eq!((numbers.sent, numbers.taken, numbers.closed), (1000, 1000, true));
+/// assert!(numbers.batches.iter().sum::<u64>() >= 1000 / 64, "in many batches");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Monitor {
+    view: Arc<View>,
+}
+
+/// What there is to see.
+struct View {
+    /// The stages, by their numbers.
+    members: Vec<Member>,
+    /// The channels, by theirs.
+    lines: Lines,
+    /// Who has ended.
+    ended: Arc<Ended>,
+}
+
+impl Monitor {
+    pub(super) fn new(members: Vec<Member>, lines: Lines, ended: Arc<Ended>) -> Self {
+        let view = Arc::new(View {
+            members,
+            lines,
+            ended,
+        });
+        Self { view }
+    }
+
+    /// What was done so far. Each number is exact at some recent moment; no channel shows more taken than
+    /// sent.
+    pub fn sample(&self) -> Sample {
+        let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
+        let members = self.view.members.iter().enumerate();
+        let stages = members.map(|(stage, member)| {
+            let sum = |count: fn(&ChannelSample) -> (Option<usize>, u64)| {
+                let counts = channels.iter().map(count);
+                counts
+                    .filter_map(|(user, count)| (user == Some(stage)).then_some(count))
+                    .sum()
+            };
+            let work = member.work.get();
+            StageSample {
+                name: member.name.clone(),
+                team: member.team.clone(),
+                core: member.core,
+                state: state_of(self.view.ended.end_of(stage)),
+                steps: work.steps,
+                rests: work.rests,
+                messages_in: sum(|channel| (channel.to, channel.taken)),
+                messages_out: sum(|channel| (channel.from, channel.sent)),
+                busy_nanos: work.busy,
+                slow_steps: work.slow,
+                restarts: work.restarts,
+                last_panic: member.last_panic.get(),
+            }
+        });
+        Sample {
+            stages: stages.collect(),
+            channels,
+        }
+    }
+
+    pub(super) fn ended(&self) -> &Ended {
+        &self.view.ended
+    }
+
+    pub(crate) fn name_of(&self, stage: usize) -> &str {
+        &self.view.members[stage].name
+    }
+
+    pub(super) fn stages(&self) -> usize {
+        self.view.members.len()
+    }
+
+    pub(crate) fn lines(&self) -> &Lines {
+        &self.view.lines
+    }
+
+    /// What was done and what went wrong, now that nothing goes on.
+    pub(crate) fn report(&self) -> Report {
+        let name_of = |stage| self.name_of(stage).to_owned();
+        let failure = |(stage, message)| Failure {
+            stage: name_of(stage),
+            message,
+        };
+        let ended = self.ended();
+        Report {
+            totals: self.sample(),
+            failures: ended.panics().into_iter().map(failure).collect(),
+            cut_short: ended.cut_short().into_iter().map(name_of).collect(),
+        }
+    }
+}
+
+fn state_of(end: Option<Outcome>) -> StageState {
+    match end {
+        None => StageState::Running,
+        Some(Outcome::Done | Outcome::Dropped) => StageState::Ended,
+        Some(Outcome::Panicked(words)) => StageState::Failed(words),
+    }
+}
+
+fn look_at(line: &Line) -> ChannelSample {
+    let taken = line.taken.count();
+    // What was taken was sent, even if its sender has not counted it yet.
+    let sent = line.sent.count().max(taken);
+    let [from, to] = line.users().map(|user| user.map(|stage| stage as usize));
+    let [sender_stalls, receiver_stalls] = line.stalls();
+    ChannelSample {
+        name: line.name.clone(),
+        message: line.message,
+        capacity: line.capacity,
+        sent,
+        taken,
+        from,
+        to,
+        batches: line.batches(),
+        sender_stalls,
+        receiver_stalls,
+        closed: line.sent.is_closed() || line.taken.is_closed(),
+    }
+}
+
+impl fmt::Debug for Monitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Monitor").field(&self.sample()).finish()
+    }
+}

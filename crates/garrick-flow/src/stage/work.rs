@@ -1,0 +1,232 @@
+//! What a stage has done, counted by its task and read by whoever wants to know.
+//!
+//! The time that it was busy is booked, not measured: a clock is read when the stage is woken and when it
+//! goes to rest, and all that lies between is its time. While it goes on and on, it is booked about once in
+//! [`BOOK_EVERY`]; so a step costs no look at the clock unless it is long. Where several stages share a thread,
+//! their steps take turns, and each reads the clock once, at its end:
+//!
+//! ```text
+//!   alone       wake |step|step|step|step| rest              wake |step| rest
+//!                    ^      (booked on the way, if long)   ^      ^      ^
+//!   a team      wake |  a  |  b  |  a  |  a rests |  b rests |
+//!                    ^     ^     ^     ^          ^          ^
+//! ```
+//!
+//! It is time by the clock on the wall: if the system gives the core to somebody else in the midst of it,
+//! that counts as well.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use garrick_core::count::{Tally, TallyReader};
+use garrick_sched::Nanos;
+
+const STEPS: usize = 0;
+const RESTS: usize = 1;
+const BUSY: usize = 2;
+const SLOW: usize = 3;
+const RESTARTS: usize = 4;
+
+/// How far behind the time of a stage may be that does not rest: little to one who looks once a second.
+const BOOK_EVERY: Duration = Duration::from_millis(1);
+/// Steps after which it is booked whatever the last ones took.
+const STEPS_MAX: u32 = 256;
+
+thread_local! {
+    /// From when on this thread's time is not booked yet, unless it may have rested since.
+    static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
+}
+
+/// Counts what a stage does.
+#[derive(Debug)]
+pub(crate) struct Work {
+    /// Written by the stage's task, read through [`WorkReader`].
+    counts: Tally<5>,
+    /// Whether other stages have the same thread.
+    is_shared: bool,
+    /// From how long on a step is slow, if that is to be counted.
+    slow: Option<Nanos>,
+    /// Steps since its time was booked.
+    unbooked: u32,
+    /// Steps after which it is booked.
+    book_at: u32,
+}
+
+/// Reads what a stage has done.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkReader(TallyReader<5>);
+
+/// What a stage has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) steps: u64,
+    pub(crate) rests: u64,
+    pub(crate) busy: Nanos,
+    pub(crate) slow: u64,
+    pub(crate) restarts: u64,
+}
+
+impl Work {
+    /// Nothing was done so far. `slow` is what to call a slow step, if they are to be counted: then each reads
+    /// the clock.
+    pub(crate) fn new(is_shared: bool, slow: Option<Duration>) -> Self {
+        Self {
+            counts: Tally::new(),
+            is_shared,
+            slow: slow.map(nanos),
+            unbooked: 0,
+            book_at: 1,
+        }
+    }
+
+    pub(crate) fn reader(&self) -> WorkReader {
+        WorkReader(self.counts.reader())
+    }
+
+    /// A step begins.
+    #[inline]
+    pub(crate) fn step(&mut self, now: impl FnOnce() -> Nanos) {
+        self.counts.add(STEPS, 1);
+        self.unbooked += 1;
+        if SINCE.get().is_none() {
+            SINCE.set(Some(now()));
+        }
+    }
+
+    /// A step is over, and another one may follow.
+    #[inline]
+    pub(crate) fn stepped(&mut self, now: impl FnOnce() -> Nanos) {
+        if self.is_shared || self.slow.is_some() || self.unbooked >= self.book_at {
+            self.book(now);
+        }
+    }
+
+    /// The stage rests now.
+    pub(crate) fn rested(&mut self, now: impl FnOnce() -> Nanos) {
+        self.counts.add(RESTS, 1);
+        self.left(now);
+    }
+
+    /// The stage was started again.
+    pub(crate) fn restarted(&mut self) {
+        self.counts.add(RESTARTS, 1);
+    }
+
+    /// The stage rests or has ended now, and maybe its thread rests as well.
+    pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
+        self.book(now);
+        SINCE.set(None);
+    }
+
+    /// Books the time since it was booked last, if there was a step.
+    fn book(&mut self, now: impl FnOnce() -> Nanos) {
+        let (Some(since), steps @ 1..) = (SINCE.get(), self.unbooked) else {
+            return;
+        };
+        let now = now();
+        let took = now.saturating_sub(since);
+        self.counts.add(BUSY, took);
+        if self.slow.is_some_and(|slow| took >= slow) {
+            self.counts.add(SLOW, 1);
+        }
+        let each = (took / Nanos::from(steps)).max(1);
+        let steps = (nanos(BOOK_EVERY) / each).clamp(1, STEPS_MAX.into());
+        self.book_at = u32::try_from(steps).unwrap_or(STEPS_MAX);
+        self.unbooked = 0;
+        SINCE.set(Some(now));
+    }
+}
+
+impl WorkReader {
+    pub(crate) fn get(&self) -> Done {
+        let counts = self.0.values();
+        Done {
+            steps: counts[STEPS],
+            rests: counts[RESTS],
+            busy: counts[BUSY],
+            slow: counts[SLOW],
+            restarts: counts[RESTARTS],
+        }
+    }
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody is to look at the clock.
+    fn unread() -> Nanos {
+        unreachable!("the clock was read")
+    }
+
+    #[test]
+    fn all_between_waking_and_resting_is_busy() {
+        let mut work = Work::new(false, None);
+        work.step(|| 100);
+        work.rested(|| 130);
+        work.step(|| 1_000);
+        work.rested(|| 1_005);
+        let done = work.reader().get();
+        assert_eq!((done.steps, done.rests, done.busy), (2, 2, 35));
+        work.rested(unread);
+        assert_eq!(work.reader().get().rests, 3, "it was woken for nothing");
+    }
+
+    #[test]
+    fn short_steps_do_not_read_the_clock() {
+        let mut work = Work::new(false, None);
+        work.step(|| 0);
+        work.stepped(|| 1_000);
+        for _ in 0..255 {
+            work.step(unread);
+            work.stepped(unread);
+        }
+        work.step(unread);
+        work.stepped(|| 257_000);
+        assert_eq!(work.reader().get().busy, 257_000);
+        work.left(|| unreachable!("no step is left to book"));
+    }
+
+    #[test]
+    fn long_steps_are_booked_one_by_one() {
+        let mut work = Work::new(false, None);
+        work.step(|| 0);
+        for step in 1..=3 {
+            work.stepped(|| step * 2_000_000);
+            assert_eq!(work.reader().get().busy, step * 2_000_000);
+            work.step(unread);
+        }
+        work.left(|| 6_000_000);
+    }
+
+    #[test]
+    fn those_who_share_a_thread_have_their_own_time() {
+        let (mut one, mut other) = (Work::new(true, None), Work::new(true, None));
+        one.step(|| 10);
+        one.stepped(|| 15);
+        other.step(unread);
+        other.stepped(|| 35);
+        one.step(unread);
+        one.rested(|| 36);
+        other.step(|| 100);
+        other.rested(|| 200);
+        assert_eq!(one.reader().get().busy, 6);
+        assert_eq!(other.reader().get().busy, 120);
+    }
+
+    #[test]
+    fn slow_steps_are_counted_where_that_is_wanted() {
+        let mut work = Work::new(false, Some(Duration::from_nanos(50)));
+        work.step(|| 0);
+        work.stepped(|| 49);
+        work.step(unread);
+        work.stepped(|| 99);
+        work.step(unread);
+        work.left(|| 1_000);
+        assert_eq!(work.reader().get().slow, 2);
+    }
+}

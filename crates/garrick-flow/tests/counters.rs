@@ -1,0 +1,141 @@
+//! What a monitor shows: counts that are exact where the run is, and states, during the run and after it.
+use std::error::Error;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use garrick_flow::{Cx, Graph, Monitor, Slots, StageState, Wait, stages};
+
+type Result = std::result::Result<(), Box<dyn Error>>;
+
+#[test]
+fn batches_are_counted_by_their_size() -> Result {
+    let mut graph = Graph::new();
+    let (mut tx, rx) = graph.channel::<u16>(Slots::of(64).named("sixteen bits"))?;
+    graph.stage("send", move |_: &mut Cx<'_>| {
+        for size in [1, 1, 2, 3, 4, 7, 8, 0] {
+            tx.produce_batch(size, |_| 0);
+        }
+        Wait::done()
+    });
+    graph.stage("read", stages::consume(rx, |_| ()));
+    let report = graph.start()?.join();
+    let channel = &report.channels()[0];
+    assert_eq!(channel.batches, [2, 2, 2, 1]);
+    assert_eq!(channel.name.as_deref(), Some("sixteen bits"));
+    assert_eq!(
+        (channel.message, channel.capacity, channel.closed),
+        ("u16", 64, true)
+    );
+    assert_eq!((channel.sent, channel.taken), (26, 26));
+    assert_eq!((channel.from, channel.to), (Some(0), Some(1)));
+    Ok(())
+}
+
+#[test]
+fn a_rest_is_a_stall_of_the_end_that_waits() -> Result {
+    let mut graph = Graph::new();
+    let (mut numbers, numbers_in) = graph.channel::<u8>(4)?;
+    let (full, mut full_in) = graph.channel::<u8>(4)?;
+    let (go, gone) = mpsc::channel::<()>();
+    // The middle rests for want of numbers first, then because nobody takes its own.
+    graph.stage("middle", stages::map(numbers_in, full, |n| *n));
+    let running = graph.start()?;
+    let monitor = running.monitor();
+    let feed = std::thread::spawn(move || {
+        for _ in 0..4 {
+            let _ = gone.recv();
+            while numbers.try_push(1).is_err() {}
+        }
+        let _ = gone.recv();
+    });
+    until(&monitor, |receiver, sender| (receiver, sender) == (1, 0));
+    for sent in 1..=4 {
+        go.send(())?;
+        if sent < 4 {
+            until(&monitor, |receiver, sender| {
+                (receiver, sender) == (sent + 1, 0)
+            });
+        }
+    }
+    // Now both are missing: a number, and a slot for it.
+    until(&monitor, |receiver, sender| (receiver, sender) == (5, 1));
+    assert_eq!(monitor.sample().stages[0].rests, 5);
+    assert_eq!(full_in.pop_each(4, drop), 4);
+    drop(go);
+    feed.join().map_err(|_| "the feeder panicked")?;
+    let report = running.join();
+    assert!(report.failures().is_empty());
+    Ok(())
+}
+
+/// Waits until the stalls of the middle's input and output are as wanted.
+fn until(monitor: &Monitor, seen: impl Fn(u64, u64) -> bool) {
+    loop {
+        let channels = monitor.sample().channels;
+        if seen(channels[0].receiver_stalls, channels[1].sender_stalls) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn busy_stages_are_busy_and_idle_ones_are_not() -> Result {
+    let mut graph = Graph::new();
+    graph.count_slow_steps(Duration::from_micros(500));
+    let mut steps = 0;
+    // It makes its own time: each step takes a millisecond of the sponsor's clock.
+    graph.stage("busy", move |cx: &mut Cx<'_>| {
+        let began = cx.now();
+        while cx.now() < began + 1_000_000 {}
+        steps += 1;
+        if steps == 5 {
+            Wait::done()
+        } else {
+            Wait::again()
+        }
+    });
+    graph
+        .team("a team")
+        .pin_to(0)
+        .stage("idle", |_: &mut Cx<'_>| Wait::done());
+    let report = graph.start()?.join();
+    let [busy, idle] = report.stages() else {
+        return Err("two stages".into());
+    };
+    assert!(busy.busy_nanos >= 5_000_000, "{busy:?}");
+    assert_eq!((busy.steps, busy.slow_steps, busy.restarts), (5, 5, 0));
+    assert!(idle.busy_nanos < busy.busy_nanos, "{idle:?}");
+    assert_eq!((idle.steps, idle.team.as_str()), (1, "a team"));
+    assert_eq!((idle.core, busy.core), (Some(0), None));
+    assert_eq!(busy.team, "busy");
+    Ok(())
+}
+
+#[test]
+fn a_monitor_outlives_its_graph() -> Result {
+    let mut graph = Graph::new();
+    let (tx, rx) = graph.channel::<u64>(16)?;
+    graph.source("endless", stages::produce(tx, 0..));
+    graph.stage("fails", stages::consume(rx, |_| panic!("it was asked to")));
+    let (rests, _rests_in) = graph.channel::<u64>(16)?;
+    graph.stage("waits", move |_: &mut Cx<'_>| Wait::free(&rests, 17));
+    let running = graph.start()?;
+    let monitor = running.monitor();
+    while monitor.sample().stages[1].state == StageState::Running {
+        std::thread::yield_now();
+    }
+    drop(running);
+    let states = monitor.sample().stages.into_iter().map(|stage| stage.state);
+    assert_eq!(
+        states.collect::<Vec<_>>(),
+        [
+            StageState::Ended,
+            StageState::Failed("it was asked to".to_owned()),
+            StageState::Ended
+        ]
+    );
+    fn is_free<T: Clone + Send + Sync + 'static>(_: &T) {}
+    is_free(&monitor);
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Counters by kind of task: a small hash table with one writer.
+
+use std::sync::OnceLock;
+
+use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::KindSample;
+use crate::cell::Table;
+
+/// Kinds that are told apart; those that come later are counted as one.
+const KINDS_MAX: usize = 256;
+
+/// What is counted of a kind.
+#[derive(Clone, Copy)]
+pub(super) enum Count {
+    Begun,
+    Ended,
+    Turns,
+    Activations,
+    Busy,
+    Panics,
+    Recoveries,
+    Looks,
+    Waiting,
+}
+
+const COUNTS: usize = Count::Waiting as usize + 1;
+
+/// The counters of one kind. One worker writes, everybody reads.
+#[derive(Default)]
+pub(super) struct Kind {
+    /// Written once, when the first task of its kind is met.
+    table: OnceLock<&'static Table>,
+    counts: [AtomicU64; COUNTS],
+}
+
+impl Kind {
+    /// Adds to a counter. Only the owner of the table may.
+    #[inline]
+    pub(super) fn add(&self, count: Count, by: u64) {
+        let counter = &self.counts[count as usize];
+        // Relaxed, both: one writer, and each counter stands for itself.
+        counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
+    }
+
+    fn get(&self, count: Count) -> u64 {
+        self.counts[count as usize].load(Relaxed)
+    }
+
+    /// Adds what was counted to a sample.
+    fn add_to(&self, sample: &mut KindSample) {
+        // What has ended has begun: read in this order, no sample shows more ended than begun.
+        sample.ended += self.get(Count::Ended);
+        sample.begun += self.get(Count::Begun);
+        sample.turns += self.get(Count::Turns);
+        sample.activations += self.get(Count::Activations);
+        sample.busy += self.get(Count::Busy);
+        sample.panics += self.get(Count::Panics);
+        sample.recoveries += self.get(Count::Recoveries);
+        sample.looks += self.get(Count::Looks);
+        sample.waiting += self.get(Count::Waiting);
+    }
+}
+
+/// See the module.
+pub(super) struct Kinds {
+    /// Open addressing; a place is taken for good.
+    places: Box<[Kind]>,
+    /// For the kinds that found no place.
+    others: Kind,
+}
+
+impl Kinds {
+    pub(super) fn new() -> Self {
+        Self {
+            places: (0..2 * KINDS_MAX).map(|_| Kind::default()).collect(),
+            others: Kind::default(),
+        }
+    }
+
+    /// The counters for a kind. A task that is watched has another table than its like: both count, and come
+    /// together in the sample.
+    #[inline]
+    pub(super) fn of(&self, table: &'static Table) -> &Kind {
+        let place = &self.places[self.first_place(table)];
+        match place.table.get() {
+            Some(known) if std::ptr::eq(*known, table) => place,
+            _ => self.find(table),
+        }
+    }
+
+    fn first_place(&self, table: &'static Table) -> usize {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4).
+        let hash = (std::ptr::from_ref(table).addr() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 32) as usize % self.places.len()
+    }
+
+    #[inline(never)]
+    fn find(&self, table: &'static Table) -> &Kind {
+        let first = self.first_place(table);
+        // A table that fills up has long chains: half of the places stay free.
+        for step in 0..KINDS_MAX {
+            let place = &self.places[(first + step) % self.places.len()];
+            if std::ptr::eq(*place.table.get_or_init(|| table), table) {
+                return place;
+            }
+        }
+        &self.others
+    }
+
+    /// Adds what was counted, kind by kind, to `samples`.
+    pub(super) fn add_to(&self, samples: &mut Vec<KindSample>) {
+        for kind in &self.places {
+            if let Some(table) = kind.table.get() {
+                kind.add_to(sample_of((table.name)(), samples));
+            }
+        }
+        if self.others.get(Count::Activations) > 0 {
+            self.others.add_to(sample_of("others", samples));
+        }
+    }
+}
+
+/// The sample of that name; a new one if there is none.
+fn sample_of<'a>(name: &'static str, samples: &'a mut Vec<KindSample>) -> &'a mut KindSample {
+    let index = samples.iter().position(|sample| sample.name == name);
+    let index = index.unwrap_or_else(|| {
+        samples.push(KindSample {
+            name,
+            ..KindSample::default()
+        });
+        samples.len() - 1
+    });
+    &mut samples[index]
+}

@@ -1,0 +1,91 @@
+//! What a sponsor counts of itself, for whoever wants to watch it.
+//!
+//! Each worker bumps plain counters of its own, in a [`Lane`]; a [`Sample`] is pulled out of them by any
+//! thread, at any time, and nobody waits for anybody. What is rare is always counted: rests, and cells that
+//! change their worker. What each *kind* of task does is counted if the sponsor was told so
+//! ([`Builder::probes`](crate::Builder::probes)), once an activation:
+//!
+//! ```text
+//!   activation ->  which kind?     turns += so many            a look-up and two additions
+//!   now and then   the clock, before and after, weighed        half of one in 8 to 256 activations
+//!                  with the activations since the last time
+//! ```
+//!
+//! After a rest the first activations are all timed, so what works little is measured exactly; what works much
+//! is sampled, at random places so that no rhythm of its own deceives.
+
+mod kinds;
+mod lane;
+
+pub(crate) use lane::{Lane, Lanes};
+
+use crate::world::Nanos;
+
+/// What a sponsor has done so far; from [`Handle::sample`](crate::Handle::sample). All counts begin at its
+/// start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sample {
+    /// The sponsor's name.
+    pub name: String,
+    /// When this was, by the clock of the sponsor's world.
+    pub at: Nanos,
+    /// Its workers.
+    pub workers: Vec<WorkerSample>,
+    /// The kinds of its tasks, in no particular order; none unless the sponsor has
+    /// [`probes`](crate::Builder::probes).
+    pub kinds: Vec<KindSample>,
+    /// Cells that wait for a worker to claim them.
+    pub queued: u64,
+    /// Messages that nobody could handle.
+    pub dead_letters: u64,
+    /// Panics.
+    pub failures: u64,
+}
+
+/// What a worker has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerSample {
+    /// Turns that it has run, up to a few moments ago.
+    pub turns: u64,
+    /// How often it went to sleep.
+    pub parks: u64,
+    /// Nanoseconds that it slept, this moment's sleep included.
+    pub parked: Nanos,
+    /// Cells that it gave to others.
+    pub published: u64,
+    /// Cells that it took over from others.
+    pub claimed: u64,
+    /// Activations so far, and the kind of task that one is under way of, if the sponsor has
+    /// [`probes`](crate::Builder::probes). The same activation seen twice has taken as long as lies between.
+    pub activations: u64,
+    /// See `activations`.
+    pub running: Option<&'static str>,
+}
+
+/// What the tasks of one kind have done so far on a sponsor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KindSample {
+    /// Its name.
+    pub name: &'static str,
+    /// Tasks made here, or come from another sponsor.
+    pub begun: u64,
+    /// Tasks that have ended, or gone to another sponsor.
+    pub ended: u64,
+    /// Turns, which is messages handled, and starts.
+    pub turns: u64,
+    /// Activations: turns in a row.
+    pub activations: u64,
+    /// Nanoseconds that its turns took: an estimate by samples.
+    pub busy: Nanos,
+    /// Turns that panicked.
+    pub panics: u64,
+    /// Panics that a task has survived.
+    pub recoveries: u64,
+    /// How often somebody looked how many messages wait in the mailbox of a task about to run.
+    pub looks: u64,
+    /// How many these were, all together: `waiting / looks` is what a message finds before it.
+    pub waiting: u64,
+}

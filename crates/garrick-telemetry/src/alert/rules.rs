@@ -1,0 +1,297 @@
+//! Holds thresholds against snapshots, one after another.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::snapshot::{Alert, Level, Snapshot};
+use crate::window::Nanos;
+
+use super::probe::{Found, mark};
+use super::{Threshold, Transition};
+
+/// The thresholds, and what is or was beyond one.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    thresholds: Vec<Threshold>,
+    /// By threshold and id: values that are beyond, or about to count as that. Others have no entry, so this is
+    /// no larger than what is watched.
+    cases: HashMap<(usize, String), Case>,
+}
+
+/// A value that is beyond a threshold, or was a moment ago.
+#[derive(Debug, Clone)]
+struct Case {
+    /// The worse level that the value has been at, though not yet for long enough, and since when.
+    rising: Option<(Level, Nanos)>,
+    /// What it counts as.
+    alert: Alert,
+    /// The number of the look at which it was last there.
+    seen: u64,
+}
+
+impl Rules {
+    /// Rules of these thresholds; nothing is beyond any.
+    pub(crate) fn new(thresholds: Vec<Threshold>) -> Self {
+        Self {
+            thresholds,
+            cases: HashMap::new(),
+        }
+    }
+
+    /// Judges `snapshot`: sets its alerts and levels, and returns what has changed.
+    pub(crate) fn judge(&mut self, snapshot: &mut Snapshot, now: Nanos) -> Vec<Transition> {
+        let mut transitions = Vec::new();
+        let at = Moment {
+            now,
+            unix_ms: snapshot.unix_ms,
+            look: snapshot.sequence,
+        };
+        for (rule, threshold) in self.thresholds.iter().enumerate() {
+            threshold.probe().each(snapshot, |found| {
+                if threshold.is_for(found.of, found.id, &found.name) {
+                    transitions.extend(judge_one(&mut self.cases, rule, threshold, found, at));
+                }
+            });
+        }
+        transitions.extend(self.forget_what_is_gone(snapshot));
+        self.write_to(snapshot);
+        transitions
+    }
+
+    /// What is no longer there has come back.
+    fn forget_what_is_gone(&mut self, snapshot: &Snapshot) -> Vec<Transition> {
+        let gone = self
+            .cases
+            .extract_if(|_, case| case.seen != snapshot.sequence);
+        let raised = gone.filter(|(_, case)| case.alert.level != Level::Ok);
+        let ended = raised.map(|(_, case)| Transition {
+            was: case.alert.level,
+            alert: Alert {
+                level: Level::Ok,
+                since_unix_ms: snapshot.unix_ms,
+                text: format!("{} is gone", case.alert.on),
+                ..case.alert
+            },
+        });
+        ended.collect()
+    }
+
+    fn write_to(&self, snapshot: &mut Snapshot) {
+        let raised = self.cases.values().map(|case| &case.alert);
+        let mut alerts: Vec<Alert> = raised
+            .filter(|alert| alert.level != Level::Ok)
+            .cloned()
+            .collect();
+        alerts.sort_by(|a, b| order_of(a).cmp(&order_of(b)));
+        for alert in &alerts {
+            mark(snapshot, &alert.on, alert.level);
+        }
+        snapshot.alerts = alerts;
+    }
+}
+
+/// The worst first, then the oldest.
+fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
+    (
+        Reverse(alert.level),
+        alert.since_unix_ms,
+        &alert.on,
+        &alert.probe,
+    )
+}
+
+/// When a snapshot was made.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    now: Nanos,
+    unix_ms: u64,
+    look: u64,
+}
+
+/// Judges one value by one threshold.
+fn judge_one(
+    cases: &mut HashMap<(usize, String), Case>,
+    rule: usize,
+    threshold: &Threshold,
+    found: &Found<'_>,
+    at: Moment,
+) -> Option<Transition> {
+    let key = (rule, found.id.to_owned());
+    let was = cases.get(&key).map_or(Level::Ok, |case| case.alert.level);
+    let level = threshold.judge(found.value, was);
+    if level == Level::Ok && was == Level::Ok {
+        cases.remove(&key);
+        return None;
+    }
+    let case = cases.entry(key).or_insert_with(|| Case {
+        rising: None,
+        alert: alert_of(threshold, found, Level::Ok, at.unix_ms),
+        seen: at.look,
+    });
+    case.seen = at.look;
+    let level = held_level(case, level, threshold, at.now);
+    if level == was {
+        let since = case.alert.since_unix_ms;
+        case.alert = alert_of(threshold, found, level, since);
+        return None;
+    }
+    case.alert = alert_of(threshold, found, level, at.unix_ms);
+    Some(Transition {
+        was,
+        alert: case.alert.clone(),
+    })
+}
+
+/// What `level` counts as: a worse one only when it has lasted.
+fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
+    let was = case.alert.level;
+    if level <= was {
+        case.rising = None;
+        return level;
+    }
+    let rising = case.rising.unwrap_or((level, now));
+    // Only the least that it was all the time has lasted.
+    let (least, since) = (rising.0.min(level), rising.1);
+    case.rising = Some((least, since));
+    if u128::from(now.saturating_sub(since)) < threshold.held().as_nanos() {
+        return was;
+    }
+    case.rising = None;
+    least
+}
+
+fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_ms: u64) -> Alert {
+    let (name, value, limit) = (
+        threshold.probe().name(),
+        found.value,
+        threshold.limit(level),
+    );
+    let text = match level {
+        Level::Ok => format!("{} of {} is back at {value:.4}", name, found.name),
+        _ => {
+            let beyond = threshold.beyond();
+            format!("{} of {} is {value:.4}, {beyond} {limit}", name, found.name)
+        }
+    };
+    Alert {
+        on: found.id.to_owned(),
+        probe: name.to_owned(),
+        level,
+        threshold: limit,
+        value,
+        since_unix_ms,
+        text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::alert::{Of, Probe};
+    use crate::snapshot::{Edge, Node, State};
+
+    const SECOND: Nanos = 1_000_000_000;
+
+    fn edge(id: &str, fill: u64) -> Edge {
+        Edge {
+            id: id.to_owned(),
+            capacity: 100,
+            fill,
+            ..Edge::default()
+        }
+    }
+
+    /// Judges one edge with a fill a second, and returns the levels of the transitions.
+    fn levels(rules: &mut Rules, fills: &[u64]) -> Vec<(usize, Level)> {
+        let mut changes = Vec::new();
+        for (second, &fill) in fills.iter().enumerate() {
+            let mut snapshot = Snapshot {
+                sequence: second as u64,
+                unix_ms: second as u64 * 1000,
+                edges: vec![edge("e", fill)],
+                ..Snapshot::default()
+            };
+            let found = rules.judge(&mut snapshot, second as Nanos * SECOND);
+            changes.extend(found.iter().map(|t| (second, t.alert.level)));
+            let worst = snapshot.alerts.first().map_or(Level::Ok, |a| a.level);
+            assert_eq!(snapshot.edges[0].level, worst);
+        }
+        changes
+    }
+
+    #[test]
+    fn a_value_counts_when_it_has_lasted() {
+        let threshold = Threshold::above(Probe::Fill, 0.5).for_at_least(Duration::from_secs(2));
+        let mut rules = Rules::new(vec![threshold]);
+        let fills = [60, 60, 40, 60, 60, 60, 60, 49, 40, 60];
+        let expected = [(5, Level::Warning), (8, Level::Ok)];
+        assert_eq!(levels(&mut rules, &fills), expected);
+    }
+
+    #[test]
+    fn it_gets_worse_and_better_by_steps() {
+        let threshold = Threshold::above(Probe::Fill, 0.5)
+            .critical(0.9)
+            .for_at_least(Duration::ZERO);
+        let mut rules = Rules::new(vec![threshold]);
+        let expected = [
+            (0, Level::Warning),
+            (1, Level::Critical),
+            (3, Level::Warning),
+            (4, Level::Ok),
+        ];
+        assert_eq!(levels(&mut rules, &[60, 95, 89, 80, 10]), expected);
+    }
+
+    #[test]
+    fn what_is_gone_has_come_back() {
+        let mut rules = Rules::new(vec![
+            Threshold::above(Probe::Fill, 0.5).for_at_least(Duration::ZERO),
+        ]);
+        levels(&mut rules, &[60]);
+        let mut empty = Snapshot {
+            sequence: 1,
+            ..Snapshot::default()
+        };
+        let ended = rules.judge(&mut empty, SECOND);
+        assert_eq!(
+            (ended[0].was, ended[0].alert.level),
+            (Level::Warning, Level::Ok)
+        );
+        assert!(empty.alerts.is_empty() && rules.cases.is_empty());
+    }
+
+    #[test]
+    fn the_worst_stands_first_and_others_are_left_alone() {
+        let mut rules = Rules::new(vec![
+            Threshold::above(Probe::Fill, 0.5)
+                .critical(0.9)
+                .named("a*")
+                .for_at_least(Duration::ZERO),
+            Threshold::above(Probe::Failed, 0.5)
+                .of(Of::Nodes)
+                .for_at_least(Duration::ZERO),
+        ]);
+        let failed = Node {
+            id: "n".to_owned(),
+            state: State::Failed,
+            ..Node::default()
+        };
+        let mut snapshot = Snapshot {
+            nodes: vec![failed],
+            edges: vec![edge("a1", 60), edge("a2", 95), edge("b", 99)],
+            ..Snapshot::default()
+        };
+        assert_eq!(rules.judge(&mut snapshot, 0).len(), 3);
+        let on: Vec<&str> = snapshot
+            .alerts
+            .iter()
+            .map(|alert| alert.on.as_str())
+            .collect();
+        assert_eq!(on, ["a2", "a1", "n"]);
+        assert_eq!(snapshot.edges[2].level, Level::Ok);
+        assert_eq!(snapshot.nodes[0].level, Level::Warning);
+    }
+}

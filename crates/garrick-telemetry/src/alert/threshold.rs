@@ -1,0 +1,227 @@
+//! What a user says about when to be alarmed.
+
+use std::time::Duration;
+
+use crate::snapshot::Level;
+
+use super::{Probe, glob};
+
+/// How far, as a share of the threshold, a value has to come back before it counts as having come back.
+const HYSTERESIS: f64 = 0.05;
+
+/// How long a value has to stay beyond a threshold, unless told otherwise.
+const HELD: Duration = Duration::from_secs(2);
+
+/// What kind of thing a [`Threshold`] is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Of {
+    /// Whatever has such a value.
+    Anything,
+    /// Stages and groups of actors.
+    Nodes,
+    /// Channels.
+    Edges,
+    /// Sponsors.
+    Sponsors,
+    /// The process.
+    Process,
+}
+
+/// When a value is too high, or too low.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use garrick_telemetry::{Of, Probe, Threshold};
+///
+/// let full = Threshold::above(Probe::FillP80, 0.9).critical(0.99);
+/// let stuck = Threshold::below(Probe::Rate, 1.0)
+///     .of(Of::Nodes)
+///     .named("log*")
+///     .for_at_least(Duration::from_secs(5));
+/// # let _ = (full, stuck);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Threshold {
+    probe: Probe,
+    /// Whether it is low values that are bad.
+    below: bool,
+    /// Beyond this, it is a warning.
+    warning: f64,
+    /// Beyond this, it is critical.
+    critical: Option<f64>,
+    of: Of,
+    /// A pattern for names and ids.
+    named: String,
+    held: Duration,
+    hysteresis: f64,
+}
+
+impl Threshold {
+    /// Warns of values above `limit`.
+    pub fn above(probe: Probe, limit: f64) -> Self {
+        Self {
+            probe,
+            below: false,
+            warning: limit,
+            critical: None,
+            of: Of::Anything,
+            named: "*".to_owned(),
+            held: HELD,
+            hysteresis: HYSTERESIS,
+        }
+    }
+
+    /// Warns of values below `limit`.
+    pub fn below(probe: Probe, limit: f64) -> Self {
+        Self {
+            below: true,
+            ..Self::above(probe, limit)
+        }
+    }
+
+    /// Beyond `limit`, which is further out than the first, it is critical.
+    #[must_use]
+    pub fn critical(self, limit: f64) -> Self {
+        Self {
+            critical: Some(limit),
+            ..self
+        }
+    }
+
+    /// For things of one kind only.
+    #[must_use]
+    pub fn of(self, of: Of) -> Self {
+        Self { of, ..self }
+    }
+
+    /// For things whose name or id matches `pattern`, in which `*` is any run of characters and `?` any one. A
+    /// channel without a name is called `sender -> receiver`.
+    #[must_use]
+    pub fn named(self, pattern: &str) -> Self {
+        Self {
+            named: pattern.to_owned(),
+            ..self
+        }
+    }
+
+    /// Counts only what lasts as long as `held`; 2 s unless told.
+    #[must_use]
+    pub fn for_at_least(self, held: Duration) -> Self {
+        Self { held, ..self }
+    }
+
+    /// Sets how far a value has to come back before the alert ends, as a share of the threshold; 0.05 unless
+    /// told. It is kept between 0 and 1.
+    #[must_use]
+    pub fn hysteresis(self, share: f64) -> Self {
+        // What is not a number is none.
+        let share = if share.is_nan() { 0.0 } else { share };
+        Self {
+            hysteresis: share.clamp(0.0, 1.0),
+            ..self
+        }
+    }
+
+    /// What is watched when nobody says otherwise: full channels and failed nodes.
+    ///
+    /// A channel counts as full when it was more than 0.9 full for four fifths of the window (a warning), or
+    /// 0.99 (critical).
+    pub fn defaults() -> Vec<Self> {
+        vec![
+            Self::above(Probe::FillP80, 0.9).critical(0.99),
+            Self::above(Probe::Failed, 0.5)
+                .critical(0.5)
+                .for_at_least(Duration::ZERO),
+        ]
+    }
+
+    pub(super) fn probe(&self) -> Probe {
+        self.probe
+    }
+
+    pub(super) fn held(&self) -> Duration {
+        self.held
+    }
+
+    /// The word for being beyond it.
+    pub(super) fn beyond(&self) -> &'static str {
+        if self.below { "below" } else { "above" }
+    }
+
+    pub(super) fn is_for(&self, of: Of, id: &str, name: &str) -> bool {
+        (self.of == Of::Anything || self.of == of)
+            && (glob::matches(&self.named, name) || glob::matches(&self.named, id))
+    }
+
+    /// How bad `value` is, given how bad it was.
+    pub(super) fn judge(&self, value: f64, was: Level) -> Level {
+        let beyond = |limit: f64, level| self.is_beyond(value, limit, was >= level);
+        if self
+            .critical
+            .is_some_and(|limit| beyond(limit, Level::Critical))
+        {
+            Level::Critical
+        } else if beyond(self.warning, Level::Warning) {
+            Level::Warning
+        } else {
+            Level::Ok
+        }
+    }
+
+    /// Is `value` beyond `limit`, or has it not come back far enough?
+    fn is_beyond(&self, value: f64, limit: f64, was: bool) -> bool {
+        let slack = if was {
+            limit.abs() * self.hysteresis
+        } else {
+            0.0
+        };
+        if self.below {
+            value < limit + slack
+        } else {
+            value > limit - slack
+        }
+    }
+
+    /// The limit that makes `level`.
+    pub(super) fn limit(&self, level: Level) -> f64 {
+        match level {
+            Level::Critical => self.critical.unwrap_or(self.warning),
+            Level::Ok | Level::Warning => self.warning,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_trembles_keeps_its_level() {
+        let full = Threshold::above(Probe::Fill, 0.8).critical(0.95);
+        assert_eq!(full.judge(0.79, Level::Ok), Level::Ok);
+        assert_eq!(full.judge(0.81, Level::Ok), Level::Warning);
+        assert_eq!(full.judge(0.79, Level::Warning), Level::Warning);
+        assert_eq!(full.judge(0.75, Level::Warning), Level::Ok);
+        assert_eq!(full.judge(0.96, Level::Ok), Level::Critical);
+        assert_eq!(full.judge(0.94, Level::Critical), Level::Critical);
+        assert_eq!(full.judge(0.89, Level::Critical), Level::Warning);
+    }
+
+    #[test]
+    fn low_values_can_be_the_bad_ones() {
+        let stuck = Threshold::below(Probe::Rate, 10.0).hysteresis(0.5);
+        assert_eq!(stuck.judge(10.0, Level::Ok), Level::Ok);
+        assert_eq!(stuck.judge(9.0, Level::Ok), Level::Warning);
+        assert_eq!(stuck.judge(14.0, Level::Warning), Level::Warning);
+        assert_eq!(stuck.judge(15.0, Level::Warning), Level::Ok);
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_beyond() {
+        let full = Threshold::above(Probe::Fill, 0.8).hysteresis(f64::NAN);
+        assert_eq!(full.judge(f64::NAN, Level::Critical), Level::Ok);
+        assert_eq!(full.judge(0.9, Level::Ok), Level::Warning);
+    }
+}

@@ -1,0 +1,255 @@
+//! The last minutes, a point a second, in bounded memory.
+//!
+//! ```text
+//!   times     t0  t1  t2  t3  t4  ....  tn
+//!   series a  v   v   v   v   v   ....  v
+//!   series b              v   v   ....  v      began later: nothing before
+//! ```
+//!
+//! All series end at the same moment. Those of things that are gone are dropped; beyond a number of series,
+//! new ones are counted and left out.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::snapshot::Snapshot;
+use crate::window::Nanos;
+
+/// Ten minutes of seconds.
+const POINTS_MAX: usize = 600;
+
+/// With four bytes a point this is 5 MB at most.
+const SERIES_MAX: usize = 2048;
+
+/// The distance of two points.
+const STEP: Nanos = 1_000_000_000;
+
+/// The last minutes, as `/history.json` has them.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HistoryReport {
+    /// When the points were taken: milliseconds since 1970-01-01, UTC.
+    pub unix_ms: Vec<u64>,
+    /// One line each, in the order in which they began.
+    pub series: Vec<Series>,
+    /// How many series there are no room for.
+    pub omitted: u64,
+}
+
+/// The past of one value.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// The id of the node, edge or sponsor; of the process, `process`.
+    pub id: String,
+    /// Which of its values. `rate` and `turn_rate` are over the step alone; `fill` is a share of the capacity.
+    pub probe: String,
+    /// As many as there are times. `null` where it was not known, or the thing not there.
+    pub values: Vec<Option<f32>>,
+}
+
+/// One series as it is kept.
+#[derive(Debug, Default)]
+struct Track {
+    /// Its number in the order of beginning.
+    order: u64,
+    /// The last points, ending with the last time. What is not known is not a number.
+    values: VecDeque<f32>,
+    /// The count at the last point, for a rate over the step.
+    count: Option<u64>,
+    /// The point at which it was last there.
+    seen: u64,
+}
+
+/// Collects the last minutes.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    times: VecDeque<u64>,
+    tracks: HashMap<(String, &'static str), Track>,
+    /// How many points were taken.
+    points: u64,
+    /// When the last point was taken.
+    last: Option<Nanos>,
+    /// Series ever begun.
+    begun: u64,
+    /// Series that there was no room for at the last point.
+    omitted: u64,
+}
+
+/// What goes into a point: a value as it is, or the growth of a count.
+#[derive(Debug, Clone, Copy)]
+enum Value {
+    Is(Option<f64>),
+    Counts(u64),
+}
+
+impl History {
+    /// Takes a point if it is time for one.
+    pub(crate) fn take(&mut self, snapshot: &Snapshot, now: Nanos) {
+        if self
+            .last
+            .is_some_and(|last| now.saturating_sub(last) < STEP)
+        {
+            return;
+        }
+        let seconds = self.last.map_or(0.0, |last| (now - last) as f64 / 1e9);
+        self.last = Some(now);
+        self.points += 1;
+        self.omitted = 0;
+        push(&mut self.times, snapshot.unix_ms);
+        each_value(snapshot, |id, probe, value| {
+            self.add(id, probe, value, seconds);
+        });
+        let points = self.points;
+        self.tracks.retain(|_, track| track.seen == points);
+    }
+
+    fn add(&mut self, id: &str, probe: &'static str, value: Value, seconds: f64) {
+        let room = self.tracks.len() < SERIES_MAX;
+        let key = (id.to_owned(), probe);
+        if !room && !self.tracks.contains_key(&key) {
+            self.omitted += 1;
+            return;
+        }
+        let track = self.tracks.entry(key).or_insert_with(|| {
+            self.begun += 1;
+            Track {
+                order: self.begun,
+                ..Track::default()
+            }
+        });
+        track.seen = self.points;
+        let value = track.value(value, seconds);
+        push(&mut track.values, value);
+    }
+
+    /// What it has.
+    pub(crate) fn report(&self) -> HistoryReport {
+        let mut tracks: Vec<_> = self.tracks.iter().collect();
+        tracks.sort_unstable_by_key(|(_, track)| track.order);
+        let series = tracks.into_iter().map(|((id, probe), track)| Series {
+            id: id.clone(),
+            probe: (*probe).to_owned(),
+            values: self.padded(track),
+        });
+        HistoryReport {
+            unix_ms: self.times.iter().copied().collect(),
+            series: series.collect(),
+            omitted: self.omitted,
+        }
+    }
+
+    fn padded(&self, track: &Track) -> Vec<Option<f32>> {
+        let missing = self.times.len() - track.values.len();
+        let known = track.values.iter().map(|v| v.is_finite().then_some(*v));
+        std::iter::repeat_n(None, missing).chain(known).collect()
+    }
+}
+
+impl Track {
+    fn value(&mut self, value: Value, seconds: f64) -> f32 {
+        match value {
+            Value::Is(value) => value.map_or(f32::NAN, |value| value as f32),
+            Value::Counts(count) => {
+                let before = self.count.replace(count);
+                before.map_or(f32::NAN, |before| {
+                    (count.saturating_sub(before) as f64 / seconds) as f32
+                })
+            }
+        }
+    }
+}
+
+fn push<T>(points: &mut VecDeque<T>, point: T) {
+    if points.len() == POINTS_MAX {
+        points.pop_front();
+    }
+    points.push_back(point);
+}
+
+/// The values that have a past.
+fn each_value(snapshot: &Snapshot, mut add: impl FnMut(&str, &'static str, Value)) {
+    let process = &snapshot.process;
+    let resident = process.resident_bytes.map(|bytes| bytes as f64);
+    add("process", "resident_bytes", Value::Is(resident));
+    add("process", "cpu", Value::Is(process.cpu));
+    for node in &snapshot.nodes {
+        add(&node.id, "rate", Value::Counts(node.messages));
+        add(&node.id, "busy", Value::Is(node.busy));
+        if let Some(depth) = node.depth {
+            add(&node.id, "depth", Value::Is(Some(depth as f64)));
+        }
+    }
+    for edge in &snapshot.edges {
+        let fill = edge.fill as f64 / edge.capacity.max(1) as f64;
+        add(&edge.id, "rate", Value::Counts(edge.total));
+        add(&edge.id, "fill", Value::Is(Some(fill)));
+    }
+    for sponsor in &snapshot.sponsors {
+        add(&sponsor.id, "turn_rate", Value::Counts(sponsor.turns));
+        add(&sponsor.id, "idle", Value::Is(sponsor.idle));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snapshot::Edge;
+
+    fn at(second: u64, edges: &[&str]) -> Snapshot {
+        let edge = |id: &&str| Edge {
+            id: (*id).to_owned(),
+            capacity: 10,
+            fill: 5,
+            total: second * 100,
+            ..Edge::default()
+        };
+        Snapshot {
+            unix_ms: second * 1000,
+            edges: edges.iter().map(edge).collect(),
+            ..Snapshot::default()
+        }
+    }
+
+    fn series<'a>(report: &'a HistoryReport, id: &str, probe: &str) -> &'a [Option<f32>] {
+        let mut all = report.series.iter();
+        let found = all.find(|series| series.id == id && series.probe == probe);
+        found.map_or(&[], |series| &series.values)
+    }
+
+    #[test]
+    fn series_end_together_and_what_is_gone_is_dropped() {
+        let mut history = History::default();
+        history.take(&at(0, &["a", "gone"]), 0);
+        history.take(&at(0, &["a"]), STEP / 2);
+        history.take(&at(1, &["a", "b"]), STEP);
+        history.take(&at(2, &["a", "b"]), 2 * STEP);
+        let report = history.report();
+        assert_eq!(report.unix_ms, [0, 1000, 2000]);
+        assert_eq!(
+            series(&report, "a", "rate"),
+            [None, Some(100.0), Some(100.0)]
+        );
+        assert_eq!(series(&report, "b", "fill"), [None, Some(0.5), Some(0.5)]);
+        assert!(series(&report, "gone", "fill").is_empty());
+    }
+
+    #[test]
+    fn memory_is_bounded_in_time_and_number() {
+        let names: Vec<String> = (0..3000).map(|n| format!("e{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut history = History::default();
+        history.take(&at(0, &names), 0);
+        assert_eq!(history.tracks.len(), SERIES_MAX);
+        assert_eq!(history.report().omitted, 2 + 6000 - SERIES_MAX as u64);
+        let mut history = History::default();
+        for second in 0..2000 {
+            history.take(&at(second, &["a"]), second * STEP);
+        }
+        let report = history.report();
+        assert_eq!(
+            (report.unix_ms.len(), report.unix_ms[0]),
+            (POINTS_MAX, 1_400_000)
+        );
+        assert!(report.series.iter().all(|s| s.values.len() == POINTS_MAX));
+    }
+}

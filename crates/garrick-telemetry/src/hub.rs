@@ -1,0 +1,233 @@
+//! Where snapshots go to and are taken from.
+//!
+//! ```text
+//!   sampler --publish--> [ newest frame ] --watched by--> event streams
+//!                                         --read by-----> requests, exports
+//!                        [ 256 transitions ] --read by--> event streams
+//! ```
+//!
+//! There is one newest frame and no queue: who is slow gets the newest when it is ready for one, and has missed those
+//! between. What is sent is rendered once for all who get it, and only if somebody does.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::alert::Transition;
+use crate::history::{History, HistoryReport};
+use crate::snapshot::Snapshot;
+
+/// How many transitions are kept for streams that have not sent them yet.
+const TRANSITIONS_MAX: usize = 256;
+
+/// Bytes that many streams send.
+pub(crate) type Bytes = axum::body::Bytes;
+
+/// A snapshot, and what was made of it.
+#[derive(Debug, Default)]
+pub(crate) struct Frame {
+    /// The snapshot.
+    pub(crate) snapshot: Arc<Snapshot>,
+    json: OnceLock<Bytes>,
+    event: OnceLock<Bytes>,
+}
+
+impl Frame {
+    fn new(snapshot: Snapshot) -> Self {
+        Self {
+            snapshot: Arc::new(snapshot),
+            ..Self::default()
+        }
+    }
+
+    /// As JSON.
+    pub(crate) fn json(&self) -> Bytes {
+        let render = || to_json(&*self.snapshot);
+        self.json.get_or_init(render).clone()
+    }
+
+    /// As a server-sent event, whose id is the snapshot's number.
+    pub(crate) fn event(&self) -> Bytes {
+        let render = || {
+            let mut event = format!("id: {}\ndata: ", self.snapshot.sequence).into_bytes();
+            event.extend_from_slice(&self.json());
+            event.extend_from_slice(b"\n\n");
+            event.into()
+        };
+        self.event.get_or_init(render).clone()
+    }
+}
+
+/// `value` as JSON. What is made here always has a form in JSON; if it had none, an empty object were the answer.
+pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
+}
+
+/// The last transitions, numbered from 0.
+#[derive(Debug, Default)]
+struct Log {
+    /// The number of the first that is kept.
+    first: u64,
+    /// Each as a server-sent event.
+    kept: VecDeque<Bytes>,
+}
+
+/// What a hub counts, for `/health` and tests. All are written by the server's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    /// Connections that are open.
+    pub(crate) connections: AtomicU64,
+    /// Event streams that are open.
+    pub(crate) streams: AtomicU64,
+    /// Connections that were turned away.
+    pub(crate) refused: AtomicU64,
+}
+
+/// Where snapshots go to and are taken from.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    /// The newest frame. Written by the sampler.
+    newest: watch::Sender<Arc<Frame>>,
+    /// Written by the sampler, read by event streams.
+    log: Mutex<Log>,
+    history: Arc<Mutex<History>>,
+    pub(crate) counts: Counts,
+}
+
+impl Hub {
+    /// A hub with a first snapshot.
+    pub(crate) fn new(snapshot: Snapshot, history: Arc<Mutex<History>>) -> Self {
+        Self {
+            newest: watch::Sender::new(Arc::new(Frame::new(snapshot))),
+            log: Mutex::default(),
+            history,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Makes `snapshot` the newest, and wakes those who wait for one.
+    pub(crate) fn publish(&self, snapshot: Snapshot, transitions: &[Transition]) {
+        self.log().add(transitions);
+        self.newest.send_replace(Arc::new(Frame::new(snapshot)));
+    }
+
+    /// The newest frame.
+    pub(crate) fn newest(&self) -> Arc<Frame> {
+        Arc::clone(&self.newest.borrow())
+    }
+
+    /// A place to wait for new frames at.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Frame>> {
+        self.newest.subscribe()
+    }
+
+    /// The number that the next transition will have.
+    pub(crate) fn transitions(&self) -> u64 {
+        self.log().end()
+    }
+
+    /// The transitions from number `first` on that are still there, as events, and the number after the last.
+    pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
+        let log = self.log();
+        let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);
+        (log.kept.iter().skip(skip).cloned().collect(), log.end())
+    }
+
+    /// The last minutes.
+    pub(crate) fn history(&self) -> HistoryReport {
+        let history = self.history.lock();
+        history.unwrap_or_else(PoisonError::into_inner).report()
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    fn add(&mut self, transitions: &[Transition]) {
+        for transition in transitions {
+            let mut event = b"event: alert\ndata: ".to_vec();
+            event.extend_from_slice(&to_json(transition));
+            event.extend_from_slice(b"\n\n");
+            if self.kept.len() == TRANSITIONS_MAX {
+                self.kept.pop_front();
+                self.first += 1;
+            }
+            self.kept.push_back(event.into());
+        }
+    }
+
+    fn end(&self) -> u64 {
+        self.first + self.kept.len() as u64
+    }
+}
+
+/// One more of something, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    hub: Arc<Hub>,
+    count: fn(&Counts) -> &AtomicU64,
+}
+
+impl Counted {
+    /// Counts one more.
+    pub(crate) fn new(hub: &Arc<Hub>, count: fn(&Counts) -> &AtomicU64) -> Self {
+        count(&hub.counts).fetch_add(1, Relaxed);
+        Self {
+            hub: Arc::clone(hub),
+            count,
+        }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.count)(&self.hub.counts).fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hub() -> Hub {
+        Hub::new(Snapshot::default(), Arc::default())
+    }
+
+    #[test]
+    fn who_is_slow_gets_the_newest() {
+        let hub = hub();
+        let mut slow = hub.subscribe();
+        for sequence in 1..=5 {
+            let snapshot = Snapshot {
+                sequence,
+                ..Snapshot::default()
+            };
+            hub.publish(snapshot, &[]);
+        }
+        assert_eq!(slow.borrow_and_update().snapshot.sequence, 5);
+        assert!(!slow.has_changed().expect("the hub is there"));
+        let event = hub.newest().event();
+        assert!(event.starts_with(b"id: 5\ndata: {\"sequence\":5,"));
+        assert!(event.ends_with(b"}\n\n"));
+    }
+
+    #[test]
+    fn transitions_are_kept_in_number_and_order() {
+        let hub = hub();
+        let one = [Transition::default()];
+        hub.publish(Snapshot::default(), &one);
+        assert_eq!(hub.transitions(), 1);
+        for _ in 0..1000 {
+            hub.publish(Snapshot::default(), &one);
+        }
+        assert_eq!(hub.transitions_since(0).0.len(), TRANSITIONS_MAX);
+        let (late, end) = hub.transitions_since(999);
+        assert_eq!((late.len(), end), (2, 1001));
+        assert!(hub.transitions_since(u64::MAX).0.is_empty());
+    }
+}

@@ -1,0 +1,85 @@
+//! Why telemetry could not start.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use crate::sampler::SettingsError;
+use crate::server::TokenError;
+
+/// Why telemetry could not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// An interval or window is out of range.
+    Settings(SettingsError),
+    /// The token cannot be one.
+    Token(TokenError),
+    /// Somebody else has the port, and the ports after it if those were tried.
+    PortInUse {
+        /// The first address that was tried.
+        address: SocketAddr,
+        /// How many ports were tried.
+        tried: u16,
+    },
+    /// The system does not allow to listen there.
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// What it said.
+        error: io::Error,
+    },
+    /// The system has no thread or no poller for it.
+    System(io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(error) => error.fmt(f),
+            Self::Token(error) => error.fmt(f),
+            Self::PortInUse { address, tried: 1 } => {
+                let port = address.port();
+                write!(f, "telemetry: port {port} of {} is in use", address.ip())
+            }
+            Self::PortInUse { address, tried } => {
+                let (first, last) = (address.port(), address.port() + (tried - 1));
+                let ip = address.ip();
+                write!(f, "telemetry: ports {first} to {last} of {ip} are in use")
+            }
+            Self::Bind { address, error } => {
+                write!(f, "telemetry: cannot listen at {address}: {error}")
+            }
+            Self::System(error) => write!(f, "telemetry: cannot start: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Settings(error) => Some(error),
+            Self::Token(error) => Some(error),
+            Self::PortInUse { .. } => None,
+            Self::Bind { error, .. } | Self::System(error) => Some(error),
+        }
+    }
+}
+
+impl From<SettingsError> for StartError {
+    fn from(error: SettingsError) -> Self {
+        Self::Settings(error)
+    }
+}
+
+impl From<TokenError> for StartError {
+    fn from(error: TokenError) -> Self {
+        Self::Token(error)
+    }
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}

@@ -1,0 +1,179 @@
+//! The one table of all that is exported as numbers: to Prometheus and to OpenTelemetry.
+//!
+//! Names have base units, counters are totals since the start, and what a source does not know is left out.
+
+use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
+
+/// Whether a number only grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It does.
+    Counter,
+    /// It does not.
+    Gauge,
+}
+
+/// Where a number is read from.
+#[derive(Debug, Clone, Copy)]
+enum Read {
+    Process(fn(&Snapshot) -> Option<f64>),
+    Node(fn(&Node) -> Option<f64>),
+    Edge(fn(&Edge) -> Option<f64>),
+    Sponsor(fn(&SponsorStatus) -> Option<f64>),
+    Alerts,
+}
+
+/// One kind of number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Family {
+    /// Its name, without the `_total` that a counter's has in Prometheus.
+    pub(crate) name: &'static str,
+    /// What it is.
+    pub(crate) help: &'static str,
+    /// Whether it only grows.
+    pub(crate) kind: Kind,
+    read: Read,
+}
+
+/// Names and values that tell one number of a family from another.
+pub(crate) type Labels<'a> = Vec<(&'static str, &'a str)>;
+
+const fn counter(name: &'static str, help: &'static str, read: Read) -> Family {
+    let kind = Kind::Counter;
+    Family {
+        name,
+        help,
+        kind,
+        read,
+    }
+}
+
+const fn gauge(name: &'static str, help: &'static str, read: Read) -> Family {
+    let kind = Kind::Gauge;
+    Family {
+        name,
+        help,
+        kind,
+        read,
+    }
+}
+
+fn known(count: u64) -> Option<f64> {
+    Some(count as f64)
+}
+
+fn flag(is: bool) -> Option<f64> {
+    Some(f64::from(u8::from(is)))
+}
+
+/// All of them.
+#[rustfmt::skip] // A table is read by its columns.
+pub(crate) const FAMILIES: &[Family] = &[
+    gauge("garrick_uptime_seconds", "Time since the telemetry began.", Read::Process(|s| Some(s.uptime))),
+    gauge("garrick_window_seconds", "What rates and percentiles are taken over.", Read::Process(|s| Some(s.window))),
+    gauge("garrick_process_resident_memory_bytes", "Resident memory.", Read::Process(|s| s.process.resident_bytes.map(|n| n as f64))),
+    gauge("garrick_process_cpu_cores", "Cores in use.", Read::Process(|s| s.process.cpu)),
+    gauge("garrick_process_threads", "Threads.", Read::Process(|s| s.process.threads.map(|n| n as f64))),
+
+    counter("garrick_node_messages", "Messages taken, or sent by a node that takes none.", Read::Node(|n| known(n.messages))),
+    counter("garrick_node_turns", "Turns or steps.", Read::Node(|n| known(n.turns))),
+    counter("garrick_node_restarts", "How often the node was started again.", Read::Node(|n| known(n.restarts))),
+    counter("garrick_node_slow_turns", "Turns or steps that took long.", Read::Node(|n| known(n.slow))),
+    gauge("garrick_node_busy_ratio", "Share of one core that the node was busy.", Read::Node(|n| n.busy)),
+    gauge("garrick_node_actors", "Actors alive.", Read::Node(|n| n.alive.map(|n| n as f64))),
+    gauge("garrick_node_mailbox_messages", "Messages that wait in mailboxes.", Read::Node(|n| n.depth.map(|n| n as f64))),
+    gauge("garrick_node_running", "1 while the node is there, 0 when it has ended.", Read::Node(|n| flag(n.state == State::Running))),
+    gauge("garrick_node_failed", "1 if the node has ended in a failure.", Read::Node(|n| flag(n.state == State::Failed))),
+
+    counter("garrick_channel_messages", "Messages taken.", Read::Edge(|e| known(e.total))),
+    counter("garrick_channel_sender_stalls", "How often the sender waited for room.", Read::Edge(|e| known(e.sender_stalls))),
+    counter("garrick_channel_receiver_stalls", "How often the receiver waited for messages.", Read::Edge(|e| known(e.receiver_stalls))),
+    gauge("garrick_channel_capacity_messages", "How many messages the channel holds at most.", Read::Edge(|e| known(e.capacity))),
+    gauge("garrick_channel_fill_messages", "How many messages the channel holds.", Read::Edge(|e| known(e.fill))),
+    gauge("garrick_channel_fill_p80_ratio", "80th percentile of the share that was full, over the window.", Read::Edge(|e| Some(e.fill_p80))),
+    gauge("garrick_channel_fill_p95_ratio", "95th percentile of the share that was full, over the window.", Read::Edge(|e| Some(e.fill_p95))),
+    gauge("garrick_channel_closed", "1 if the channel has been closed.", Read::Edge(|e| flag(e.closed))),
+
+    counter("garrick_sponsor_turns", "Turns that the sponsor's threads took.", Read::Sponsor(|s| known(s.turns))),
+    counter("garrick_sponsor_published", "Cells that its threads offered to one another.", Read::Sponsor(|s| known(s.published))),
+    counter("garrick_sponsor_claimed", "Cells that its threads took over.", Read::Sponsor(|s| known(s.claimed))),
+    counter("garrick_sponsor_parks", "How often a thread went to rest.", Read::Sponsor(|s| known(s.parks))),
+    gauge("garrick_sponsor_workers", "Its threads.", Read::Sponsor(|s| known(s.workers))),
+    gauge("garrick_sponsor_idle_ratio", "Share of the window that its threads rested.", Read::Sponsor(|s| s.idle)),
+
+    gauge("garrick_alert_level", "1 for a warning, 2 for what is critical.", Read::Alerts),
+];
+
+impl Family {
+    /// Calls `found` with each number of the family in `snapshot`.
+    pub(crate) fn each(&self, snapshot: &Snapshot, mut found: impl FnMut(&Labels<'_>, f64)) {
+        match self.read {
+            Read::Process(read) => {
+                let value = read(snapshot);
+                value
+                    .into_iter()
+                    .for_each(|value| found(&Vec::new(), value));
+            }
+            Read::Node(read) => all(&snapshot.nodes, read, node_labels, found),
+            Read::Edge(read) => {
+                let labels = |edge| edge_labels(snapshot, edge);
+                all(&snapshot.edges, read, labels, found);
+            }
+            Read::Sponsor(read) => all(&snapshot.sponsors, read, sponsor_labels, found),
+            Read::Alerts => {
+                for alert in &snapshot.alerts {
+                    let labels = vec![("on", &*alert.on), ("probe", &*alert.probe)];
+                    found(&labels, f64::from(rank(alert.level)));
+                }
+            }
+        }
+    }
+}
+
+fn all<'a, T>(
+    things: &'a [T],
+    read: fn(&T) -> Option<f64>,
+    labels: impl Fn(&'a T) -> Labels<'a>,
+    mut found: impl FnMut(&Labels<'_>, f64),
+) {
+    for thing in things {
+        if let Some(value) = read(thing) {
+            found(&labels(thing), value);
+        }
+    }
+}
+
+fn rank(level: Level) -> u8 {
+    match level {
+        Level::Ok => 0,
+        Level::Warning => 1,
+        Level::Critical => 2,
+    }
+}
+
+fn node_labels(node: &Node) -> Labels<'_> {
+    vec![
+        ("node", &node.id),
+        ("name", &node.name),
+        ("place", &node.place),
+    ]
+}
+
+/// The labels of a channel. Its ends are named and not numbered, for those who read graphs of many runs.
+pub(crate) fn edge_labels<'a>(snapshot: &'a Snapshot, edge: &'a Edge) -> Labels<'a> {
+    let name_of = |id: &Option<String>| {
+        let mut nodes = snapshot.nodes.iter();
+        let node = nodes.find(|node| Some(&node.id) == id.as_ref());
+        node.map_or("", |node| &node.name)
+    };
+    vec![
+        ("channel", &edge.id),
+        ("name", edge.name.as_deref().unwrap_or_default()),
+        ("from", name_of(&edge.from)),
+        ("to", name_of(&edge.to)),
+    ]
+}
+
+fn sponsor_labels(sponsor: &SponsorStatus) -> Labels<'_> {
+    vec![("sponsor", &sponsor.id), ("name", &sponsor.name)]
+}

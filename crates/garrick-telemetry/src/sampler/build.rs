@@ -1,0 +1,172 @@
+//! Makes of what one source read the part of a snapshot that it is.
+//!
+//! Every id gets the source's number in front, so that those of two sources never meet.
+
+use std::mem::take;
+
+use crate::reading::{ActorsReading, ChannelReading, Reading, SponsorReading, StageReading};
+use crate::snapshot::{Batches, Edge, Node, NodeKind, Snapshot, SponsorStatus, State};
+use crate::window::{Nanos, Pace};
+
+use super::track::{Track, Tracks};
+
+/// When and how densely.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    pace: Pace,
+    now: Nanos,
+}
+
+/// Adds what `reading` has to `snapshot`. The reading's names are moved there.
+pub(super) fn add(
+    snapshot: &mut Snapshot,
+    source: u64,
+    reading: &mut Reading,
+    tracks: &mut Tracks,
+    pace: Pace,
+    now: Nanos,
+) {
+    let at = At { pace, now };
+    tracks.begin();
+    let (nodes, edges) = (&mut snapshot.nodes, &mut snapshot.edges);
+    for stage in reading.stages.drain(..) {
+        let track = tracks.of(&stage.id);
+        nodes.push(node_of_stage(source, stage, track, at));
+    }
+    for actors in reading.actors.drain(..) {
+        let track = tracks.of(&actors.id);
+        nodes.push(node_of_actors(source, actors, track, at));
+    }
+    let mut scratch = Vec::new();
+    for channel in reading.channels.drain(..) {
+        let track = tracks.of(&channel.id);
+        edges.push(edge_of(source, channel, track, at, &mut scratch));
+    }
+    for sponsor in reading.sponsors.drain(..) {
+        let track = tracks.of(&sponsor.id);
+        let status = status_of(source, sponsor, track, at);
+        snapshot.sponsors.push(status);
+    }
+    tracks.end();
+}
+
+fn id_of(source: u64, id: &str) -> String {
+    format!("{source}.{id}")
+}
+
+/// Notes the counts that have rates.
+fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>) {
+    track.messages.push(at.pace, at.now, messages);
+    track.turns.push(at.pace, at.now, turns);
+    if let Some(nanos) = nanos {
+        track.nanos.push(at.pace, at.now, nanos);
+    }
+}
+
+fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) -> Node {
+    push(track, at, stage.messages, stage.turns, stage.busy_nanos);
+    Node {
+        id: id_of(source, &stage.id),
+        kind: NodeKind::Stage,
+        name: stage.name,
+        place: stage.place,
+        state: stage.state,
+        // A stage is one at a time; a clock that runs ahead a little must not make it more than busy.
+        busy: share(track).map(|busy| busy.min(1.0)),
+        restarts: track.high(0, stage.restarts),
+        slow: track.high(1, stage.slow),
+        note: stage.note,
+        ..rates(track)
+    }
+}
+
+fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At) -> Node {
+    push(track, at, actors.messages, actors.turns, actors.busy_nanos);
+    Node {
+        id: id_of(source, &actors.id),
+        kind: NodeKind::Actors,
+        name: actors.name,
+        place: actors.place,
+        state: State::Running,
+        busy: share(track),
+        alive: actors.alive,
+        depth: actors.depth,
+        restarts: track.high(0, actors.restarts),
+        slow: track.high(1, actors.slow),
+        ..rates(track)
+    }
+}
+
+/// A node that has only what its meters show.
+fn rates(track: &Track) -> Node {
+    Node {
+        messages: track.messages.total(),
+        rate: track.messages.rate().unwrap_or_default(),
+        turns: track.turns.total(),
+        turn_rate: track.turns.rate().unwrap_or_default(),
+        ..Node::default()
+    }
+}
+
+/// Nanoseconds in nanoseconds.
+fn share(track: &Track) -> Option<f64> {
+    track.nanos.rate().map(|nanos| nanos / 1e9)
+}
+
+fn edge_of(
+    source: u64,
+    mut channel: ChannelReading,
+    track: &mut Track,
+    at: At,
+    scratch: &mut Vec<f32>,
+) -> Edge {
+    track.messages.push(at.pace, at.now, channel.taken);
+    // Both ends of a channel are read while it runs: what seems to be more than its capacity is the capacity.
+    let fill = channel.fill.min(channel.capacity);
+    let filled = fill as f64 / channel.capacity.max(1) as f64;
+    track.fills.push(at.pace, at.now, filled as f32);
+    let [fill_p80, fill_p95] = track.fills.percentiles([0.8, 0.95], scratch);
+    Edge {
+        id: id_of(source, &channel.id),
+        from: channel.from.map(|id| id_of(source, &id)),
+        to: channel.to.map(|id| id_of(source, &id)),
+        name: channel.name,
+        message: channel.message,
+        capacity: channel.capacity,
+        fill,
+        fill_p80,
+        fill_p95,
+        rate: track.messages.rate().unwrap_or_default(),
+        total: track.messages.total(),
+        batches: Batches {
+            counts: without_zeros(take(&mut channel.batches)),
+        },
+        sender_stalls: track.high(0, channel.sender_stalls),
+        receiver_stalls: track.high(1, channel.receiver_stalls),
+        closed: channel.closed,
+        ..Edge::default()
+    }
+}
+
+fn without_zeros(mut counts: Vec<u64>) -> Vec<u64> {
+    while counts.last() == Some(&0) {
+        counts.pop();
+    }
+    counts
+}
+
+fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) -> SponsorStatus {
+    push(track, at, 0, sponsor.turns, sponsor.idle_nanos);
+    let workers = sponsor.workers.max(1) as f64;
+    SponsorStatus {
+        id: id_of(source, &sponsor.id),
+        name: sponsor.name,
+        workers: sponsor.workers,
+        idle: share(track).map(|idle| (idle / workers).min(1.0)),
+        turns: track.turns.total(),
+        turn_rate: track.turns.rate().unwrap_or_default(),
+        published: track.high(0, sponsor.published),
+        claimed: track.high(1, sponsor.claimed),
+        parks: track.high(2, sponsor.parks),
+    }
+}

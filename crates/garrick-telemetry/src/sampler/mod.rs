@@ -1,0 +1,214 @@
+//! Makes snapshots of what sources read.
+//!
+//! ```text
+//!   sources --read--> Reading --tracks--> Snapshot --rules--> Snapshot with alerts
+//!                                                      \----> transitions
+//! ```
+//!
+//! Nothing here knows the time or runs by itself: whoever owns a sampler says when it is what time.
+//! [`Telemetry`](crate::Telemetry) does so from a thread of its own, tests do so by hand.
+
+mod build;
+mod settings;
+mod track;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use settings::{Settings, SettingsError};
+
+use crate::alert::{Rules, Transition};
+use crate::history::{History, HistoryReport};
+use crate::process;
+use crate::reading::{Reading, Source};
+use crate::snapshot::Snapshot;
+use crate::window::{Nanos, Pace};
+use track::Tracks;
+
+/// Names a source that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceId(pub(crate) u64);
+
+/// When a snapshot is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moment {
+    /// Time since the telemetry began. It never goes back.
+    pub uptime: Duration,
+    /// The same on the calendar: milliseconds since 1970-01-01, UTC.
+    pub unix_ms: u64,
+}
+
+/// Makes snapshots of what sources read, whenever it is told to.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use garrick_telemetry::{ChannelReading, Moment, Reading, Sampler, Settings};
+///
+/// let mut sampler = Sampler::new(Settings::default())?;
+/// let mut taken = 0;
+/// sampler.watch(move |reading: &mut Reading| {
+///     taken += 50;
+///     reading.channels.push(ChannelReading { id: "c".to_owned(), taken, ..Default::default() });
+/// });
+///
+/// let at = |ms| Moment { uptime: Duration::from_millis(ms), unix_ms: ms };
+/// sampler.tick(at(0));
+/// let snapshot = sampler.tick(at(100)).0;
+/// assert_eq!((snapshot.edges[0].total, snapshot.edges[0].rate), (100, 500.0));
+/// # Ok::<(), garrick_telemetry::SettingsError>(())
+/// ```
+pub struct Sampler {
+    settings: Settings,
+    pace: Pace,
+    sources: Vec<Watched>,
+    /// Sources ever watched.
+    numbered: u64,
+    /// Snapshots made.
+    sequence: u64,
+    process: process::Reader,
+    rules: Rules,
+    /// Shared with those who ask for it while a source is being read.
+    history: Arc<Mutex<History>>,
+    /// Sources that panicked.
+    failed: u64,
+}
+
+/// A source, and what has been seen of it.
+struct Watched {
+    id: SourceId,
+    source: Box<dyn Source>,
+    tracks: Tracks,
+}
+
+impl Sampler {
+    /// A sampler that watches nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// When an interval or window of `settings` is out of range.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        settings.check()?;
+        Ok(Self {
+            pace: Pace::new(nanos(settings.window)),
+            sources: Vec::new(),
+            numbered: 0,
+            sequence: 0,
+            process: process::Reader::new(settings.name.clone()),
+            rules: Rules::new(settings.thresholds.clone()),
+            history: Arc::default(),
+            failed: 0,
+            settings,
+        })
+    }
+
+    /// Watches `source` from the next tick on.
+    pub fn watch(&mut self, source: impl Source + 'static) -> SourceId {
+        let id = SourceId(self.numbered);
+        self.watch_as(id, Box::new(source));
+        id
+    }
+
+    /// Watches `source` under a number that was given out elsewhere.
+    pub(crate) fn watch_as(&mut self, id: SourceId, source: Box<dyn Source>) {
+        self.numbered = self.numbered.max(id.0 + 1);
+        self.sources.push(Watched {
+            id,
+            source,
+            tracks: Tracks::default(),
+        });
+    }
+
+    /// Watches the source no longer. What is not watched is left alone.
+    pub fn forget(&mut self, id: SourceId) {
+        self.sources.retain(|watched| watched.id != id);
+    }
+
+    /// How many sources are watched.
+    pub fn watched(&self) -> usize {
+        self.sources.len()
+    }
+
+    /// How many sources panicked, and are watched no longer.
+    pub fn failed(&self) -> u64 {
+        self.failed
+    }
+
+    /// Looks at everything: what there is to see, and which alerts came or went.
+    pub fn tick(&mut self, moment: Moment) -> (Snapshot, Vec<Transition>) {
+        let now = nanos(moment.uptime);
+        let mut snapshot = Snapshot {
+            sequence: self.sequence,
+            unix_ms: moment.unix_ms,
+            uptime: moment.uptime.as_secs_f64(),
+            window: moment.uptime.min(self.settings.window).as_secs_f64(),
+            process: self.process.read(self.pace, now),
+            ..Snapshot::default()
+        };
+        self.sequence += 1;
+        self.read_sources(&mut snapshot, now);
+        let transitions = self.rules.judge(&mut snapshot, now);
+        lock(&self.history).take(&snapshot, now);
+        (snapshot, transitions)
+    }
+
+    fn read_sources(&mut self, snapshot: &mut Snapshot, now: Nanos) {
+        let mut reading = Reading::default();
+        let (pace, before) = (self.pace, self.sources.len());
+        self.sources.retain_mut(|watched| {
+            reading.clear();
+            let read = AssertUnwindSafe(|| watched.source.read(&mut reading));
+            // A source is the user's code. One that panics is dropped; what it wrote is not looked at.
+            let whole = catch_unwind(read).is_ok();
+            if whole {
+                let prefix = watched.id.0;
+                build::add(
+                    snapshot,
+                    prefix,
+                    &mut reading,
+                    &mut watched.tracks,
+                    pace,
+                    now,
+                );
+            }
+            whole
+        });
+        self.failed += (before - self.sources.len()) as u64;
+    }
+
+    /// The last minutes, a point a second.
+    pub fn history(&self) -> HistoryReport {
+        lock(&self.history).report()
+    }
+
+    /// The last minutes, for others.
+    pub(crate) fn shared_history(&self) -> Arc<Mutex<History>> {
+        Arc::clone(&self.history)
+    }
+
+    /// The time between two looks that was set.
+    pub(crate) fn interval(&self) -> Duration {
+        self.settings.interval
+    }
+}
+
+fn lock(history: &Mutex<History>) -> MutexGuard<'_, History> {
+    history.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sampler")
+            .field("settings", &self.settings)
+            .field("watched", &self.sources.len())
+            .field("sequence", &self.sequence)
+            .finish_non_exhaustive()
+    }
+}

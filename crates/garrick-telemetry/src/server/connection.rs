@@ -1,0 +1,43 @@
+//! One connection, from its first byte to its last.
+
+use std::sync::Arc;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+
+use crate::hub::Counted;
+
+use super::Site;
+use super::patient::Patient;
+
+/// What is kept for a client at most: of a request's head, and of what it has not read yet.
+const BUFFER_BYTES_MAX: usize = 16 * 1024;
+
+/// How many headers a request may have.
+const HEADERS_MAX: usize = 64;
+
+/// Answers the requests of one client until it goes, is too slow, or the server ends.
+pub(super) async fn serve(stream: TcpStream, routes: Router, site: Arc<Site>, counted: Counted) {
+    // Small events should not wait for larger company.
+    let _ = stream.set_nodelay(true);
+    let stream = TokioIo::new(Patient::new(stream, site.options.write_timeout));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(site.options.head_timeout)
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(stream, TowerToHyperService::new(routes));
+    let mut connection = std::pin::pin!(connection);
+    // How a connection ended is the client's affair: it has gone, was too slow or spoke nonsense.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = site.ended() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+    drop(counted);
+}

@@ -1,0 +1,209 @@
+//! Rates and percentiles over the last seconds.
+//!
+//! ```text
+//!   points   (t0, v0) (t1, v1) ...................... (tn, vn)   now
+//!             |<------------- the window, or less at first ------>|
+//! ```
+//!
+//! A rate is what a count grew by since the oldest point, over the time since then: with two points it is
+//! right, so it is right long before the first window is over.
+//!
+//! Percentiles are exact, of the points themselves. A histogram (of the HDR kind, say) takes less memory for
+//! millions of values, but nothing can be taken out of it again, which a window that slides has to do; and with a
+//! sample every 100 ms a window has some hundred values, which are sorted in a microsecond or two.
+
+use std::collections::VecDeque;
+
+/// Nanoseconds since the telemetry began.
+pub(crate) type Nanos = u64;
+
+/// How many points a window has at most. Where samples come more densely, some are passed over.
+const POINTS_MAX: u64 = 1024;
+
+/// How far back points go, and how dense they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    /// The window.
+    window: Nanos,
+    /// The least distance of two points.
+    step: Nanos,
+}
+
+impl Pace {
+    /// Points over `window`.
+    pub(crate) fn new(window: Nanos) -> Self {
+        Self {
+            window,
+            step: window / POINTS_MAX,
+        }
+    }
+}
+
+/// The values of the last window, oldest first.
+#[derive(Debug, Clone)]
+pub(crate) struct Recent<T> {
+    /// Values with their times. The first may be older than the window: the second is not.
+    points: VecDeque<(Nanos, T)>,
+}
+
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Self {
+            points: VecDeque::new(),
+        }
+    }
+}
+
+impl<T: Copy> Recent<T> {
+    /// Adds a value, and lets go of those that the window has left behind.
+    pub(crate) fn push(&mut self, pace: Pace, now: Nanos, value: T) {
+        let since = |point: &(Nanos, T)| now.saturating_sub(point.0);
+        while self.points.get(1).is_some_and(|p| since(p) >= pace.window) {
+            self.points.pop_front();
+        }
+        let dense = |last| since(last) < pace.step.max(1);
+        if !self.points.back().is_some_and(dense) {
+            self.points.push_back((now, value));
+        }
+    }
+}
+
+impl Recent<f32> {
+    /// The value that a share of `share` of all are not above; 0 if there is none. `scratch` is overwritten.
+    pub(crate) fn percentiles<const N: usize>(
+        &self,
+        shares: [f64; N],
+        scratch: &mut Vec<f32>,
+    ) -> [f64; N] {
+        scratch.clear();
+        scratch.extend(self.points.iter().map(|point| point.1));
+        scratch.sort_unstable_by(f32::total_cmp);
+        shares.map(|share| {
+            let rank = (share * scratch.len() as f64).ceil() as usize;
+            let value = scratch.get(rank.saturating_sub(1));
+            value.copied().unwrap_or_default().into()
+        })
+    }
+}
+
+/// A count that only grows, and how fast.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Meter {
+    /// The highest that was seen. A reader of several counters can be overtaken; what is shown never falls.
+    total: u64,
+    recent: Recent<u64>,
+    /// What it grew by a second, over the window.
+    rate: Option<f64>,
+}
+
+impl Meter {
+    /// Notes that the count is `count` now.
+    pub(crate) fn push(&mut self, pace: Pace, now: Nanos, count: u64) {
+        self.total = self.total.max(count);
+        self.recent.push(pace, now, self.total);
+        let oldest = self.recent.points.front().copied();
+        let Some((then, before)) = oldest.filter(|point| point.0 < now) else {
+            return;
+        };
+        let seconds = (now - then) as f64 / 1e9;
+        self.rate = Some((self.total - before) as f64 / seconds);
+    }
+
+    /// All in all.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Growth a second; none before the second look.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: Nanos = 1_000_000_000;
+
+    #[test]
+    fn a_rate_is_right_from_the_second_look_on() {
+        let pace = Pace::new(10 * SECOND);
+        let mut meter = Meter::default();
+        meter.push(pace, 0, 1_000_000);
+        assert_eq!(meter.rate(), None);
+        meter.push(pace, SECOND / 10, 1_000_050);
+        assert_eq!(meter.rate(), Some(500.0));
+    }
+
+    #[test]
+    fn a_rate_follows_a_change_within_a_window() {
+        let pace = Pace::new(10 * SECOND);
+        let mut meter = Meter::default();
+        let mut count = 0;
+        for tick in 0..=300 {
+            meter.push(pace, tick * SECOND / 10, count);
+            count += if tick < 100 { 100 } else { 1 };
+        }
+        let rate = meter.rate().expect("many looks");
+        assert!((rate - 10.0).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn what_is_shown_never_falls() {
+        let pace = Pace::new(SECOND);
+        let mut meter = Meter::default();
+        for (tick, count) in [5, 9, 7, 8, 10].into_iter().enumerate() {
+            let before = meter.total();
+            meter.push(pace, tick as Nanos, count);
+            assert!(meter.total() >= before);
+        }
+        assert_eq!(meter.total(), 10);
+    }
+
+    #[test]
+    fn two_looks_at_one_moment_divide_by_nothing() {
+        let pace = Pace::new(SECOND);
+        let mut meter = Meter::default();
+        meter.push(pace, 7, 1);
+        meter.push(pace, 7, 2);
+        assert_eq!(meter.rate(), None);
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_window() {
+        let pace = Pace::new(10 * SECOND);
+        let mut recent = Recent::default();
+        for tick in 0..200 {
+            let value = if tick < 99 {
+                1.0
+            } else {
+                (tick - 99) as f32 / 100.0
+            };
+            recent.push(pace, tick * SECOND / 10, value);
+        }
+        let [p80, p95] = recent.percentiles([0.8, 0.95], &mut Vec::new());
+        assert!((p80 - 0.8).abs() < 0.011, "{p80}");
+        assert!((p95 - 0.95).abs() < 0.011, "{p95}");
+        let none = Recent::<f32>::default().percentiles([0.8], &mut Vec::new());
+        assert_eq!(none, [0.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn points_stay_few_and_span_the_window(steps in prop::collection::vec(0u64..30_000_000, 1..4000)) {
+            let pace = Pace::new(10 * SECOND);
+            let mut recent = Recent::default();
+            let mut now = 0;
+            for step in steps {
+                now += step;
+                recent.push(pace, now, 0.5f32);
+                prop_assert!(recent.points.len() as u64 <= POINTS_MAX + 2);
+                if let Some(second) = recent.points.get(1) {
+                    prop_assert!(now - second.0 < 10 * SECOND);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The outside tools that tests call, and how a Debian machine gets those that it has not.
+//!
+//! ```text
+//!   probe each tool --- all there ---------------------------------------------> done
+//!         |
+//!      some missing --- apt-get install --- done? probe again --- all there ---> done
+//!                             |                       |
+//!                           failed                 not there
+//!                             |                       |
+//!                  apt-get update, install again      +--> fail, saying what to install
+//! ```
+//!
+//! Only what is missing is installed, so a machine that has all is neither changed nor asked for a
+//! password. The package lists are fetched only if an installation fails without: a fresh container has none,
+//! and old ones name files that are gone.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::process::Job;
+
+/// A browser is 100 MB to fetch.
+const INSTALL_LIMIT: Duration = Duration::from_secs(10 * 60);
+
+/// What `apt-get` is called with before its subcommand: no questions, and patience with others that install.
+const APT: &[&str] = &[
+    "env",
+    "DEBIAN_FRONTEND=noninteractive",
+    "apt-get",
+    "-o",
+    "DPkg::Lock::Timeout=300",
+];
+
+/// A program or library that tests call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    /// What people call it.
+    name: &'static str,
+    /// The Debian package that brings it.
+    package: &'static str,
+    /// A command that succeeds if it is there.
+    probe: &'static [&'static str],
+}
+
+/// What the tests of the workspace call.
+pub(crate) const FOR_TESTS: &[Tool] = &[
+    Tool {
+        name: "dot of Graphviz",
+        package: "graphviz",
+        probe: &["dot", "-V"],
+    },
+    Tool {
+        name: "the Prometheus project's parser",
+        package: "python3-prometheus-client",
+        // Debian's own Python: another one in the path does not see Debian's packages.
+        probe: &[
+            "/usr/bin/python3",
+            "-c",
+            "import prometheus_client.parser, prometheus_client.openmetrics.parser",
+        ],
+    },
+    Tool {
+        name: "Chromium",
+        package: "chromium",
+        probe: &["chromium", "--version"],
+    },
+    Tool {
+        name: "ChromeDriver",
+        package: "chromium-driver",
+        probe: &["chromedriver", "--version"],
+    },
+];
+
+impl Tool {
+    fn is_there(&self) -> bool {
+        Job::new(self.probe[0])
+            .arguments(&self.probe[1..])
+            .limit(Duration::from_secs(60))
+            .succeeds()
+    }
+}
+
+/// Installs those of `tools` that are missing, and says what it did.
+pub(crate) fn install_missing(tools: &[Tool]) -> Result<String> {
+    let missing = missing(tools);
+    if missing.is_empty() {
+        return Ok(format!("there: {}", names(tools)));
+    }
+    println!("missing: {}", names(&missing));
+    let manual = by_hand(&missing);
+    let Some(prefix) = prefix() else {
+        bail!("missing: {}. {manual}", names(&missing));
+    };
+    if let Err(error) = install(&prefix, &missing) {
+        bail!("{error:#}. {manual}");
+    }
+    let still = self::missing(&missing);
+    if !still.is_empty() {
+        bail!("installed, yet missing: {}", names(&still));
+    }
+    Ok(format!("installed {}", names(&missing)))
+}
+
+fn missing(tools: &[Tool]) -> Vec<Tool> {
+    let missing = tools.iter().filter(|tool| !tool.is_there());
+    missing.copied().collect()
+}
+
+/// Installs the packages of `tools`; fetches the package lists if it cannot be done without.
+fn install(prefix: &[&str], tools: &[Tool]) -> Result<()> {
+    let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
+    let install = apt(prefix, &["install", "--yes", "--no-install-recommends"]);
+    let install = install.arguments(&packages);
+    if install.run().is_ok() {
+        return Ok(());
+    }
+    apt(prefix, &["update"]).run()?;
+    install.run()
+}
+
+fn apt(prefix: &[&str], arguments: &[&str]) -> Job {
+    let words = [prefix, APT, arguments].concat();
+    Job::new(words[0])
+        .arguments(&words[1..])
+        .limit(INSTALL_LIMIT)
+}
+
+/// What has to stand before `apt-get` for it to have the right to install; none if there is no way.
+fn prefix() -> Option<Vec<&'static str>> {
+    if !Job::new("apt-get").arguments(&["--version"]).succeeds() {
+        return None;
+    }
+    if is_root() {
+        return Some(Vec::new());
+    }
+    // `-n`: nobody is there to type a password, since no command here has an input.
+    let sudo = ["sudo", "-n"];
+    let may = Job::new(sudo[0]).arguments(&[sudo[1], "true"]).succeeds();
+    may.then(|| sudo.to_vec())
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}
+
+fn names(tools: &[Tool]) -> String {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+    names.join(", ")
+}
+
+/// What the user is to do where we cannot.
+fn by_hand(tools: &[Tool]) -> String {
+    let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
+    format!(
+        "Install them by hand; on Debian: `sudo apt-get install {}`",
+        packages.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THERE: Tool = Tool {
+        name: "true",
+        package: "coreutils",
+        probe: &["true"],
+    };
+
+    const NOWHERE: Tool = Tool {
+        name: "a tool that nobody wrote",
+        package: "no-such-package",
+        probe: &["no-such-program-anywhere"],
+    };
+
+    #[test]
+    fn what_is_there_is_not_installed_again() {
+        assert!(missing(&[THERE]).is_empty());
+        assert_eq!(install_missing(&[THERE]).unwrap(), "there: true");
+    }
+
+    #[test]
+    fn what_is_missing_is_found_and_named() {
+        let missing = missing(&[THERE, NOWHERE]);
+        assert_eq!(names(&missing), "a tool that nobody wrote");
+        assert!(by_hand(&missing).ends_with("`sudo apt-get install no-such-package`"));
+    }
+
+    #[test]
+    fn the_call_asks_nothing_and_runs_as_who_may() {
+        let call = apt(&["sudo", "-n"], &["update"]).to_string();
+        assert_eq!(
+            call,
+            "sudo -n env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 update"
+        );
+        let call = apt(&[], &["update"]).to_string();
+        assert!(call.starts_with("env DEBIAN_FRONTEND"), "{call}");
+    }
+}
