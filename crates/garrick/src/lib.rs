@@ -87,3 +87,8 @@ pub struct Naming;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
+
+/// The guide to failures, ends and tests of pipelines.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/pipeline-life.md")]
+pub struct PipelineLife;
