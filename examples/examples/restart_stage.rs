@@ -55,7 +55,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let backoff = Backoff::exponential(Duration::from_micros(100), Duration::from_millis(1));
     let policy = Restarts::unlimited().backoff(backoff);
     graph.stage("worker", worker.policy(policy));
-    graph.stage("till", restarting((doubles, 0), |_| (), |(), kept, cx| count(kept, cx)));
+    graph.stage(
+        "till",
+        restarting((doubles, 0), |_| (), |(), kept, cx| count(kept, cx)),
+    );
 
     let running = graph.start()?;
     running.stop();
@@ -73,7 +76,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         worker.last_panic.as_deref().unwrap_or("nothing")
     );
     for channel in report.channels() {
-        println!("{} sent, {} taken, {} left", channel.sent, channel.taken, channel.left());
+        println!(
+            "{} sent, {} taken, {} left",
+            channel.sent,
+            channel.taken,
+            channel.left()
+        );
     }
     Ok(())
 }

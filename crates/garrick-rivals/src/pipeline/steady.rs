@@ -9,7 +9,7 @@ use std::time::Duration;
 use garrick_bench::{Counts, Message, Result, Span};
 use steady_state::{
     GraphBuilder, MemberOf, RxCore, SoloAct, SteadyActor, SteadyActorShadow, SteadyRx, SteadyTx,
-    TxCore, await_for_all,
+    await_for_all,
 };
 
 use super::{Mode, Plan, watch};
