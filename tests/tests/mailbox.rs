@@ -203,6 +203,26 @@ fn what_is_dropped_and_what_is_handled_make_up_what_was_sent() {
 }
 
 #[test]
+fn what_waits_is_counted_as_dead_whichever_way_the_actor_ends() {
+    for end in [|| Next::Stop, || Next::Fail, || panic!("on purpose")] {
+        for kind in 0..3 {
+            let local = System::builder().on_failure(|_| ()).local().unwrap();
+            let mailbox = match kind {
+                0 => Mailbox::bounded(10, OnFull::Fail).unwrap(),
+                1 => Mailbox::bounded(10, OnFull::DropOldest).unwrap(),
+                _ => Mailbox::priority(|n: &u32| i64::from(*n)),
+            };
+            let actor = behavior(move |_: u32, _| end());
+            let inlet = local.handle().spawn_with(mailbox, actor).unwrap();
+            (0..5).for_each(|n| inlet.address().send(n).unwrap());
+            local.run();
+            assert!(inlet.address().is_stopped());
+            assert_eq!(local.handle().dead_letters(), 4, "kind {kind}");
+        }
+    }
+}
+
+#[test]
 fn those_who_wait_hear_that_the_actor_has_stopped() {
     let local = Local::new().unwrap();
     let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();

@@ -8,6 +8,7 @@ use garrick_sched::{Sponsor, World};
 
 use crate::failure::Failure;
 use crate::named;
+use crate::workload::Workload;
 
 type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
@@ -34,6 +35,7 @@ pub struct Builder {
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
+    workload: Workload,
 }
 
 impl Builder {
@@ -45,6 +47,7 @@ impl Builder {
             world: None,
             reporter: None,
             probes: false,
+            workload: Workload::Mixed,
         }
     }
 
@@ -84,6 +87,13 @@ impl Builder {
         self
     }
 
+    /// What its actors do most of the time, mixed unless told. [`Mailbox::default`](crate::Mailbox) is what suits it.
+    #[must_use]
+    pub fn workload(mut self, workload: Workload) -> Self {
+        self.workload = workload;
+        self
+    }
+
     /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic. Unless told, a line
     /// on standard error says which actor it was, by its path if it was given a name, where, and what it said.
     #[must_use]
@@ -103,6 +113,7 @@ impl Builder {
             .workers(workers)
             .pin_to(self.cores)
             .probes(self.probes)
+            .attach(self.workload)
             .on_failure(move |failure| {
                 reporter(&Failure {
                     task: failure.task,

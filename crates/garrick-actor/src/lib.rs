@@ -63,6 +63,8 @@ mod pipe;
 
 pub mod behaviors;
 
+mod workload;
+
 mod builder;
 
 mod local;
@@ -92,7 +94,7 @@ pub use garrick_sched::{
 };
 pub use handle::Handle;
 pub use local::Local;
-pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError, Workload};
+pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError};
 pub use path::ActorPath;
 pub use pipe::Pending;
 pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
@@ -105,3 +107,4 @@ pub use supervise::{
 pub use system::System;
 pub use timer::{SendEveryError, Timer};
 pub use within::AskWithin;
+pub use workload::Workload;

@@ -20,4 +20,5 @@ pub mod gate;
 pub mod park;
 pub mod queue;
 pub mod ring;
+pub mod steal;
 pub mod wheel;

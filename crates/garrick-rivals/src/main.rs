@@ -4,8 +4,14 @@
 //! build its rivals.
 #![forbid(unsafe_code)]
 
+mod crowd;
+
 mod mailbox;
+<<<<<<< HEAD
 mod pipeline;
+=======
+mod steal;
+>>>>>>> main
 mod tasks;
 
 use std::process::ExitCode;
@@ -22,7 +28,14 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
+<<<<<<< HEAD
     pipeline::PIPELINE,
+=======
+    steal::ROLES,
+    steal::BOTH,
+    steal::BATCHES,
+    steal::IMBALANCED,
+>>>>>>> main
 ];
 
 fn main() -> ExitCode {

@@ -47,12 +47,12 @@ pub use {
     reply::{Ask, Circle, NoReply, Reply},
     room::{Place, Room},
     runtime::address::{Address, SendError, TaskId},
-    runtime::audit,
     runtime::current::in_turn,
     runtime::door::{Door, Notice, door},
     runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     runtime::task::{Flow, Task},
     runtime::turn::Turn,
     runtime::watch::{Ended, Watch},
+    runtime::{audit, count_dead_letters},
     world::{Nanos, RealWorld, World},
 };

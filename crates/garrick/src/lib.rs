@@ -44,6 +44,9 @@ pub use garrick_actor::behaviors;
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
 
+/// A work-stealing channel, for threads of one's own.
+pub use garrick_core::steal;
+
 /// The Rust code in the project's README, compiled and run with the documentation's examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
@@ -92,3 +95,8 @@ pub struct Turns;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipeline-life.md")]
 pub struct PipelineLife;
+
+/// The guide to the work-stealing channel.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/work-stealing.md")]
+pub struct WorkStealing;

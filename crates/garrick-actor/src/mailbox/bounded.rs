@@ -1,14 +1,13 @@
-//! An actor behind a bounded mailbox.
+//! A bounded mailbox: each message brings a permit along.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use garrick_sched::{
-    Address, Door, Notice, Place as Permit, Room, SendError, SpawnError, door, in_turn,
-};
+use garrick_sched::{Address, Place as Permit, Room, SendError, SpawnError, in_turn};
 
+use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::inlet::Inlet;
 use super::{OnFull, Place};
-use crate::actor::{Actor, Next};
+use crate::actor::Actor;
 use crate::context::Context;
 
 /// A message that has its place.
@@ -21,8 +20,7 @@ pub(super) struct Held<M> {
 
 /// What senders know.
 pub(super) struct Front<M> {
-    /// Set once the actor is made.
-    actor: OnceLock<Address<Held<M>>>,
+    actual: Actual<Held<M>>,
     room: Arc<Room>,
     on_full: OnFull,
 }
@@ -40,15 +38,12 @@ impl<M: Send + 'static> Front<M> {
             permit,
             front,
         };
-        // Whoever has the address of the front can be a moment early: the actor itself, when it starts.
-        let actor = self.actor.wait();
-        actor
-            .send(held)
-            .map_err(|SendError(held)| SendError(held.message))
+        let sent = self.actual.wait().send(held);
+        sent.map_err(|SendError(held)| SendError(held.message))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.actor.get().is_some_and(Address::is_stopped)
+        self.actual.is_stopped()
     }
 
     pub(super) fn room(&self) -> &Arc<Room> {
@@ -56,73 +51,39 @@ impl<M: Send + 'static> Front<M> {
     }
 }
 
-/// The door. The inlet shares its front.
-struct Bound<M>(Arc<Front<M>>);
-
-impl<M: Send + 'static> Door for Bound<M> {
+impl<M: Send + 'static> Entrance for Front<M> {
     type Message = M;
+    type Arrival = Held<M>;
+
+    fn actual(&self) -> &Actual<Held<M>> {
+        &self.actual
+    }
 
     fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
-        let (room, on_full) = (self.0.room(), self.0.on_full);
-        let permit = match on_full {
-            OnFull::Wait if !in_turn() => Some(room.take_blocking()),
-            _ => room.try_take(),
+        let permit = match self.on_full {
+            OnFull::Wait if !in_turn() => Some(self.room.take_blocking()),
+            _ => self.room.try_take(),
         };
         match permit {
-            Some(permit) => self.0.send(message, permit, here.clone()),
-            None if on_full == OnFull::DropNewest && !self.0.is_stopped() => {
-                room.count_dropped();
+            Some(permit) => self.send(message, permit, here.clone()),
+            None if self.on_full == OnFull::DropNewest && !self.is_stopped() => {
+                self.room.count_dropped();
                 Ok(())
             }
             None => Err(SendError(message)),
         }
     }
-
-    fn stop(&self) {
-        self.0.actor.wait().stop();
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.0.actor.wait().is_stopped()
-    }
-
-    fn watch(&self, notice: Notice) {
-        let _ = self.0.actor.wait().watch(notice);
-    }
 }
 
-/// The actor as the scheduler sees it.
-struct Behind<A: Actor> {
-    actor: A,
-    /// Until it has started.
-    front: Option<Address<A::Msg>>,
-}
+/// Each message in its turn; its permit is back when it is handled.
+struct InOrder;
 
-impl<A: Actor> Actor for Behind<A> {
-    type Msg = Held<A::Msg>;
-    const STARTS: bool = A::STARTS;
+impl<M: Send + 'static> Way<M> for InOrder {
+    type Arrival = Held<M>;
 
-    fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
-        let Some(front) = self.front.take() else {
-            return Next::Continue;
-        };
-        let turn = cx.turn().seen_as(&front);
-        self.actor.started(&mut Context::new(&turn))
-    }
-
-    fn receive(&mut self, held: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
-        let Held {
-            message,
-            permit,
-            front,
-        } = held;
-        drop(permit);
-        let turn = cx.turn().seen_as(&front);
-        self.actor.receive(message, &mut Context::new(&turn))
-    }
-
-    fn name() -> &'static str {
-        A::name()
+    fn arrive(&mut self, held: Held<M>, _: &mut Context<'_, Held<M>>) -> Arrived<M> {
+        drop(held.permit);
+        Arrived::Handle(held.message, held.front)
     }
 }
 
@@ -137,19 +98,10 @@ where
     A::Msg: Send,
 {
     let front = Arc::new(Front {
-        actor: OnceLock::new(),
+        actual: Actual::new(),
         room,
         on_full,
     });
-    let address = door(Bound(front.clone()));
-    let behind = Behind {
-        actor,
-        front: A::STARTS.then(|| address.clone()),
-    };
-    let spawned = place
-        .spawn(behind)
-        .map_err(|SpawnError(behind)| SpawnError(behind.actor))?;
-    let set = front.actor.set(spawned);
-    debug_assert!(set.is_ok(), "set once, here");
+    let address = behind::spawn(place, &front, InOrder, actor)?;
     Ok(Inlet::bounded(address, front))
 }

@@ -1,4 +1,4 @@
-//! An actor behind a mailbox that keeps the newest messages.
+//! A mailbox that keeps the newest messages.
 //!
 //! What waits stands in a queue that senders and the actor share, so that a message which is one too many can be taken
 //! out by who brings the next. A plain thread puts its message there at once, and tells the actor by a word
@@ -8,13 +8,12 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{
-    Address, Door, Notice, Place as Permit, Room, SendError, SpawnError, door, in_turn,
-};
+use garrick_sched::{Address, Place as Permit, Room, SendError, SpawnError, in_turn};
 
 use super::Place;
+use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::inlet::Inlet;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
@@ -40,8 +39,7 @@ struct Waiting<M> {
 
 /// What senders and the actor share.
 pub(super) struct Front<M> {
-    /// Set once the actor is made.
-    actor: OnceLock<Address<Order<M>>>,
+    actual: Actual<Order<M>>,
     waiting: Mutex<Waiting<M>>,
     /// Messages that may wait in place.
     capacity: usize,
@@ -70,9 +68,33 @@ impl<M: Send + 'static> Front<M> {
         told
     }
 
-    pub(super) fn send(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
-        // Whoever has the address of the front can be a moment early: the actor itself, when it starts.
-        let actor = self.actor.wait();
+    pub(super) fn is_stopped(&self) -> bool {
+        self.actual.is_stopped()
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.lock().queue.len()
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.carried.dropped()
+    }
+}
+
+impl<M: Send + 'static> Entrance for Front<M> {
+    type Message = M;
+    type Arrival = Order<M>;
+
+    fn actual(&self) -> &Actual<Order<M>> {
+        &self.actual
+    }
+
+    fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
+        let actor = self.actual.wait();
         if actor.is_stopped() {
             return Err(SendError(message));
         }
@@ -96,63 +118,18 @@ impl<M: Send + 'static> Front<M> {
         }
         Ok(())
     }
-
-    pub(super) fn is_stopped(&self) -> bool {
-        self.actor.get().is_some_and(Address::is_stopped)
-    }
-
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    pub(super) fn waiting(&self) -> usize {
-        self.lock().queue.len()
-    }
-
-    pub(super) fn dropped(&self) -> u64 {
-        self.carried.dropped()
-    }
 }
 
-/// The door.
-struct Keeps<M>(Arc<Front<M>>);
-
-impl<M: Send + 'static> Door for Keeps<M> {
-    type Message = M;
-
-    fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
-        self.0.send(message, here)
-    }
-
-    fn stop(&self) {
-        self.0.actor.wait().stop();
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.0.actor.wait().is_stopped()
-    }
-
-    fn watch(&self, notice: Notice) {
-        let _ = self.0.actor.wait().watch(notice);
-    }
-}
-
-/// The actor as the scheduler sees it.
-struct Behind<A: Actor> {
-    actor: A,
-    shared: Arc<Front<A::Msg>>,
+/// The actor's side of the queue.
+struct Oldest<M> {
+    shared: Arc<Front<M>>,
     /// Orders to handle a message that are under way.
     orders: usize,
-    /// Until it has started.
-    front: Option<Address<A::Msg>>,
 }
 
-impl<A: Actor> Behind<A>
-where
-    A::Msg: Send,
-{
+impl<M: Send + 'static> Oldest<M> {
     /// Makes sure that there is an order for every message in the queue.
-    fn order(&mut self, front: &Address<A::Msg>, cx: &Context<'_, Order<A::Msg>>) -> Next {
+    fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
         let waiting = {
             let mut waiting = self.shared.lock();
             waiting.told = false;
@@ -171,49 +148,32 @@ where
     }
 }
 
-impl<A: Actor> Actor for Behind<A>
-where
-    A::Msg: Send,
-{
-    type Msg = Order<A::Msg>;
-    const STARTS: bool = A::STARTS;
+impl<M: Send + 'static> Way<M> for Oldest<M> {
+    type Arrival = Order<M>;
 
-    fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
-        let Some(front) = self.front.take() else {
-            return Next::Continue;
-        };
-        let turn = cx.turn().seen_as(&front);
-        self.actor.started(&mut Context::new(&turn))
-    }
-
-    fn receive(&mut self, order: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn arrive(&mut self, order: Order<M>, cx: &mut Context<'_, Order<M>>) -> Arrived<M> {
         let front = match order {
             Order::Carried(message, permit, front) => {
                 drop(permit);
                 self.shared.put(message);
-                return self.order(&front, cx);
+                return Arrived::Done(self.order(&front, cx));
             }
-            Order::Look(front) => return self.order(&front, cx),
+            Order::Look(front) => return Arrived::Done(self.order(&front, cx)),
             Order::Handle(front) => front,
         };
         self.orders -= 1;
         let oldest = self.shared.lock().queue.pop_front();
-        let Some(message) = oldest else {
-            return Next::Continue;
-        };
-        let turn = cx.turn().seen_as(&front);
-        let next = self.actor.receive(message, &mut Context::new(&turn));
-        if next == Next::Stop {
-            let left = mem::take(&mut self.shared.lock().queue);
-            for _ in left {
-                cx.turn().count_dead_letter();
-            }
-        }
-        next
+        oldest.map_or(Arrived::Done(Next::Continue), |message| {
+            Arrived::Handle(message, front)
+        })
     }
 
-    fn name() -> &'static str {
-        A::name()
+    fn left(&mut self) -> usize {
+        let mut waiting = self.shared.lock();
+        let left = mem::take(&mut waiting.queue);
+        let counted = self.orders + usize::from(waiting.told);
+        drop(waiting);
+        left.len().saturating_sub(counted)
     }
 }
 
@@ -227,7 +187,7 @@ where
     A::Msg: Send,
 {
     let shared = Arc::new(Front {
-        actor: OnceLock::new(),
+        actual: Actual::new(),
         waiting: Mutex::new(Waiting {
             queue: VecDeque::new(),
             told: false,
@@ -235,17 +195,10 @@ where
         capacity,
         carried: Room::new(capacity.max(CARRIED_MIN)),
     });
-    let address = door(Keeps(shared.clone()));
-    let behind = Behind {
-        actor,
+    let oldest = Oldest {
         shared: shared.clone(),
         orders: 0,
-        front: A::STARTS.then(|| address.clone()),
     };
-    let spawned = place
-        .spawn(behind)
-        .map_err(|SpawnError(behind)| SpawnError(behind.actor))?;
-    let set = shared.actor.set(spawned);
-    debug_assert!(set.is_ok(), "set once, here");
+    let address = behind::spawn(place, &shared, oldest, actor)?;
     Ok(Inlet::latest(address, shared))
 }

@@ -12,6 +12,7 @@
 //!                                  +------- permit back when handled -----+
 //! ```
 
+mod behind;
 mod bounded;
 mod inlet;
 mod latest;
@@ -26,6 +27,7 @@ use crate::actor::Actor;
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::system::System;
+use crate::workload::Workload;
 pub use inlet::{Inlet, TrySendError};
 
 /// Messages that wait for an I/O-bound actor, by seed 001's table.
@@ -47,18 +49,6 @@ pub enum OnFull {
     DropOldest,
 }
 
-/// What an actor does most of the time; chooses a mailbox by seed 001's table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Workload {
-    /// It waits for others: bounded at 10,000, and senders wait.
-    IoBound,
-    /// It computes: unbounded and chunked.
-    CpuBound,
-    /// Neither: unbounded, unless told otherwise.
-    Mixed,
-}
-
 /// A bound that leaves room for nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CapacityError;
@@ -74,8 +64,13 @@ impl std::error::Error for CapacityError {}
 type Rank<M> = Arc<dyn Fn(&M) -> i64 + Send + Sync>;
 
 enum Kind<M> {
+    /// What suits the workload of the sponsor.
+    Suited,
     Unbounded,
-    Bounded { capacity: usize, on_full: OnFull },
+    Bounded {
+        capacity: usize,
+        on_full: OnFull,
+    },
     Priority(Rank<M>),
 }
 
@@ -170,6 +165,7 @@ impl<M> Mailbox<M> {
 impl<M> fmt::Debug for Mailbox<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
+            Kind::Suited => f.write_str("Mailbox::Suited"),
             Kind::Unbounded => f.write_str("Mailbox::Unbounded"),
             Kind::Bounded { capacity, on_full } => {
                 write!(f, "Mailbox::Bounded({capacity}, {on_full:?})")
@@ -179,15 +175,45 @@ impl<M> fmt::Debug for Mailbox<M> {
     }
 }
 
+/// The mailbox that suits the workload of the sponsor where the actor is made, see
+/// [`Builder::workload`](crate::Builder::workload).
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Mailbox, Next, System, Workload, behavior};
+///
+/// let system = System::builder().workload(Workload::IoBound).start()?;
+/// let inlet = system.spawn_with(Mailbox::default(), behavior(|_: u32, _| Next::Continue))?;
+/// assert_eq!(inlet.capacity(), Some(10_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<M> Default for Mailbox<M> {
+    fn default() -> Self {
+        Self { kind: Kind::Suited }
+    }
+}
+
 /// Where the actor behind a mailbox is made.
 trait Place {
+    /// What the sponsor's actors do.
+    fn workload(&self) -> Workload;
+
     fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: Actor + Send,
         A::Msg: Send;
 }
 
+/// The workload of a sponsor.
+fn workload_of(sponsor: &garrick_sched::Handle) -> Workload {
+    sponsor.attachment().copied().unwrap_or(Workload::Mixed)
+}
+
 impl Place for Handle {
+    fn workload(&self) -> Workload {
+        workload_of(&self.sponsor())
+    }
+
     fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: Actor + Send,
@@ -198,6 +224,10 @@ impl Place for Handle {
 }
 
 impl<M: 'static> Place for Context<'_, M> {
+    fn workload(&self) -> Workload {
+        workload_of(&self.turn().sponsor())
+    }
+
     fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: Actor + Send,
@@ -217,6 +247,7 @@ where
     A::Msg: Send,
 {
     match mailbox.kind {
+        Kind::Suited => spawn_at(place, Mailbox::for_workload(place.workload()), actor),
         Kind::Unbounded => place.spawn(actor).map(Inlet::open),
         Kind::Bounded {
             capacity,

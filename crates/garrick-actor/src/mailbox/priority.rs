@@ -1,4 +1,4 @@
-//! An actor whose messages come by rank.
+//! A mailbox whose messages come by rank.
 //!
 //! What arrives is put into a heap, and for each message put there the actor sends itself a word, which comes
 //! behind all that has arrived already. So when it takes the highest out, whatever was there to be compared
@@ -6,10 +6,11 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
-use garrick_sched::{Address, Door, Notice, SendError, SpawnError, door};
+use garrick_sched::{Address, SendError, SpawnError};
 
+use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::{Place, Rank};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
@@ -22,31 +23,22 @@ enum Ranked<M> {
     Go,
 }
 
-/// The door.
-struct Front<M>(std::sync::Arc<OnceLock<Address<Ranked<M>>>>);
+/// What senders know.
+struct Front<M>(Actual<Ranked<M>>);
 
-impl<M: Send + 'static> Door for Front<M> {
+impl<M: Send + 'static> Entrance for Front<M> {
     type Message = M;
+    type Arrival = Ranked<M>;
+
+    fn actual(&self) -> &Actual<Ranked<M>> {
+        &self.0
+    }
 
     fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
-        // Whoever has the address of the front can be a moment early: the actor itself, when it starts.
-        let actor = self.0.wait();
-        match actor.send(Ranked::Put(message, here.clone())) {
+        match self.0.wait().send(Ranked::Put(message, here.clone())) {
             Err(SendError(Ranked::Put(message, _))) => Err(SendError(message)),
             Ok(()) | Err(SendError(Ranked::Go)) => Ok(()),
         }
-    }
-
-    fn stop(&self) {
-        self.0.wait().stop();
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.0.wait().is_stopped()
-    }
-
-    fn watch(&self, notice: Notice) {
-        let _ = self.0.wait().watch(notice);
     }
 }
 
@@ -85,33 +77,18 @@ impl<M> Ord for Entry<M> {
     }
 }
 
-/// The actor as the scheduler sees it.
-struct Behind<A: Actor> {
-    actor: A,
-    rank: Rank<A::Msg>,
-    heap: BinaryHeap<Entry<A::Msg>>,
+/// The messages that wait.
+struct Highest<M> {
+    rank: Rank<M>,
+    heap: BinaryHeap<Entry<M>>,
     /// Messages that have come so far.
     count: u64,
-    /// Until it has started.
-    front: Option<Address<A::Msg>>,
 }
 
-impl<A: Actor> Actor for Behind<A>
-where
-    A::Msg: Send,
-{
-    type Msg = Ranked<A::Msg>;
-    const STARTS: bool = A::STARTS;
+impl<M: Send + 'static> Way<M> for Highest<M> {
+    type Arrival = Ranked<M>;
 
-    fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
-        let Some(front) = self.front.take() else {
-            return Next::Continue;
-        };
-        let turn = cx.turn().seen_as(&front);
-        self.actor.started(&mut Context::new(&turn))
-    }
-
-    fn receive(&mut self, message: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn arrive(&mut self, message: Ranked<M>, cx: &mut Context<'_, Ranked<M>>) -> Arrived<M> {
         if let Ranked::Put(message, front) = message {
             self.heap.push(Entry {
                 rank: (self.rank)(&message),
@@ -120,27 +97,16 @@ where
                 front,
             });
             self.count += 1;
-            return match cx.send(&cx.address(), Ranked::Go) {
+            return Arrived::Done(match cx.send(&cx.address(), Ranked::Go) {
                 Ok(()) => Next::Continue,
                 Err(_) => Next::Stop,
-            };
+            });
         }
-        // There is a word for every message.
-        let Some(entry) = self.heap.pop() else {
-            return Next::Continue;
-        };
-        let turn = cx.turn().seen_as(&entry.front);
-        let next = self.actor.receive(entry.message, &mut Context::new(&turn));
-        if next == Next::Stop {
-            for _ in self.heap.drain() {
-                cx.turn().count_dead_letter();
-            }
-        }
-        next
-    }
-
-    fn name() -> &'static str {
-        A::name()
+        // There is a word for every message, so that those which the actor leaves behind count for them.
+        let highest = self.heap.pop();
+        highest.map_or(Arrived::Done(Next::Continue), |entry| {
+            Arrived::Handle(entry.message, entry.front)
+        })
     }
 }
 
@@ -153,19 +119,10 @@ where
     A: Actor + Send,
     A::Msg: Send,
 {
-    let inner = std::sync::Arc::new(OnceLock::new());
-    let address = door(Front(inner.clone()));
-    let behind = Behind {
-        actor,
+    let highest = Highest {
         rank,
         heap: BinaryHeap::new(),
         count: 0,
-        front: A::STARTS.then(|| address.clone()),
     };
-    let spawned = place
-        .spawn(behind)
-        .map_err(|SpawnError(behind)| SpawnError(behind.actor))?;
-    let set = inner.set(spawned);
-    debug_assert!(set.is_ok(), "set once, here");
-    Ok(address)
+    behind::spawn(place, &Arc::new(Front(Actual::new())), highest, actor)
 }

@@ -82,6 +82,15 @@ impl<T> Shared<T> {
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
+    /// Is every value gone, copied out by thieves or popped?
+    #[inline]
+    pub(super) fn is_drained(&self) -> bool {
+        let done = self.done();
+        // Acquire: pairs with the Release in `Worker::publish_tail`; what the owner did before it took the
+        // last value is seen.
+        distance(done, self.tail.load(Acquire)) == 0
+    }
+
     /// How far thieves have finished, for the owner who wants to write there.
     #[inline]
     pub(super) fn done(&self) -> usize {

@@ -118,6 +118,15 @@ impl<T> Stealer<T> {
         self.len() == 0
     }
 
+    /// Is every value gone, so that none is on its way to a thief's own deque either?
+    ///
+    /// Who sees it sees all that was done before the last value was taken. A value that the owner or a
+    /// thief is about to return counts as gone.
+    #[inline]
+    pub(crate) fn is_drained(&self) -> bool {
+        self.shared.is_drained()
+    }
+
     /// Claims up to half of the values and at most `count_max`; it may turn out that none are left.
     fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
         let shared = &*self.shared;

@@ -125,24 +125,51 @@ impl<T> Worker<T> {
     /// assert_eq!(worker.pop_oldest(), Some(1));
     /// ```
     pub fn pop_oldest(&mut self) -> Option<T> {
+        let mut oldest = None;
+        self.take_oldest(1, |value| oldest = Some(value));
+        oldest
+    }
+
+    /// Moves the `count_max` oldest values, or as many as there are, to the end of `into`, oldest first, at
+    /// the cost of one [`pop_oldest`](Self::pop_oldest). Says how many.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut worker = garrick_core::deque::bounded(4);
+    /// (0..4).for_each(|value| worker.push(value).unwrap());
+    /// let mut oldest = Vec::new();
+    /// assert_eq!(worker.pop_oldest_into(&mut oldest, 3), 3);
+    /// assert_eq!(oldest, [0, 1, 2]);
+    /// ```
+    pub fn pop_oldest_into(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
+        // Room is made first, so that nothing is allocated under the lock.
+        into.reserve(self.len().min(count_max));
+        self.take_oldest(count_max, |value| into.push(value))
+    }
+
+    /// Calls `each` with the `count_max` oldest values, or as many as there are; says how many. Waits for the
+    /// thief at work, if any, and knows afterwards what room there is.
+    fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
-            return None;
+            self.full_at = self.tail.wrapping_add(self.capacity);
+            return 0;
         }
         let guard = self.shared.lock();
         let head = guard.head();
-        if head == self.tail {
-            return None;
+        let count = distance(head, self.tail).min(count_max);
+        let end = head.wrapping_add(count);
+        for offset in 0..count {
+            // SAFETY:
+            // - alive: only we replace the buffer.
+            // - initialized: `head + offset < tail`, and both are exact here, under the lock.
+            // - read once: `head` moves past it before the lock is free.
+            each(unsafe { self.buffer.read(head.wrapping_add(offset)) });
         }
-        // SAFETY:
-        // - alive: only we replace the buffer.
-        // - initialized: `head < tail`, and both are exact here, under the lock.
-        // - read once: `head` moves past it before the lock is free.
-        let value = unsafe { self.buffer.read(head) };
-        let head = head.wrapping_add(1);
-        guard.set_head(head);
-        guard.set_done(head);
-        self.full_at = head.wrapping_add(self.capacity);
-        Some(value)
+        guard.set_head(end);
+        guard.set_done(end);
+        self.full_at = end.wrapping_add(self.capacity);
+        count
     }
 
     /// How many values no thief has claimed. Thieves may take more at any time.
@@ -183,7 +210,7 @@ impl<T> Worker<T> {
     }
 
     /// Makes room for `count` values where that can be had, and says how many fit now.
-    pub(super) fn make_room_for(&mut self, count: usize) -> usize {
+    pub(crate) fn make_room_for(&mut self, count: usize) -> usize {
         if self.room() < count {
             self.make_room(count);
         }

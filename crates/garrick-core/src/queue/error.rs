@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-/// The receiver is gone; what was to be sent comes back.
+/// The queue is closed, or the receiver gone; what was to be sent comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -11,7 +11,7 @@ pub struct SendError<T>(pub T);
 pub enum TrySendError<T> {
     /// The queue is full.
     Full(T),
-    /// The receiver is gone.
+    /// The queue is closed, or the receiver gone.
     Closed(T),
 }
 
@@ -20,7 +20,7 @@ pub enum TrySendError<T> {
 pub enum PopTimeoutError {
     /// Nothing came in time.
     Timeout,
-    /// The queue is empty and no sender is left.
+    /// The queue is empty, and closed or without senders.
     Closed,
 }
 
@@ -32,7 +32,7 @@ impl<T> fmt::Debug for SendError<T> {
 
 impl<T> fmt::Display for SendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the receiver is gone")
+        f.write_str("the queue is closed")
     }
 }
 
@@ -51,7 +51,7 @@ impl<T> fmt::Display for TrySendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Full(_) => "the queue is full",
-            Self::Closed(_) => "the receiver is gone",
+            Self::Closed(_) => "the queue is closed",
         })
     }
 }
@@ -62,7 +62,7 @@ impl fmt::Display for PopTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Timeout => "nothing came in time",
-            Self::Closed => "the queue is empty and no sender is left",
+            Self::Closed => "the queue is empty and closed",
         })
     }
 }

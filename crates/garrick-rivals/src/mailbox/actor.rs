@@ -5,9 +5,9 @@ use std::sync::mpsc;
 use garrick::{Actor, Address, Context, Local, Next, System};
 use garrick_bench::{Clock, Measured, Result, Span, Stopwatch};
 
-use super::queue::Crowd;
 use super::tally::{Tally, value};
 use super::{BATCH, Side};
+use crate::crowd::Crowd;
 
 /// Counts what it receives, and says when that is all.
 struct Counter {

@@ -1,13 +1,13 @@
 //! A queue, on one thread and between several.
 
 use std::hint;
-use std::sync::{Arc, Barrier};
 use std::thread;
 
 use garrick_bench::{Channel, Clock, Measured, Result, Span, Stopwatch};
 
 use super::tally::{Tally, value};
 use super::{BATCH, Side};
+use crate::crowd::Crowd;
 
 /// How often the consumer looks at an empty queue, spinning, before it yields its core at each further look.
 /// That can be done with every queue; not every one can park who waits for it.
@@ -79,49 +79,4 @@ pub(super) fn threads<C: Channel>(producers: u64, ops: u64) -> Result<Measured> 
     crowd.disperse();
     assert_eq!(C::try_pop(&mut receiver), None, "no value came twice");
     Ok(Measured::new(producers * each, span))
-}
-
-/// Producers that wait to begin together.
-#[derive(Debug)]
-pub(super) struct Crowd {
-    /// Where they and the measuring thread meet: once when all are there, and once more to begin.
-    barrier: Arc<Barrier>,
-    threads: Vec<thread::JoinHandle<()>>,
-}
-
-impl Crowd {
-    /// Starts `producers` threads, each with a body of its own.
-    pub(super) fn gather<F: FnOnce() + Send + 'static>(
-        producers: u64,
-        body: impl Fn(u64) -> F,
-    ) -> Result<Self> {
-        let barrier = Arc::new(Barrier::new(producers as usize + 1));
-        let start = |producer| {
-            let (barrier, body) = (barrier.clone(), body(producer));
-            let thread = thread::Builder::new().name(format!("producer-{producer}"));
-            thread.spawn(move || {
-                barrier.wait();
-                barrier.wait();
-                body();
-            })
-        };
-        let threads = (0..producers).map(start).collect::<std::io::Result<_>>()?;
-        Ok(Self { barrier, threads })
-    }
-
-    /// Lets them go, and measures from then on. Their waking is part of the time: were the clock started
-    /// after it, they could have done all their work before this thread is given a core again.
-    pub(super) fn begin(&self) -> Stopwatch {
-        self.barrier.wait();
-        let watch = Stopwatch::start(Clock::Process);
-        self.barrier.wait();
-        watch
-    }
-
-    /// Waits for their ends.
-    pub(super) fn disperse(self) {
-        for thread in self.threads {
-            thread.join().expect("offering does not panic");
-        }
-    }
 }

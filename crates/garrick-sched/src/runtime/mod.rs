@@ -25,3 +25,11 @@ pub fn audit() -> Audit {
     current::flush_spare_blocks();
     pool::blocks_in_use()
 }
+
+/// Counts messages that nobody will handle, for the sponsor that runs the calling thread. Elsewhere nothing happens:
+/// for destructors of what keeps messages.
+pub fn count_dead_letters(count: u64) {
+    if let Some(worker) = current::worker() {
+        worker.count_dead_letters(count);
+    }
+}

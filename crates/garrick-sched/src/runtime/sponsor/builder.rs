@@ -1,10 +1,11 @@
 //! Making sponsors.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use super::{Failure, Here, Reporter, Shared, Sponsor, thread};
+use super::{Attachment, Extras, Failure, Here, Reporter, Shared, Sponsor, thread};
 use crate::cell::Home;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{RealWorld, World};
@@ -90,6 +91,7 @@ pub struct Builder {
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
+    attachment: Option<Attachment>,
 }
 
 impl Builder {
@@ -101,6 +103,7 @@ impl Builder {
             world: None,
             reporter: None,
             probes: false,
+            attachment: None,
         }
     }
 
@@ -137,6 +140,13 @@ impl Builder {
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
+        self
+    }
+
+    /// Attaches what the layer above wants to know of the sponsor, for [`Handle::attachment`](crate::Handle::attachment).
+    #[must_use]
+    pub fn attach(mut self, attachment: impl Any + Send + Sync) -> Self {
+        self.attachment = Some(Box::new(attachment));
         self
     }
 
@@ -200,8 +210,11 @@ impl Builder {
             self.name,
             world,
             homes,
-            self.reporter,
-            self.probes,
+            Extras {
+                reporter: self.reporter,
+                probes: self.probes,
+                attachment: self.attachment,
+            },
         )))
     }
 }

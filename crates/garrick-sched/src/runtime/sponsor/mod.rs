@@ -11,6 +11,7 @@ use garrick_core::prim::atomic::{
     Ordering::{Relaxed, SeqCst},
     fence,
 };
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -40,6 +41,17 @@ pub struct Failure {
 
 /// Who is told of failures.
 pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
+
+/// What the layer above attached to a sponsor.
+pub(crate) type Attachment = Box<dyn Any + Send + Sync>;
+
+/// What a sponsor may have beside its workers.
+pub(crate) struct Extras {
+    reporter: Option<Reporter>,
+    /// Whether it counts what each kind of task does.
+    probes: bool,
+    attachment: Option<Attachment>,
+}
 
 /// What the workers of a sponsor must know before every activation, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +105,8 @@ pub(crate) struct Shared {
     /// For handing newborns from outside round.
     next_home: AtomicUsize,
     reporter: Option<Reporter>,
+    /// What the layer above wants to know of it.
+    attachment: Option<Attachment>,
     failures: AtomicUsize,
     dead_letters: AtomicU64,
     /// Workers that have closed all of their cells.
@@ -107,10 +121,9 @@ impl Shared {
         name: String,
         world: Arc<dyn World>,
         homes: Vec<Home>,
-        reporter: Option<Reporter>,
-        probes: bool,
+        extras: Extras,
     ) -> Self {
-        let lanes = Lanes::new(homes.len(), probes);
+        let lanes = Lanes::new(homes.len(), extras.probes);
         Self {
             name,
             world,
@@ -120,7 +133,8 @@ impl Shared {
             queue: Mutex::default(),
             queued: AtomicUsize::new(0),
             next_home: AtomicUsize::new(0),
-            reporter,
+            reporter: extras.reporter,
+            attachment: extras.attachment,
             failures: AtomicUsize::new(0),
             dead_letters: AtomicU64::new(0),
             closed: AtomicUsize::new(0),
@@ -367,6 +381,11 @@ impl Handle {
     /// The sponsor's name.
     pub fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    /// What was attached to the sponsor when it was built, if it is a `T`.
+    pub fn attachment<T: Any>(&self) -> Option<&T> {
+        self.shared.attachment.as_ref()?.downcast_ref()
     }
 
     /// How many workers it has.

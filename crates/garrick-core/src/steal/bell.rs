@@ -1,0 +1,242 @@
+//! Who waits, and who is woken.
+//!
+//! Everything that senders must know before and after each value stands in one word, which changes only when
+//! somebody goes to wait, is woken or closes:
+//!
+//! ```text
+//!      63      62        32 31         0
+//!     [ CLOSED |  searching |   waiting  ]
+//!
+//!     sender                                     receiver
+//!     publish the value                          enlist: waiting + 1
+//!     light fence                                heavy fence
+//!     waiting > 0, and searching == 0? wake      look at every place: anything? do not sleep
+//! ```
+//!
+//! By the two fences (Dekker) the sender sees the one who waits, or that one sees the value. Who is woken
+//! counts as *searching* until it has found something or goes to wait again, and while somebody is searching
+//! nobody else is woken: whoever stops searching last wakes the next one if there is more. So there are never more
+//! wake-ups under way than values, and a run of values wakes its workers one by the other.
+//!
+//! A future that is woken is not counted as searching, for nobody knows when it will be polled. It too
+//! wakes the next one when it is done.
+use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
+
+use crate::park::Unparker;
+use crate::prim::{
+    Mutex, MutexGuard,
+    atomic::{
+        AtomicU64,
+        Ordering::{Relaxed, SeqCst},
+        fence,
+    },
+};
+
+/// Added for each one that waits and has not been woken.
+const WAITING: u64 = 1;
+const WAITING_MASK: u64 = (1 << 32) - 1;
+/// Added for each thread that was woken and has not found anything yet.
+const SEARCHING: u64 = 1 << 32;
+const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
+/// No value is taken in any more.
+const CLOSED: u64 = 1 << 63;
+
+pub(super) struct Bell {
+    /// See the module's documentation. `waiting` is changed under the lock only.
+    word: AtomicU64,
+
+    /// Those who wait, as many as the word says. Reached by who waits and by who wakes.
+    list: Mutex<List>,
+}
+
+struct List {
+    waiting: VecDeque<(Ticket, Sleeper)>,
+    next: Ticket,
+}
+
+/// A place in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket(u64);
+
+/// How one who waits is woken.
+pub(super) enum Sleeper {
+    Thread(Unparker),
+    Task(Waker),
+}
+
+/// What became of one who waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Call {
+    /// Nobody has woken it.
+    None,
+    /// It was woken for a value, and must pass the call on when it is done: [`Bell::answer`].
+    Thread,
+    /// The same for a future.
+    Task,
+}
+
+impl Sleeper {
+    /// What it adds to the word when it is woken.
+    fn searching(&self) -> u64 {
+        match self {
+            Self::Thread(_) => SEARCHING,
+            Self::Task(_) => 0,
+        }
+    }
+
+    fn wake(self) {
+        match self {
+            Self::Thread(unparker) => unparker.unpark(),
+            Self::Task(waker) => waker.wake(),
+        }
+    }
+}
+
+impl Bell {
+    pub(super) fn new() -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            list: Mutex::new(List {
+                waiting: VecDeque::new(),
+                next: Ticket(0),
+            }),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        // Relaxed: the caller's fence orders it.
+        self.word.load(Relaxed) & CLOSED != 0
+    }
+
+    /// Whether nobody waits or searches, and it is open: then a sender has nothing more to do.
+    #[inline(always)]
+    pub(super) fn is_quiet(&self) -> bool {
+        // Relaxed: the caller's fence orders it.
+        self.word.load(Relaxed) == 0
+    }
+
+    /// Whether somebody waits, so that a sender must [`ring`](Self::ring).
+    #[inline]
+    pub(super) fn is_awaited(&self) -> bool {
+        // Relaxed: the caller's fence orders it.
+        self.word.load(Relaxed) & WAITING_MASK != 0
+    }
+
+    /// How many wait.
+    pub(super) fn waiting(&self) -> usize {
+        // Relaxed: a hint.
+        (self.word.load(Relaxed) & WAITING_MASK) as usize
+    }
+
+    /// Wakes one of those who wait, unless somebody is searching anyway.
+    #[cold]
+    pub(super) fn ring(&self) {
+        // SeqCst: pairs with the one in `answer`: either it finds our value, or we see that it no longer
+        // searches.
+        fence(SeqCst);
+        // Relaxed: the fence orders it.
+        let word = self.word.load(Relaxed);
+        if word & WAITING_MASK != 0 && word & SEARCHING_MASK == 0 {
+            self.wake_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        // Nothing that panics runs under the lock.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wake_one(&self) {
+        let mut list = self.lock();
+        let Some((_, sleeper)) = list.waiting.pop_front() else {
+            return;
+        };
+        let searching = sleeper.searching();
+        // Relaxed: the lock orders it for those who wait; what senders must see of it, fences order.
+        (self.word).fetch_add(searching.wrapping_sub(WAITING), Relaxed);
+        drop(list);
+        sleeper.wake();
+    }
+
+    /// Joins those who wait, or rejoins them after `call`. The caller then passes a heavy fence and looks
+    /// at every place once more before it sleeps.
+    pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
+        let mut list = self.lock();
+        let ticket = list.next;
+        list.next = Ticket(ticket.0 + 1);
+        list.waiting.push_back((ticket, sleeper));
+        let searching = if call == Call::Thread { SEARCHING } else { 0 };
+        // Relaxed: the fences of both sides order it.
+        (self.word).fetch_add(WAITING.wrapping_sub(searching), Relaxed);
+        ticket
+    }
+
+    /// Leaves those who wait; says whether it was woken meanwhile.
+    pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
+        let mut list = self.lock();
+        let place = (list.waiting.iter()).position(|(waiting, _)| *waiting == ticket);
+        let Some(place) = place else {
+            return woken;
+        };
+        let left = list.waiting.remove(place);
+        // Relaxed: nobody relies on it but for sparing a wake-up.
+        self.word.fetch_sub(WAITING, Relaxed);
+        drop(list);
+        // A waker's drop is foreign code, not to be run under the lock.
+        drop(left);
+        Call::None
+    }
+
+    /// One who was woken has found something, or gives up. If nobody searches any more, others wait
+    /// and `has_work`, the next one is woken.
+    pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
+        let searching = match call {
+            Call::None => return,
+            Call::Thread => SEARCHING,
+            Call::Task => 0,
+        };
+        // Relaxed: the fence orders it.
+        let word = self.word.fetch_sub(searching, Relaxed) - searching;
+        if word & WAITING_MASK == 0 || word & SEARCHING_MASK != 0 {
+            return;
+        }
+        // SeqCst: pairs with the one in `ring`.
+        fence(SeqCst);
+        if has_work() {
+            self.wake_one();
+        }
+    }
+
+    /// Closes and returns whether that is new. Those who wait are woken by [`wake_all`](Self::wake_all).
+    pub(super) fn close(&self) -> bool {
+        // Relaxed: the caller's heavy fence orders it.
+        self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0
+    }
+
+    /// Wakes all who wait. Who joins them later sees what the caller did before.
+    pub(super) fn wake_all(&self) {
+        let mut list = self.lock();
+        let all = std::mem::take(&mut list.waiting);
+        let calls = all.iter().map(|(_, sleeper)| sleeper.searching());
+        let change = calls.fold(0, |sum: u64, searching| {
+            sum.wrapping_add(searching.wrapping_sub(WAITING))
+        });
+        // Relaxed: as in `wake_one`.
+        self.word.fetch_add(change, Relaxed);
+        drop(list);
+        all.into_iter().for_each(|(_, sleeper)| sleeper.wake());
+    }
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.word.load(Relaxed);
+        f.debug_struct("Bell")
+            .field("waiting", &(word & WAITING_MASK))
+            .field("searching", &((word & SEARCHING_MASK) / SEARCHING))
+            .field("is_closed", &(word & CLOSED != 0))
+            .finish()
+    }
+}

@@ -1,0 +1,192 @@
+//! The queue that all share: what overflows, and what comes from outside.
+//!
+//! A ring under a lock, because what goes through it goes in batches: a lock for 128 values costs less than
+//! an atomic claim for each. Two counts beside it let others look without the lock.
+//!
+//! ```text
+//!     overflow, outside senders --lock--> [ oldest ... newest ] --lock--> workers, outside receivers
+//!                               pushed += n              taken += n         empty: pushed == taken
+//! ```
+use std::{collections::VecDeque, sync::PoisonError};
+
+use crossbeam_utils::CachePadded;
+
+use super::Capacity;
+use crate::prim::{
+    Mutex, MutexGuard,
+    atomic::{
+        AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+pub(super) struct Global<T> {
+    queue: Mutex<Queue<T>>,
+
+    /// Values pushed so far; wraps. Written under the lock, read by anyone.
+    pushed: CachePadded<AtomicUsize>,
+
+    /// Values taken so far; wraps. Written under the lock, read by anyone.
+    taken: CachePadded<AtomicUsize>,
+
+    /// How many values there may be; fixed.
+    capacity: usize,
+}
+
+struct Queue<T> {
+    values: VecDeque<T>,
+    /// Places promised to an overflow that is on its way.
+    reserved: usize,
+    /// Whether the channel is closed to outside senders.
+    is_closed: bool,
+}
+
+/// Why outside values were not taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Full,
+    Closed,
+}
+
+impl<T> Global<T> {
+    pub(super) fn new(capacity: Capacity) -> Self {
+        Self {
+            queue: Mutex::new(Queue {
+                values: VecDeque::new(),
+                reserved: 0,
+                is_closed: false,
+            }),
+            pushed: CachePadded::new(AtomicUsize::new(0)),
+            taken: CachePadded::new(AtomicUsize::new(0)),
+            capacity: capacity.count(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_bounded(&self) -> bool {
+        self.capacity != usize::MAX
+    }
+
+    /// Values pushed so far, and so a mark by which a second look knows of every push since the first.
+    #[inline]
+    pub(super) fn pushed(&self) -> usize {
+        // Acquire: pairs with the Release in `count_pushed`; a push that is counted is seen.
+        self.pushed.load(Acquire)
+    }
+
+    /// Values here at some moment of late. Who sees 0 sees all that was done before the last one was taken.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        // Acquire: pairs with the Release in `count_taken`.
+        let taken = self.taken.load(Acquire);
+        // A push that comes in between counts, or not. One that was taken since makes the sum too large,
+        // never negative: `taken` is the older of the two.
+        self.pushed().wrapping_sub(taken)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<T>> {
+        // Nothing that panics runs under the lock.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Promises up to `count` places to a worker that will [`push_reserved`](Self::push_reserved); says how many.
+    pub(super) fn reserve(&self, count: usize) -> usize {
+        if !self.is_bounded() {
+            return count;
+        }
+        let mut queue = self.lock();
+        let granted = count.min(self.room(&queue));
+        queue.reserved += granted;
+        granted
+    }
+
+    /// Appends `values`, for which `reserved` places were promised.
+    pub(super) fn push_reserved(&self, values: &mut Vec<T>, reserved: usize) {
+        let mut queue = self.lock();
+        if self.is_bounded() {
+            queue.reserved -= reserved;
+        }
+        let count = values.len();
+        queue.values.extend(values.drain(..));
+        self.count_pushed(count);
+    }
+
+    /// Appends values from outside, as many as there is room for; the rest stays in `values`.
+    pub(super) fn push_outside(&self, values: &mut VecDeque<T>) -> Result<(), Refusal> {
+        let mut queue = self.lock();
+        if queue.is_closed {
+            return Err(Refusal::Closed);
+        }
+        let count = values.len().min(self.room(&queue));
+        queue.values.extend(values.drain(..count));
+        self.count_pushed(count);
+        if values.is_empty() {
+            Ok(())
+        } else {
+            Err(Refusal::Full)
+        }
+    }
+
+    /// Appends one value from outside, or gives it back.
+    pub(super) fn push_one(&self, value: T) -> Result<(), (T, Refusal)> {
+        let mut queue = self.lock();
+        if queue.is_closed {
+            return Err((value, Refusal::Closed));
+        }
+        if self.room(&queue) == 0 {
+            return Err((value, Refusal::Full));
+        }
+        queue.values.push_back(value);
+        self.count_pushed(1);
+        Ok(())
+    }
+
+    /// Takes the oldest value.
+    pub(super) fn pop(&self) -> Option<T> {
+        if self.len() == 0 {
+            return None;
+        }
+        let mut queue = self.lock();
+        let value = queue.values.pop_front()?;
+        self.count_taken(1);
+        Some(value)
+    }
+
+    /// Moves a share of the values, oldest first, to the end of `into`: one in `sharers`, rounded up, and at most
+    /// `count_max`.
+    pub(super) fn pop_share(&self, sharers: usize, count_max: usize, into: &mut Vec<T>) {
+        let mut queue = self.lock();
+        let count = queue.values.len().div_ceil(sharers).min(count_max);
+        into.extend(queue.values.drain(..count));
+        self.count_taken(count);
+    }
+
+    /// Refuses outside values from now on.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+    }
+
+    /// Whether there was room at some moment of late.
+    pub(super) fn has_room(&self) -> bool {
+        let queue = self.lock();
+        self.room(&queue) > 0
+    }
+
+    fn room(&self, queue: &Queue<T>) -> usize {
+        self.capacity - queue.values.len() - queue.reserved
+    }
+
+    fn count_pushed(&self, count: usize) {
+        // Relaxed: only lock holders write it, and we hold the lock.
+        let pushed = self.pushed.load(Relaxed).wrapping_add(count);
+        // Release: pairs with the Acquire in `pushed`; the values are there, and so is what led to them.
+        self.pushed.store(pushed, Release);
+    }
+
+    fn count_taken(&self, count: usize) {
+        // Relaxed: only lock holders write it, and we hold the lock.
+        let taken = self.taken.load(Relaxed).wrapping_add(count);
+        // Release: pairs with the Acquire in `len`; what we and those before us under the lock did is seen.
+        self.taken.store(taken, Release);
+    }
+}

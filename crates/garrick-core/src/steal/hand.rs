@@ -1,0 +1,263 @@
+//! What a worker works with: its own deque, and its ways to the other places.
+use super::{
+    TryRecvError,
+    shared::{Mark, Shared, Verdict},
+    stats::Tally,
+    wait::Hunter,
+};
+use crate::deque::{self, Full, Steal};
+use crate::fence::Asymmetric;
+use crate::prim::Arc;
+use crate::queue::TrySendError;
+use crossbeam_utils::CachePadded;
+
+/// Every so many receives one is fair: it takes what has waited longest, so that what is old is received
+/// however fast new values come. A power of two, for the test of the count is on the fast path.
+const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
+
+/// Whether the receive after `received` others is fair.
+#[inline(always)]
+fn is_fair(received: u64) -> bool {
+    received % FAIR_EVERY == FAIR_EVERY - 1
+}
+
+pub(super) struct Hand<T> {
+    /// Ours.
+    deque: deque::Worker<T>,
+    pub(super) shared: Arc<Shared<T>>,
+    /// Shows others when something comes to our deque, and counts it. We write it.
+    mark: Arc<CachePadded<Mark>>,
+    /// Our own copy of the shared one.
+    fence: Asymmetric,
+    /// Which of the two kinds of fair receive is next.
+    is_far_end_next: bool,
+    /// Our number.
+    pub(super) id: usize,
+    /// Where the last theft succeeded, or our own number.
+    victim: usize,
+    /// Half of the deque's capacity, at least 1: how much moves at a time.
+    half: usize,
+    tally: Tally,
+    /// Values between two places; empty between calls.
+    batch: Vec<T>,
+    /// Room for [`Shared::verdict`].
+    marks: Vec<u64>,
+}
+
+impl<T> Hand<T> {
+    pub(super) fn new(
+        id: usize,
+        deque: deque::Worker<T>,
+        tally: Tally,
+        shared: Arc<Shared<T>>,
+    ) -> Self {
+        let half = (deque.capacity() / 2).max(1);
+        Self {
+            deque,
+            mark: shared.places[id].mark.clone(),
+            fence: shared.fence,
+            is_far_end_next: false,
+            id,
+            victim: id,
+            half,
+            tally,
+            // Never more than half a deque and one value, so that nothing is allocated later.
+            batch: Vec::with_capacity(half + 1),
+            marks: Vec::with_capacity(shared.places.len()),
+            shared,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        match self.deque.push(value) {
+            Ok(()) => self.sent(),
+            Err(Full(value)) => self.send_to_full(value),
+        }
+    }
+
+    /// A value has just come to our deque: is there anybody to tell, or must we take it back?
+    #[inline(always)]
+    fn sent(&mut self) -> Result<(), TrySendError<T>> {
+        self.mark.came();
+        // Pairs with the heavy fences of who goes to wait and of `Shared::close`: either we see them, or they see
+        // the value.
+        self.fence.light();
+        if self.shared.bell.is_quiet() {
+            Ok(())
+        } else {
+            self.sent_unquietly()
+        }
+    }
+
+    #[cold]
+    fn sent_unquietly(&mut self) -> Result<(), TrySendError<T>> {
+        // Only a thief takes away from the other end, and our value after all others: what we find here is ours.
+        if self.shared.bell.is_closed()
+            && let Some(value) = self.deque.pop()
+        {
+            self.tally.other_comings.add(1);
+            return Err(TrySendError::Closed(value));
+        }
+        self.shared.announce();
+        Ok(())
+    }
+
+    #[cold]
+    fn send_to_full(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        if self.shared.bell.is_closed() {
+            return Err(TrySendError::Closed(value));
+        }
+        self.overflow();
+        match self.deque.push(value) {
+            Ok(()) => self.sent(),
+            Err(Full(value)) => Err(TrySendError::Full(value)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        let received = self.tally.received.get();
+        if !is_fair(received)
+            && let Some(value) = self.deque.pop()
+        {
+            self.tally.received.set(received + 1);
+            return Ok(value);
+        }
+        self.try_recv_slowly()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.deque.len()
+    }
+
+    /// Moves the older half of our deque to the global queue, or as much as there is room for there.
+    fn overflow(&mut self) {
+        let mark = self.mark.begin();
+        let reserved = self.shared.global.reserve(self.half);
+        let moved = self.deque.pop_oldest_into(&mut self.batch, reserved);
+        self.tally.overflowed.add(moved as u64);
+        self.shared.global.push_reserved(&mut self.batch, reserved);
+        self.moved(mark);
+        if moved < reserved {
+            // Somebody may have taken the places that we did not need for a lack of room.
+            self.shared.announce_room();
+        }
+    }
+
+    /// Ends what began with `mark`.
+    fn moved(&mut self, mark: u64) {
+        self.tally.other_comings.add(1);
+        self.mark.end(mark);
+    }
+
+    #[cold]
+    fn try_recv_slowly(&mut self) -> Result<T, TryRecvError> {
+        let is_fair = is_fair(self.tally.received.get());
+        let fair = if is_fair { self.take_oldest() } else { None };
+        if let Some(value) = fair.or_else(|| self.deque.pop()) {
+            self.tally.received.add(1);
+            return Ok(value);
+        }
+        self.try_take()
+    }
+
+    /// Takes what has waited longest: from the global queue and from the far end of our own deque, by turns.
+    fn take_oldest(&mut self) -> Option<T> {
+        self.is_far_end_next = !self.is_far_end_next;
+        if self.is_far_end_next {
+            let oldest = self.shared.global.pop();
+            if oldest.is_some() {
+                self.shared.announce_room();
+            }
+            oldest
+        } else {
+            self.deque.pop_oldest()
+        }
+    }
+
+    /// Takes our share of the global queue: returns the oldest, keeps the others.
+    fn take_share(&mut self) -> Option<T> {
+        if self.shared.global.len() == 0 {
+            return None;
+        }
+        let room = self.deque.make_room_for(self.half).min(self.half);
+        let sharers = self.shared.places.len();
+        let mark = self.mark.begin();
+        self.shared
+            .global
+            .pop_share(sharers, room + 1, &mut self.batch);
+        let oldest = self.keep(mark);
+        if oldest.is_some() {
+            self.shared.announce_room();
+        }
+        oldest
+    }
+
+    /// Steals from the others, from where it worked last time on.
+    fn steal(&mut self) -> Option<T> {
+        let workers = self.shared.places.len();
+        let first = self.victim;
+        (0..workers).find_map(|step| {
+            let victim = (first + step) % workers;
+            if victim == self.id {
+                return None;
+            }
+            self.steal_from(victim)
+        })
+    }
+
+    fn steal_from(&mut self, victim: usize) -> Option<T> {
+        // The look is cheap; making room and showing a mark are not to be done in vain.
+        if self.shared.places[victim].stealer.is_empty() {
+            return None;
+        }
+        let room = self.deque.make_room_for(self.half).min(self.half);
+        let mark = self.mark.begin();
+        let stealer = &self.shared.places[victim].stealer;
+        if let Steal::Success(count) = stealer.steal_half_into(&mut self.batch, room + 1) {
+            self.victim = victim;
+            self.tally.stolen.add(count as u64);
+        }
+        self.keep(mark)
+    }
+
+    /// Ends a move to us: returns the oldest value of the batch and puts the others into our deque, such that the
+    /// oldest are popped first, and tells those who wait.
+    fn keep(&mut self, mark: u64) -> Option<T> {
+        let is_more = self.batch.len() > 1;
+        let mut batch = self.batch.drain(..);
+        let oldest = batch.next();
+        for value in batch.rev() {
+            let kept = self.deque.push(value);
+            debug_assert!(kept.is_ok(), "room was made before the batch was taken");
+        }
+        self.moved(mark);
+        if is_more {
+            self.shared.announce();
+        }
+        oldest
+    }
+}
+
+impl<T> Hunter<T> for Hand<T> {
+    fn look(&mut self) -> Option<T> {
+        // A pop in vain would write to the line that thieves look at.
+        let own = if self.deque.is_empty() {
+            None
+        } else {
+            self.deque.pop()
+        };
+        let value = own.or_else(|| self.take_share()).or_else(|| self.steal())?;
+        self.tally.received.add(1);
+        Some(value)
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        self.shared.verdict(&mut self.marks)
+    }
+
+    fn shared(&self) -> &Shared<T> {
+        &self.shared
+    }
+}

@@ -1,0 +1,343 @@
+//! Every interleaving and every allowed stale read of small channels.
+//!
+//! Values are [`Track`]ed, so that loom misses what is leaked. A thread that waits for ever is a deadlock, which
+//! loom reports: that is how a lost wake-up shows.
+use std::{
+    future::Future,
+    iter,
+    pin::pin,
+    sync::Arc as StdArc,
+    task::{Context, Poll, Wake, Waker},
+};
+
+use loom::{alloc::Track, model::Builder, thread};
+
+use super::*;
+use crate::park::{Parker, Unparker};
+
+/// Runs `f` with each thread taken off the core at most `preemptions_max` times, or fewer if `LOOM_MAX_PREEMPTIONS`
+/// says so: with one more, a model of three threads takes minutes.
+fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = Builder::new();
+    let bound = builder.preemption_bound.unwrap_or(preemptions_max);
+    builder.preemption_bound = Some(bound.min(preemptions_max));
+    builder.check(f);
+}
+
+type Value = Track<u32>;
+
+fn open(workers: usize, local_capacity: usize, global: Capacity) -> Channel<Value> {
+    channel_with_fence(workers, local_capacity, global, Asymmetric::symmetric())
+}
+
+/// The workers alone.
+fn workers<const N: usize>(local_capacity: usize) -> [Worker<Value>; N] {
+    let channel = open(N, local_capacity, Capacity::Unbounded);
+    channel.workers.try_into().expect("there are N")
+}
+
+fn send(worker: &mut Worker<Value>, value: u32) {
+    assert!(worker.try_send(Track::new(value)).is_ok(), "there is room");
+}
+
+fn receive(worker: &mut Worker<Value>) -> Option<u32> {
+    worker.try_recv().ok().map(Track::into_inner)
+}
+
+fn receive_all(worker: &mut Worker<Value>) -> Vec<u32> {
+    iter::from_fn(|| receive(worker)).collect()
+}
+
+/// Receives until the channel is closed and empty.
+fn drain(worker: &mut Worker<Value>) -> Vec<u32> {
+    iter::from_fn(|| worker.recv())
+        .map(Track::into_inner)
+        .collect()
+}
+
+/// Every value below `count` was seen once.
+fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
+    let mut all: Vec<u32> = parts.into_iter().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(
+        all,
+        Vec::from_iter(0..count),
+        "every value must be seen once"
+    );
+}
+
+/// Owner and thief want the only value. Who does not get it may say empty only because the other has it.
+#[test]
+fn the_last_value_goes_to_one() {
+    model(3, || {
+        let [mut owner, mut thief] = workers(2);
+        let other = thread::spawn(move || receive(&mut thief));
+        send(&mut owner, 0);
+        let received = receive(&mut owner);
+        let stolen = other.join().unwrap();
+        assert_each_once([received.into_iter().chain(stolen).collect()], 1);
+    });
+}
+
+/// A deque of one overflows with the second value, while a thief takes from it or from the global queue.
+#[test]
+fn overflow_beside_a_thief() {
+    model(2, || {
+        let [mut owner, mut thief] = workers(1);
+        send(&mut owner, 0);
+        let other = thread::spawn(move || receive(&mut thief));
+        send(&mut owner, 1);
+        let stolen = other.join().unwrap();
+        assert_ne!(stolen, None, "there was one at all times");
+        assert_each_once([receive_all(&mut owner), Vec::from_iter(stolen)], 2);
+    });
+}
+
+/// A bounded global queue: what does not fit comes back, and is not lost.
+#[test]
+fn a_full_channel_gives_back() {
+    model(2, || {
+        let channel = open(2, 1, Capacity::Bounded(1));
+        let [mut owner, mut thief] = <[_; 2]>::try_from(channel.workers).expect("two");
+        send(&mut owner, 0);
+        send(&mut owner, 1);
+        let other = thread::spawn(move || receive(&mut thief));
+        let sent = 2 + u32::from(owner.try_send(Track::new(2)).is_ok());
+        let stolen = other.join().unwrap();
+        assert_each_once([receive_all(&mut owner), Vec::from_iter(stolen)], sent);
+    });
+}
+
+/// What was sent is received, by whoever drains; what was not comes back.
+#[test]
+fn close_beside_a_send() {
+    model(3, || {
+        let [mut sender, closer] = workers(2);
+        let mut drainer = closer;
+        let other = thread::spawn(move || {
+            drainer.close();
+            drain(&mut drainer)
+        });
+        let sent = sender.try_send(Track::new(0)).is_ok();
+        let drained = other.join().unwrap();
+        assert_eq!(sent, drained == [0], "sent is received");
+    });
+}
+
+/// The same where a third closes: the drainer knows of the close by what it reads only.
+#[test]
+fn close_by_a_third() {
+    model(1, || {
+        let [mut sender, closer, mut drainer] = workers(3);
+        let closing = thread::spawn(move || closer.close());
+        let draining = thread::spawn(move || drain(&mut drainer));
+        let sent = sender.try_send(Track::new(0)).is_ok();
+        let drained = draining.join().unwrap();
+        assert_eq!(sent, drained == [0], "sent is received");
+        assert!(closing.join().unwrap());
+    });
+}
+
+/// The last one to leave closes: what those who left before have sent is drained.
+#[test]
+fn leaving_beside_a_send() {
+    model(2, || {
+        let channel = open(1, 1, Capacity::Unbounded);
+        let (mut drainer, first) = (channel.receiver, channel.sender);
+        let mut last = channel.workers;
+        let leaving = thread::spawn(move || drop(first));
+        let sending = thread::spawn(move || send(&mut last[0], 0));
+        assert_eq!(drainer.recv().map(Track::into_inner), Some(0));
+        assert_eq!(drainer.recv().map(Track::into_inner), None);
+        leaving.join().unwrap();
+        sending.join().unwrap();
+    });
+}
+
+/// An outside sender against a close.
+#[test]
+fn close_beside_an_outside_send() {
+    model(3, || {
+        let mut channel = open(1, 1, Capacity::Unbounded);
+        let mut drainer = channel.workers.pop().unwrap();
+        let other = thread::spawn(move || {
+            drainer.close();
+            drain(&mut drainer)
+        });
+        let sent = channel.sender.try_send(Track::new(0)).is_ok();
+        let drained = other.join().unwrap();
+        assert_eq!(sent, drained == [0], "sent is received");
+    });
+}
+
+#[test]
+fn who_parks_is_woken_by_a_worker() {
+    model(3, || {
+        let [mut sender, mut receiver] = workers(1);
+        let other = thread::spawn(move || receiver.recv().map(Track::into_inner));
+        send(&mut sender, 0);
+        assert_eq!(other.join().unwrap(), Some(0));
+    });
+}
+
+#[test]
+fn who_parks_is_woken_by_an_outside_sender() {
+    model(3, || {
+        let mut channel = open(1, 1, Capacity::Unbounded);
+        let mut receiver = channel.workers.pop().unwrap();
+        let other = thread::spawn(move || receiver.recv().map(Track::into_inner));
+        assert!(channel.sender.try_send(Track::new(0)).is_ok());
+        assert_eq!(other.join().unwrap(), Some(0));
+    });
+}
+
+/// The last handle that could send is gone: who waits learns it.
+#[test]
+fn who_parks_hears_of_the_close() {
+    model(3, || {
+        let channel = open(0, 1, Capacity::Unbounded);
+        let (sender, mut receiver) = (channel.sender, channel.receiver);
+        let other = thread::spawn(move || receiver.recv().is_none());
+        drop(sender);
+        assert!(other.join().unwrap());
+    });
+}
+
+/// Two sleepers and two values: while one who was woken still searches, nobody else is, so it must pass the call on.
+#[test]
+fn a_searcher_wakes_the_next() {
+    model(1, || {
+        let [mut sender, mut one, mut two] = workers(2);
+        let sleepers = [
+            thread::spawn(move || one.recv().map(Track::into_inner)),
+            thread::spawn(move || two.recv().map(Track::into_inner)),
+        ];
+        send(&mut sender, 0);
+        send(&mut sender, 1);
+        let received = sleepers.map(|sleeper| sleeper.join().unwrap().into_iter().collect());
+        assert_each_once(received, 2);
+    });
+}
+
+/// A thief takes two and keeps one: who sleeps must hear of that.
+#[test]
+fn what_a_thief_keeps_is_announced() {
+    model(2, || {
+        let [mut sender, mut thief, mut sleeper] = workers(4);
+        (0..3).for_each(|value| send(&mut sender, value));
+        // It leaves the others for ever.
+        drop(sender);
+        let other = thread::spawn(move || {
+            let first = sleeper.recv().map(Track::into_inner);
+            first
+                .into_iter()
+                .chain(sleeper.recv().map(Track::into_inner))
+                .collect()
+        });
+        let stolen = thief.recv().map(Track::into_inner).into_iter().collect();
+        assert_each_once([other.join().unwrap(), stolen], 3);
+    });
+}
+
+/// A sender that waits for room is woken by who makes it.
+#[test]
+fn who_waits_for_room_is_woken() {
+    model(2, || {
+        let mut channel = open(0, 1, Capacity::Bounded(1));
+        assert!(channel.sender.try_send(Track::new(0)).is_ok());
+        let sender = channel.sender;
+        let other = thread::spawn(move || sender.send(Track::new(1)).is_ok());
+        let received = iter::from_fn(|| channel.receiver.recv()).map(Track::into_inner);
+        assert_eq!(received.collect::<Vec<_>>(), [0, 1]);
+        assert!(other.join().unwrap());
+    });
+}
+
+/// Before the juggler lets go of what it holds in one place it has put something into another, so the channel is
+/// never empty.
+#[test]
+fn empty_means_all_at_one_moment() {
+    model(3, || {
+        let [mut juggler, mut other, mut looker] = workers(4);
+        send(&mut other, 0);
+        let juggling = thread::spawn(move || {
+            send(&mut juggler, 1);
+            // From the other's deque, where it was before.
+            let taken = receive(&mut other);
+            assert_ne!(taken, None, "there are two values, and one looker");
+            (juggler, other)
+        });
+        let looked = looker.try_recv().map(Track::into_inner);
+        assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
+        drop(juggling.join().unwrap());
+    });
+}
+
+/// The same with values that move from the global queue to a worker's deque.
+#[test]
+fn empty_is_not_said_while_values_move() {
+    model(2, || {
+        let mut channel = open(2, 4, Capacity::Unbounded);
+        let mut looker = channel.workers.pop().unwrap();
+        let mut mover = channel.workers.pop().unwrap();
+        for value in 0..3 {
+            assert!(channel.sender.try_send(Track::new(value)).is_ok());
+        }
+        let moving = thread::spawn(move || {
+            let received = receive(&mut mover);
+            assert_ne!(received, None, "there are three values, and two take one");
+            mover
+        });
+        let looked = looker.try_recv().map(Track::into_inner);
+        assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
+        drop(moving.join().unwrap());
+    });
+}
+
+/// Unparks the thread that polls.
+struct Unpark(Unparker);
+
+impl Wake for Unpark {
+    fn wake(self: StdArc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut parker = Parker::new();
+    let waker = Waker::from(StdArc::new(Unpark(parker.unparker())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        parker.park();
+    }
+}
+
+#[test]
+fn a_future_is_woken() {
+    model(3, || {
+        let [mut sender, mut receiver] = workers(1);
+        let other = thread::spawn(move || block_on(receiver.recv_async()).map(Track::into_inner));
+        send(&mut sender, 0);
+        assert_eq!(other.join().unwrap(), Some(0));
+    });
+}
+
+/// A future that is dropped after it was woken passes the call on to the thread behind it.
+#[test]
+fn a_future_that_gives_up_wakes_the_next() {
+    model(2, || {
+        let [mut sender, mut quitter, mut sleeper] = workers(1);
+        let mut future = Box::pin(quitter.recv_async());
+        let polled = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending(), "there is nothing");
+        let other = thread::spawn(move || sleeper.recv().map(Track::into_inner));
+        send(&mut sender, 0);
+        drop(future);
+        assert_eq!(other.join().unwrap(), Some(0));
+    });
+}

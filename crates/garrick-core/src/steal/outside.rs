@@ -1,0 +1,346 @@
+//! The handles of those who are no workers: they have no deque, and use the global queue.
+use std::{collections::VecDeque, fmt, time::Duration};
+
+use super::{
+    Stats, TryRecvError,
+    bell::Call,
+    global::Refusal,
+    shared::{Shared, Verdict},
+    wait::{Hunter, Recv, Waiter},
+};
+use crate::deque::Steal;
+use crate::prim::Arc;
+use crate::queue::{PopTimeoutError, SendError, TrySendError};
+
+/// Values that [`Sender::send_many`] puts into the global queue at a time.
+const BATCH_MAX: usize = 256;
+
+/// Sends to a work-stealing channel from outside, through its global queue. Clones send to the same channel.
+pub struct Sender<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// Receives from a work-stealing channel from outside, one value at a time. Clones receive from the same channel.
+///
+/// A thread that does nothing but receive is better off as a [`Worker`](super::Worker), which takes many values
+/// at a time.
+pub struct Receiver<T> {
+    prowler: Prowler<T>,
+    waiter: Waiter,
+}
+
+/// What a receiver works with.
+struct Prowler<T> {
+    shared: Arc<Shared<T>>,
+    /// Where the last theft succeeded.
+    victim: usize,
+    /// Room for [`Shared::verdict`].
+    marks: Vec<u64>,
+}
+
+/// Sends by `try_send`, parked while there is no room.
+#[cold]
+pub(super) fn send_waiting<T>(
+    shared: &Shared<T>,
+    waiter: &mut Waiter,
+    mut value: T,
+    mut try_send: impl FnMut(T) -> Result<(), TrySendError<T>>,
+) -> Result<(), SendError<T>> {
+    let mut call = Call::None;
+    let has_room = || shared.global.has_room();
+    let sent = loop {
+        value = match try_send(value) {
+            Ok(()) => break Ok(()),
+            Err(TrySendError::Closed(value)) => break Err(SendError(value)),
+            Err(TrySendError::Full(value)) => value,
+        };
+        let is_disturbed = || shared.is_settled() || has_room();
+        call = waiter.sleep(shared, &shared.room, call, None, is_disturbed);
+    };
+    shared.room.answer(call, has_room);
+    sent
+}
+
+impl<T> Sender<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared }
+    }
+
+    /// Sends `value` to the global queue.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if a bounded global queue is full, or the channel is closed.
+    #[inline]
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        match self.shared.global.push_one(value) {
+            Ok(()) => {
+                self.shared.announce();
+                Ok(())
+            }
+            Err((value, Refusal::Full)) => Err(TrySendError::Full(value)),
+            Err((value, Refusal::Closed)) => Err(TrySendError::Closed(value)),
+        }
+    }
+
+    /// Sends `value` to the global queue, parked until there is room.
+    ///
+    /// # Errors
+    ///
+    /// Gives the value back if the channel is closed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_core::steal::{self, Capacity, SendError};
+    ///
+    /// let mut channel = steal::channel(1, 8, Capacity::Unbounded);
+    /// channel.sender.send(1).unwrap();
+    /// channel.sender.close();
+    /// assert_eq!(channel.sender.send(2), Err(SendError(2)));
+    /// assert_eq!(channel.workers[0].recv(), Some(1));
+    /// assert_eq!(channel.workers[0].recv(), None);
+    /// ```
+    #[inline]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        match self.try_send(value) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(value)) => Err(SendError(value)),
+            Err(TrySendError::Full(value)) => {
+                let mut waiter = Waiter::new();
+                send_waiting(&self.shared, &mut waiter, value, |value| {
+                    self.try_send(value)
+                })
+            }
+        }
+    }
+
+    /// Sends all values in their order, at less cost each than [`send`](Self::send).
+    ///
+    /// Up to 256 are taken from `values` before the first of them is sent.
+    ///
+    /// # Errors
+    ///
+    /// Gives back the values that were not sent if the channel is closed meanwhile.
+    pub fn send_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
+        let mut values = values.into_iter();
+        // The iterator is foreign code, not to be run under the lock.
+        let mut batch: VecDeque<T> = VecDeque::new();
+        loop {
+            batch.extend(values.by_ref().take(BATCH_MAX - batch.len()));
+            if batch.is_empty() {
+                return Ok(());
+            }
+            let pushed = self.shared.global.push_outside(&mut batch);
+            self.shared.announce();
+            let sent = match (pushed, batch.pop_front()) {
+                // It is full: wait with the first of those left.
+                (Err(Refusal::Full), Some(value)) => self.send(value),
+                (Err(Refusal::Closed), Some(value)) => Err(SendError(value)),
+                _ => Ok(()),
+            };
+            if let Err(SendError(value)) = sent {
+                let rest = batch.into_iter().chain(values);
+                return Err(SendError(std::iter::once(value).chain(rest).collect()));
+            }
+        }
+    }
+
+    /// Closes the channel for all: nothing more can be sent, what is there can be received.
+    ///
+    /// Returns whether it was open.
+    pub fn close(&self) -> bool {
+        self.shared.close()
+    }
+
+    /// Whether the channel is closed. Values may still be there.
+    pub fn is_closed(&self) -> bool {
+        self.shared.bell.is_closed()
+    }
+
+    /// About how many values are in the whole channel.
+    pub fn len(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// Whether nothing seems to be in the whole channel.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What each worker has done so far, by its number.
+    pub fn stats(&self) -> Vec<Stats> {
+        self.shared.stats()
+    }
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        let prowler = Prowler {
+            marks: Vec::with_capacity(shared.places.len()),
+            shared,
+            victim: 0,
+        };
+        Self {
+            prowler,
+            waiter: Waiter::new(),
+        }
+    }
+
+    /// Receives a value if there is one: the oldest of the global queue, else the oldest that can be stolen.
+    ///
+    /// # Errors
+    ///
+    /// [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment,
+    /// [`Closed`](TryRecvError::Closed) if there was none and none can come.
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        self.prowler.try_take()
+    }
+
+    /// Receives a value, parked until there is one; `None` once the channel is closed and empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_core::steal::{self, Capacity};
+    ///
+    /// let mut channel = steal::channel(1, 8, Capacity::Unbounded);
+    /// channel.workers[0].send_many([1, 2]).unwrap();
+    /// drop((channel.workers, channel.sender));
+    /// assert_eq!(channel.receiver.recv(), Some(1));
+    /// assert_eq!(channel.receiver.recv(), Some(2));
+    /// assert_eq!(channel.receiver.recv(), None);
+    /// ```
+    pub fn recv(&mut self) -> Option<T> {
+        self.waiter.recv(&mut self.prowler, None).ok()
+    }
+
+    /// Receives a value, parked for at most `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// [`Timeout`](PopTimeoutError::Timeout) if nothing came in time, [`Closed`](PopTimeoutError::Closed) once
+    /// the channel is closed and empty.
+    pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
+        self.waiter.recv(&mut self.prowler, Some(timeout))
+    }
+
+    /// Receives a value, as a future that any executor can run.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses no value and no wake-up.
+    pub fn recv_async(&mut self) -> Recv<'_, T>
+    where
+        T: Send,
+    {
+        Recv::new(&mut self.prowler)
+    }
+
+    /// Closes the channel for all: nothing more can be sent, what is there can be received.
+    ///
+    /// Returns whether it was open.
+    pub fn close(&self) -> bool {
+        self.prowler.shared.close()
+    }
+
+    /// Whether the channel is closed. Values may still be there.
+    pub fn is_closed(&self) -> bool {
+        self.prowler.shared.bell.is_closed()
+    }
+
+    /// About how many values are in the whole channel.
+    pub fn len(&self) -> usize {
+        self.prowler.shared.len()
+    }
+
+    /// Whether nothing seems to be in the whole channel.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What each worker has done so far, by its number.
+    pub fn stats(&self) -> Vec<Stats> {
+        self.prowler.shared.stats()
+    }
+}
+
+impl<T> Prowler<T> {
+    /// Steals one value, from where it worked last time on.
+    fn steal(&mut self) -> Option<T> {
+        let places = &self.shared.places;
+        let first = self.victim;
+        (0..places.len()).find_map(|step| {
+            let victim = (first + step) % places.len();
+            match places[victim].stealer.steal() {
+                Steal::Success(value) => {
+                    self.victim = victim;
+                    Some(value)
+                }
+                Steal::Empty | Steal::Busy => None,
+            }
+        })
+    }
+}
+
+impl<T> Hunter<T> for Prowler<T> {
+    fn look(&mut self) -> Option<T> {
+        let oldest = self.shared.global.pop();
+        if oldest.is_some() {
+            self.shared.announce_room();
+        }
+        oldest.or_else(|| self.steal())
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        self.shared.verdict(&mut self.marks)
+    }
+
+    fn shared(&self) -> &Shared<T> {
+        &self.shared
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.shared.add_sender();
+        Self::new(self.shared.clone())
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.prowler.shared.add_receiver();
+        Self::new(self.prowler.shared.clone())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.shared.remove_sender();
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.prowler.shared.remove_receiver();
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("len", &self.len())
+            .field("waiting", &*self.shared.bell)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("len", &self.len())
+            .field("waiting", &*self.prowler.shared.bell)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,259 @@
+//! What all handles share, and how one of them knows that there is nothing anywhere.
+//!
+//! A look at one place after the other proves nothing: while we look at the second, a value may come to the first
+//! and the second's last one go. So each place has a mark that changes with every value that comes:
+//!
+//! ```text
+//!     read all marks      m1  m2  m3        odd: something is on its way there, so the look is void
+//!     look at all places   0   0   0
+//!     read all marks      m1  m2  m3        the same? then nothing came anywhere in between, so that
+//!                                           what was empty stayed empty: all were, at the last look
+//! ```
+//!
+//! That is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993), on places whose marks
+//! never repeat.
+//!
+//! A value that is *moved* is in no place for a while: so a worker's mark is odd from before it takes a batch out of
+//! one place until that is in the other. A value that is *sent* changes the mark once it is there. If a look falls
+//! between the two, the send has not returned, and counts as later than the look.
+//!
+//! **Close.** A send puts the value into the deque, passes a light fence and looks whether the channel is closed; a
+//! close says so, passes a heavy fence and settles. So either the value is there for all who see the channel
+//! settled, or the sender sees the close and takes the value back, unless a thief was faster: then it is received.
+use crossbeam_utils::CachePadded;
+
+use super::{
+    Capacity,
+    bell::Bell,
+    global::Global,
+    stats::{Stats, TallyReader},
+};
+use crate::deque::Stealer;
+use crate::fence::Asymmetric;
+use crate::prim::{
+    Arc,
+    atomic::{
+        AtomicBool, AtomicU64, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
+
+pub(super) struct Shared<T> {
+    /// Who waits for a value, and whether the channel is closed. Read by every send, so on a line of its
+    /// own that changes only when somebody waits.
+    pub(super) bell: CachePadded<Bell>,
+
+    /// Senders that wait for room in the global queue.
+    pub(super) room: CachePadded<Bell>,
+
+    pub(super) global: Global<T>,
+
+    /// One for each worker, in the order of their numbers. Fixed.
+    pub(super) places: Box<[Place<T>]>,
+
+    /// Fixed, and the same as in the deques.
+    pub(super) fence: Asymmetric,
+
+    /// Set once the channel is closed and every send that did not see it can be seen. Read by receivers.
+    is_settled: AtomicBool,
+
+    /// Workers and outside senders alive. When none is left the channel closes.
+    senders: AtomicUsize,
+
+    /// Workers and outside receivers alive. When none is left the channel closes.
+    receivers: AtomicUsize,
+}
+
+/// What others see of a worker.
+pub(super) struct Place<T> {
+    pub(super) stealer: Stealer<T>,
+    pub(super) mark: Arc<CachePadded<Mark>>,
+    pub(super) stats: TallyReader,
+}
+
+/// Changes with each value that comes to a worker's deque, and is odd meanwhile.
+pub(super) struct Mark(AtomicU64);
+
+/// What a look at all places came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(super) enum Verdict {
+    /// All were empty at one moment.
+    Empty,
+    /// The same, and nothing can come any more.
+    Closed,
+    /// There was something, or it came while we looked.
+    Unclear,
+}
+
+impl Mark {
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Says that a value has come. For the owner alone, as all that writes.
+    #[inline(always)]
+    pub(super) fn came(&self) {
+        // Relaxed: only the owner writes it.
+        self.end(self.0.load(Relaxed));
+    }
+
+    /// Says that values are on their way from now on; [`end`](Self::end) gets what this returns.
+    pub(super) fn begin(&self) -> u64 {
+        // Relaxed: only the owner writes it.
+        let mark = self.0.load(Relaxed);
+        debug_assert!(mark.is_multiple_of(2), "one thing comes at a time");
+        // Relaxed: whoever sees that a value has left its old place sees this by the Release of that.
+        self.0.store(mark.wrapping_add(1), Relaxed);
+        mark
+    }
+
+    /// Says that they have come.
+    #[inline(always)]
+    pub(super) fn end(&self, mark: u64) {
+        // Release: pairs with the Acquire in `load`; who sees this mark sees what came.
+        self.0.store(mark.wrapping_add(2), Release);
+    }
+
+    /// How often something has come.
+    pub(super) fn count(&self) -> u64 {
+        // Relaxed: a count.
+        self.0.load(Relaxed) / 2
+    }
+
+    fn load(&self) -> u64 {
+        // Acquire: pairs with the Release in `end`.
+        self.0.load(Acquire)
+    }
+}
+
+impl<T> Place<T> {
+    pub(super) fn stats(&self) -> Stats {
+        self.stats.get(self.mark.count())
+    }
+}
+
+impl<T> Shared<T> {
+    pub(super) fn new(places: Box<[Place<T>]>, capacity: Capacity, fence: Asymmetric) -> Self {
+        let workers = places.len();
+        Self {
+            bell: CachePadded::new(Bell::new()),
+            room: CachePadded::new(Bell::new()),
+            global: Global::new(capacity),
+            places,
+            fence,
+            is_settled: AtomicBool::new(false),
+            // The outside ones are counted here, too.
+            senders: AtomicUsize::new(workers + 1),
+            receivers: AtomicUsize::new(workers + 1),
+        }
+    }
+
+    /// Values in all places at about the same moment.
+    pub(super) fn len(&self) -> usize {
+        let local = |place: &Place<T>| place.stealer.len();
+        self.global.len() + self.places.iter().map(local).sum::<usize>()
+    }
+
+    /// Whether a look at every place, one after the other, finds anything.
+    ///
+    /// After a fence that pairs with a sender's, it does not miss what that sender sent before.
+    pub(super) fn has_work(&self) -> bool {
+        self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
+    }
+
+    /// Whether there is no point in waiting: something is there, or nothing can come any more.
+    pub(super) fn is_disturbed(&self) -> bool {
+        self.is_settled() || self.has_work()
+    }
+
+    /// Looks whether all places are empty at one moment. `marks` is room to work in.
+    pub(super) fn verdict(&self, marks: &mut Vec<u64>) -> Verdict {
+        // Before the look: only then is what it does not find not there for ever.
+        let is_settled = self.is_settled();
+        marks.clear();
+        marks.extend(self.places.iter().map(|place| place.mark.load()));
+        let pushed = self.global.pushed();
+        let is_still = marks.iter().all(|mark| mark.is_multiple_of(2))
+            && self.global.len() == 0
+            && self.places.iter().all(|place| place.stealer.is_drained())
+            && self.global.pushed() == pushed
+            && (self.places.iter().zip(&*marks)).all(|(place, mark)| place.mark.load() == *mark);
+        match (is_still, is_settled) {
+            (false, _) => Verdict::Unclear,
+            (true, false) => Verdict::Empty,
+            (true, true) => Verdict::Closed,
+        }
+    }
+
+    /// Tells one who waits that something came. The caller has published it.
+    #[inline(always)]
+    pub(super) fn announce(&self) {
+        // Pairs with the heavy fence before the last look of who goes to wait.
+        self.fence.light();
+        if self.bell.is_awaited() {
+            self.bell.ring();
+        }
+    }
+
+    /// Tells senders that wait that the global queue has room.
+    #[inline]
+    pub(super) fn announce_room(&self) {
+        if self.global.is_bounded() {
+            self.fence.light();
+            if self.room.is_awaited() {
+                self.room.ring();
+            }
+        }
+    }
+
+    /// Takes no more values in; returns whether that is new.
+    pub(super) fn close(&self) -> bool {
+        if !self.bell.close() {
+            return false;
+        }
+        self.global.close();
+        // Pairs with the light fence in `Hand::sent`: what a send that did not see the close has sent is seen by
+        // everybody who sees us settled.
+        self.fence.heavy();
+        // Release: pairs with the Acquire in `is_settled`. A symmetric heavy fence would do without; of the other
+        // one the language knows nothing.
+        self.is_settled.store(true, Release);
+        self.bell.wake_all();
+        self.room.wake_all();
+        true
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        // Acquire: pairs with the Release in `close`.
+        self.is_settled.load(Acquire)
+    }
+
+    pub(super) fn add_sender(&self) {
+        // Relaxed: made from a live one, so the count is not 0 and nothing depends on it.
+        self.senders.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn add_receiver(&self) {
+        // Relaxed: as above.
+        self.receivers.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn remove_sender(&self) {
+        // Relaxed: what was sent before is ordered before the close by the fence after each send.
+        if self.senders.fetch_sub(1, Relaxed) == 1 {
+            self.close();
+        }
+    }
+
+    pub(super) fn remove_receiver(&self) {
+        // Relaxed: as above.
+        if self.receivers.fetch_sub(1, Relaxed) == 1 {
+            self.close();
+        }
+    }
+
+    pub(super) fn stats(&self) -> Vec<Stats> {
+        self.places.iter().map(Place::stats).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! What each worker has done, counted by the worker alone.
+use crate::count::{Counter, CounterReader};
+
+/// What one worker has done so far.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::steal::{self, Capacity};
+///
+/// let mut channel = steal::channel(1, 2, Capacity::Unbounded);
+/// let worker = &mut channel.workers[0];
+/// (0..4).for_each(|value| worker.send(value).unwrap());
+/// assert_eq!(worker.try_recv(), Ok(3));
+/// let stats = channel.receiver.stats()[0];
+/// assert_eq!((stats.sent, stats.received, stats.overflowed, stats.stolen), (4, 1, 2, 0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Values it has sent.
+    pub sent: u64,
+    /// Values it has received.
+    pub received: u64,
+    /// Values it has taken from other workers, received or not.
+    pub stolen: u64,
+    /// Values it has moved from its own deque to the global queue.
+    pub overflowed: u64,
+}
+
+/// The writing side, one for each worker. What a worker has sent follows from its mark, which counts all that
+/// came to its deque.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) received: Counter,
+    pub(super) stolen: Counter,
+    pub(super) overflowed: Counter,
+    /// Times that its mark changed for something else than a value sent: a move, or a value taken back.
+    pub(super) other_comings: Counter,
+}
+
+/// Reads a [`Tally`].
+#[derive(Debug, Clone)]
+pub(super) struct TallyReader {
+    received: CounterReader,
+    stolen: CounterReader,
+    overflowed: CounterReader,
+    other_comings: CounterReader,
+}
+
+impl Tally {
+    pub(super) fn reader(&self) -> TallyReader {
+        TallyReader {
+            received: self.received.reader(),
+            stolen: self.stolen.reader(),
+            overflowed: self.overflowed.reader(),
+            other_comings: self.other_comings.reader(),
+        }
+    }
+}
+
+impl TallyReader {
+    /// The counts, where `came` things have come to the worker's deque.
+    pub(super) fn get(&self, came: u64) -> Stats {
+        Stats {
+            // Those are counted before the mark says so: never too many sent.
+            sent: came.saturating_sub(self.other_comings.get()),
+            received: self.received.get(),
+            stolen: self.stolen.get(),
+            overflowed: self.overflowed.get(),
+        }
+    }
+}

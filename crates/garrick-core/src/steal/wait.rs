@@ -1,0 +1,243 @@
+//! Waiting: for a value, for room, as a thread or as a future.
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use super::{
+    TryRecvError,
+    bell::{Bell, Call, Sleeper, Ticket},
+    shared::{Shared, Verdict},
+};
+use crate::park::{Parker, Spin};
+use crate::prim::{hint, thread};
+use crate::queue::PopTimeoutError;
+
+/// Looks at places that were not all empty before a thread lets another have its core: who keeps them so may have
+/// been preempted.
+const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
+
+/// How often a thread lets others have its core before it parks. Where cores are scarce, what it waits for often
+/// comes meanwhile, and nobody pays for waking it.
+const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
+
+/// One who looks for values.
+pub(super) trait Hunter<T> {
+    /// Looks at every place once, one after the other.
+    fn look(&mut self) -> Option<T>;
+
+    /// Looks whether every place is empty at one moment.
+    fn verdict(&mut self) -> Verdict;
+
+    fn shared(&self) -> &Shared<T>;
+
+    /// Looks until it has something, or until every place was empty at one moment.
+    fn try_take(&mut self) -> Result<T, TryRecvError> {
+        let mut attempt = 0;
+        loop {
+            if let Some(value) = self.look() {
+                return Ok(value);
+            }
+            match self.verdict() {
+                Verdict::Empty => return Err(TryRecvError::Empty),
+                Verdict::Closed => return Err(TryRecvError::Closed),
+                Verdict::Unclear => back_off(attempt, self.shared().places.len()),
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// What a handle waits with.
+pub(super) struct Waiter {
+    parker: Parker,
+    spin: Spin,
+}
+
+/// Spins between two looks for as long as the seed of this channel does: longer with each attempt, and the more
+/// workers there are, the longer it may get; not at all for two.
+fn back_off(attempt: usize, workers: usize) {
+    if attempt >= LOOKS_MAX {
+        thread::yield_now();
+        return;
+    }
+    if workers > 2 {
+        (0..(attempt + 1).min(workers / 2)).for_each(|_| hint::spin_loop());
+    }
+}
+
+impl Waiter {
+    pub(super) fn new() -> Self {
+        Self {
+            parker: Parker::new(),
+            spin: Spin::new(1),
+        }
+    }
+
+    /// Receives, waiting for at most `timeout` if there is one.
+    #[cold]
+    pub(super) fn recv<T>(
+        &mut self,
+        hunter: &mut impl Hunter<T>,
+        timeout: Option<Duration>,
+    ) -> Result<T, PopTimeoutError> {
+        // A timeout beyond what the clock can count is none.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut call = Call::None;
+        let received = self.search(hunter, deadline, &mut call);
+        let shared = hunter.shared();
+        shared.bell.answer(call, || shared.has_work());
+        received
+    }
+
+    /// Looks and sleeps by turns. `call` says on return whether somebody woke us for a value.
+    fn search<T>(
+        &mut self,
+        hunter: &mut impl Hunter<T>,
+        deadline: Option<Instant>,
+        call: &mut Call,
+    ) -> Result<T, PopTimeoutError> {
+        loop {
+            if let Some(value) = self.look_a_while(hunter) {
+                return Ok(value);
+            }
+            match hunter.try_take() {
+                Ok(value) => return Ok(value),
+                Err(TryRecvError::Closed) => return Err(PopTimeoutError::Closed),
+                Err(TryRecvError::Empty) => {}
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Err(PopTimeoutError::Timeout);
+            }
+            let shared = hunter.shared();
+            *call = self.sleep(shared, &shared.bell, *call, left, || shared.is_disturbed());
+        }
+    }
+
+    /// Spins where there are cores to spare, and lets others have ours where there are not.
+    fn look_a_while<T>(&mut self, hunter: &mut impl Hunter<T>) -> Option<T> {
+        let awake = hunter
+            .shared()
+            .places
+            .len()
+            .saturating_sub(hunter.shared().bell.waiting());
+        self.spin.set_threads_running(awake.saturating_sub(1));
+        if let Some(value) = self.spin.wait(|| hunter.look()) {
+            return Some(value);
+        }
+        (0..YIELDS_MAX).find_map(|_| {
+            thread::yield_now();
+            hunter.look()
+        })
+    }
+
+    /// Sleeps until `bell` rings for us, at most `left`, unless `is_disturbed` after we have joined those who
+    /// wait. Returns whether it rang.
+    pub(super) fn sleep<T>(
+        &mut self,
+        shared: &Shared<T>,
+        bell: &Bell,
+        call: Call,
+        left: Option<Duration>,
+        is_disturbed: impl FnOnce() -> bool,
+    ) -> Call {
+        let ticket = bell.enlist(Sleeper::Thread(self.parker.unparker()), call);
+        // Pairs with the light fence in `Shared::announce`.
+        shared.fence.heavy();
+        if !is_disturbed() {
+            match left {
+                None => self.parker.park(),
+                // Whether the token came is no matter: the caller looks again, and then at the clock.
+                Some(left) => _ = self.parker.park_timeout(left),
+            }
+        }
+        // A token that came too late to be taken only makes the next sleep short.
+        bell.withdraw(ticket, Call::Thread)
+    }
+}
+
+/// A value to come; from `recv_async`. Resolves to `None` once the channel is closed and empty.
+///
+/// # Cancel safety
+///
+/// No value is lost when it is dropped: it takes one only when it is polled to its end, and if it was woken for
+/// one that it does not take, it wakes another.
+#[must_use = "a future does nothing unless it is polled"]
+pub struct Recv<'a, T> {
+    hunter: &'a mut (dyn Hunter<T> + Send + 'a),
+    /// Our place among those who wait.
+    ticket: Option<Ticket>,
+}
+
+impl<'a, T> Recv<'a, T> {
+    pub(super) fn new(hunter: &'a mut (dyn Hunter<T> + Send + 'a)) -> Self {
+        Self {
+            hunter,
+            ticket: None,
+        }
+    }
+
+    /// Leaves those who wait; says whether we were woken.
+    fn rise(&mut self) -> Call {
+        let bell = &self.hunter.shared().bell;
+        self.ticket
+            .take()
+            .map_or(Call::None, |ticket| bell.withdraw(ticket, Call::Task))
+    }
+
+    fn answer(&self, call: Call) {
+        let shared = self.hunter.shared();
+        shared.bell.answer(call, || shared.has_work());
+    }
+
+    /// Looks, and joins those who wait. `call` says on return whether we were woken for a value.
+    fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
+        loop {
+            match self.hunter.try_take() {
+                Ok(value) => return Poll::Ready(Some(value)),
+                Err(TryRecvError::Closed) => return Poll::Ready(None),
+                Err(TryRecvError::Empty) => {}
+            }
+            let shared = self.hunter.shared();
+            let sleeper = Sleeper::Task(cx.waker().clone());
+            self.ticket = Some(shared.bell.enlist(sleeper, Call::None));
+            // Pairs with the light fence in `Shared::announce`.
+            shared.fence.heavy();
+            if !shared.is_disturbed() {
+                return Poll::Pending;
+            }
+            if self.rise() == Call::Task {
+                *call = Call::Task;
+            }
+        }
+    }
+}
+
+impl<T> Future for Recv<'_, T> {
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let mut call = self.rise();
+        let polled = self.search(cx, &mut call);
+        self.answer(call);
+        polled
+    }
+}
+
+impl<T> Drop for Recv<'_, T> {
+    fn drop(&mut self) {
+        let call = self.rise();
+        self.answer(call);
+    }
+}
+
+impl<T> std::fmt::Debug for Recv<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recv")
+            .field("is_waiting", &self.ticket.is_some())
+            .finish_non_exhaustive()
+    }
+}

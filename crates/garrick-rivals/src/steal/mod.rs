@@ -1,0 +1,117 @@
+//! Work-stealing channels: values that many threads send and many receive, in the shapes of the benchmarks of
+//! the Zig library that ours comes from.
+//!
+//! All threads of a contender meet at a barrier, and time runs from there to the end of the last one. Values are
+//! numbered, and counted and summed up where they are received.
+
+mod channels;
+mod deques;
+mod shapes;
+mod team;
+
+use garrick_bench::{Contender, Effort, Scenario};
+
+use channels::{Crossbeam, Flume, Kanal, Ours, Std};
+use deques::{CrossbeamDeque, St3};
+use shapes::{both, imbalanced, roles};
+use team::Team;
+
+pub(crate) const ROLES: Scenario = Scenario {
+    name: "steal-roles",
+    operation: "one value of 8 bytes from threads that only send to threads that only receive, until all have \
+                been received (the V1 of the Zig library)",
+    contenders: |_: &Effort| {
+        let mut contenders = Vec::new();
+        for (producers, consumers) in [(1, 1), (2, 2), (4, 4)] {
+            let all = [
+                with_roles::<Ours>("garrick", "workers", producers, consumers),
+                with_roles::<CrossbeamDeque>("crossbeam", "deque", producers, consumers),
+                with_roles::<St3>("st3", "lifo", producers, consumers),
+                with_roles::<Crossbeam<0>>("crossbeam", "unbounded", producers, consumers),
+                with_roles::<Crossbeam<4096>>("crossbeam", "bounded", producers, consumers),
+                with_roles::<Flume>("flume", "unbounded", producers, consumers),
+                with_roles::<Kanal>("kanal", "unbounded", producers, consumers),
+            ];
+            contenders.extend(all);
+            if consumers == 1 {
+                contenders.push(with_roles::<Std>("std", "mpsc", producers, consumers));
+            }
+        }
+        contenders
+    },
+};
+
+pub(crate) const BOTH: Scenario = Scenario {
+    name: "steal-both",
+    operation: "one value sent and one received, by turns, by each of several threads (V2), until all have been \
+                received",
+    contenders: |_: &Effort| by_workers(1),
+};
+
+pub(crate) const BATCHES: Scenario = Scenario {
+    name: "steal-batches",
+    operation: "the same with 32 values sent and then 32 received",
+    contenders: |_: &Effort| by_workers(32),
+};
+
+pub(crate) const IMBALANCED: Scenario = Scenario {
+    name: "steal-imbalanced",
+    operation: "one value received, where one thread sends four values of five and the others the rest, and all \
+                receive once they have sent",
+    contenders: |_: &Effort| {
+        let mut contenders = Vec::new();
+        for workers in [2, 8] {
+            let all = [
+                unevenly::<Ours>("garrick", "workers", workers),
+                unevenly::<CrossbeamDeque>("crossbeam", "deque", workers),
+                unevenly::<St3>("st3", "lifo", workers),
+                unevenly::<Crossbeam<0>>("crossbeam", "unbounded", workers),
+                unevenly::<Flume>("flume", "unbounded", workers),
+                unevenly::<Kanal>("kanal", "unbounded", workers),
+            ];
+            contenders.extend(all);
+        }
+        contenders
+    },
+};
+
+/// Values of one repetition at most: all of them may wait at once.
+const VALUES_MAX: u64 = 1 << 21;
+
+/// All contenders of which each thread both sends and receives.
+fn by_workers(batch: u64) -> Vec<Contender> {
+    let mut contenders = Vec::new();
+    for workers in [1, 2, 4, 8] {
+        let all = [
+            in_turns::<Ours>("garrick", "workers", workers, batch),
+            in_turns::<CrossbeamDeque>("crossbeam", "deque", workers, batch),
+            in_turns::<St3>("st3", "lifo", workers, batch),
+            in_turns::<Crossbeam<0>>("crossbeam", "unbounded", workers, batch),
+            in_turns::<Flume>("flume", "unbounded", workers, batch),
+            in_turns::<Kanal>("kanal", "unbounded", workers, batch),
+        ];
+        contenders.extend(all);
+    }
+    contenders
+}
+
+fn with_roles<T: Team>(name: &'static str, by: &str, producers: u64, consumers: u64) -> Contender {
+    let shape = format!("{producers}P{consumers}C");
+    Contender::fitted(name, move |ops| roles::<T>(producers, consumers, ops))
+        .with("by", by)
+        .with("shape", shape)
+        .at_most(VALUES_MAX)
+}
+
+fn in_turns<T: Team>(name: &'static str, by: &str, workers: u64, batch: u64) -> Contender {
+    Contender::fitted(name, move |ops| both::<T>(workers, batch, ops))
+        .with("by", by)
+        .with("workers", workers)
+}
+
+fn unevenly<T: Team>(name: &'static str, by: &str, workers: u64) -> Contender {
+    Contender::fitted(name, move |ops| imbalanced::<T>(workers, ops))
+        .with("by", by)
+        .with("workers", workers)
+        .at_most(VALUES_MAX)
+}

@@ -1,0 +1,133 @@
+//! Who sends and who receives, and when.
+
+use garrick_bench::{Measured, Result, Stopwatch};
+
+use super::team::Team;
+use crate::crowd::Crowd;
+
+/// Every shape does a multiple of so many operations, so that all contenders of a scenario do as many: threads for each.
+const THREADS_MAX: u64 = 8;
+
+/// The same where one thread sends four values of five, and one or seven others the fifth.
+const UNEVENLY: u64 = 5 * 7;
+
+/// What one thread has received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Received {
+    count: u64,
+    sum: u64,
+}
+
+impl Received {
+    #[inline]
+    fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += value;
+    }
+
+    /// Receives until nothing is left.
+    fn drain<T: Team>(&mut self, hand: &mut T::Hand) {
+        while let Some(value) = T::recv(hand) {
+            self.add(value);
+        }
+    }
+}
+
+/// Sends from `producers` threads and receives in `consumers` others.
+pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result<Measured> {
+    let each = ops.next_multiple_of(THREADS_MAX) / producers;
+    let mut hands = T::open(producers + consumers, producers).into_iter();
+    let crowd = Crowd::gather(producers + consumers, |number| {
+        let mut hand = hands.next().expect("there is one for each");
+        move || {
+            let mut received = Received::default();
+            if number < producers {
+                (0..each).for_each(|value| T::send(&mut hand, value));
+                T::retire(&mut hand);
+            } else {
+                received.drain::<T>(&mut hand);
+            }
+            received
+        }
+    })?;
+    let watch = crowd.begin();
+    Ok(account(crowd, &watch, &vec![each; producers as usize]))
+}
+
+/// Lets each of `workers` threads send `batch` values and receive as many, again and again.
+pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measured> {
+    let each = ops.next_multiple_of(THREADS_MAX * batch) / workers;
+    let mut hands = T::open(workers, workers).into_iter();
+    let crowd = Crowd::gather(workers, |_| {
+        let mut hand = hands.next().expect("there is one for each");
+        move || {
+            let mut received = Received::default();
+            let mut value = 0;
+            while value < each {
+                for _ in 0..batch {
+                    T::send(&mut hand, value);
+                    value += 1;
+                }
+                for _ in 0..batch {
+                    if let Some(value) = T::try_recv(&mut hand) {
+                        received.add(value);
+                    }
+                }
+            }
+            T::retire(&mut hand);
+            while let Some(value) = T::try_recv(&mut hand) {
+                received.add(value);
+            }
+            received
+        }
+    })?;
+    let watch = crowd.begin();
+    Ok(account(crowd, &watch, &vec![each; workers as usize]))
+}
+
+/// Lets the first of `workers` threads send four values of five, the others the rest, and all receive then.
+pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
+    let others = ops.next_multiple_of(UNEVENLY) / (5 * (workers - 1));
+    let sent: Vec<u64> = (0..workers)
+        .map(|number| {
+            if number == 0 {
+                4 * others * (workers - 1)
+            } else {
+                others
+            }
+        })
+        .collect();
+    let mut hands = T::open(workers, workers).into_iter();
+    let crowd = Crowd::gather(workers, |number| {
+        let mut hand = hands.next().expect("there is one for each");
+        let each = sent[number as usize];
+        move || {
+            (0..each).for_each(|value| T::send(&mut hand, value));
+            T::retire(&mut hand);
+            let mut received = Received::default();
+            received.drain::<T>(&mut hand);
+            received
+        }
+    })?;
+    let watch = crowd.begin();
+    Ok(account(crowd, &watch, &sent))
+}
+
+/// Waits for all, and checks that what was sent was received, each value once.
+fn account(crowd: Crowd<Received>, watch: &Stopwatch, sent: &[u64]) -> Measured {
+    let received = crowd.disperse();
+    let span = watch.stop();
+    let count: u64 = sent.iter().sum();
+    let sum: u64 = sent
+        .iter()
+        .map(|each| each * each.saturating_sub(1) / 2)
+        .sum();
+    let counted: u64 = received.iter().map(|received| received.count).sum();
+    let summed: u64 = received.iter().map(|received| received.sum).sum();
+    assert_eq!(
+        (counted, summed),
+        (count, sum),
+        "every value was received once"
+    );
+    Measured::new(count, span)
+}

@@ -1,0 +1,113 @@
+//! Counts the ways to put queens on a chess board such that none attacks another, by workers that steal.
+//!
+//! Each partial board is a value of a work-stealing channel. Who receives one sends the boards with one queen more,
+//! mostly to receive them itself: what is on its own deque is in its cache. Who has nothing left steals half of what
+//! another has, the oldest boards, which are those with most work before them.
+//!
+//! Run it with `cargo run --release -p garrick-examples --example work_stealing`.
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::Instant;
+
+use garrick::steal::{self, Capacity, Worker};
+
+const SIZE: u32 = 11;
+/// The ways for that size, as everybody finds them.
+const SOLUTIONS: u64 = 2680;
+/// Boards with so many queens are finished without sending.
+const SENT_BELOW: u32 = 6;
+
+/// A board with a queen in each of the first rows.
+#[derive(Clone, Copy, Default)]
+struct Board {
+    rows: u32,
+    /// Bits of the columns that are attacked in the next row: straight, and along both diagonals.
+    columns: u32,
+    left: u32,
+    right: u32,
+}
+
+impl Board {
+    /// The boards with one queen more.
+    fn next(self) -> impl Iterator<Item = Self> {
+        let attacked = self.columns | self.left | self.right;
+        (0..SIZE)
+            .map(|column| 1 << column)
+            .filter(move |queen| attacked & queen == 0)
+            .map(move |queen| Self {
+                rows: self.rows + 1,
+                columns: self.columns | queen,
+                left: (self.left | queen) << 1,
+                right: (self.right | queen) >> 1,
+            })
+    }
+
+    fn solutions(self) -> u64 {
+        if self.rows == SIZE {
+            1
+        } else {
+            self.next().map(Self::solutions).sum()
+        }
+    }
+}
+
+/// Works until no board is left anywhere; returns the solutions found.
+fn search(
+    worker: &mut Worker<Board>,
+    unfinished: &AtomicU64,
+) -> Result<u64, steal::SendError<Board>> {
+    let mut solutions = 0;
+    while let Some(board) = worker.recv() {
+        if board.rows < SENT_BELOW {
+            for next in board.next() {
+                // Relaxed: the channel orders what matters; this only counts.
+                unfinished.fetch_add(1, Relaxed);
+                worker.send(next)?;
+            }
+        } else {
+            solutions += board.solutions();
+        }
+        // The last board is done, and nobody makes more.
+        if unfinished.fetch_sub(1, Relaxed) == 1 {
+            worker.close();
+        }
+    }
+    Ok(solutions)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let workers = thread::available_parallelism()?.get().max(2);
+    let channel = steal::channel(workers, 256, Capacity::Unbounded);
+    let unfinished = Arc::new(AtomicU64::new(1));
+    channel
+        .sender
+        .send(Board::default())
+        .map_err(|_| "the channel is open")?;
+
+    let start = Instant::now();
+    let threads: Vec<_> = (channel.workers.into_iter())
+        .map(|mut worker| {
+            let unfinished = unfinished.clone();
+            thread::spawn(move || search(&mut worker, &unfinished))
+        })
+        .collect();
+    let mut solutions = 0;
+    for thread in threads {
+        let found = thread.join().map_err(|_| "a worker panicked")?;
+        solutions += found.map_err(|_| "the channel was closed too early")?;
+    }
+    println!(
+        "{solutions} ways to put {SIZE} queens, in {:?}",
+        start.elapsed()
+    );
+    for (id, stats) in channel.receiver.stats().iter().enumerate() {
+        println!(
+            "worker {id}: {} boards sent, {} received, {} stolen, {} overflowed",
+            stats.sent, stats.received, stats.stolen, stats.overflowed
+        );
+    }
+    assert_eq!(solutions, SOLUTIONS);
+    Ok(())
+}
