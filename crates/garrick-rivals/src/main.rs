@@ -7,11 +7,8 @@
 mod crowd;
 
 mod mailbox;
-<<<<<<< HEAD
 mod pipeline;
-=======
 mod steal;
->>>>>>> main
 mod tasks;
 
 use std::process::ExitCode;
@@ -28,14 +25,11 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
-<<<<<<< HEAD
     pipeline::PIPELINE,
-=======
     steal::ROLES,
     steal::BOTH,
     steal::BATCHES,
     steal::IMBALANCED,
->>>>>>> main
 ];
 
 fn main() -> ExitCode {
