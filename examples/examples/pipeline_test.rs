@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut stepper = Stepper::new(build(total)?);
     while stepper.fill(1) == 0 {
         let stage = stepper.step().ok_or("nobody has anything to do")?;
-        println!("{stage:>8}: {} | {}", stepper.fill(0), stepper.fill(1));
+        print!("{stage:>8} took a step: ");
+        println!("{} | {}", stepper.fill(0), stepper.fill(1));
     }
 
     // Many orders, each the same whenever it is asked for, and a panic every few steps.
