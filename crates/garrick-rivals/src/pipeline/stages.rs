@@ -1,8 +1,8 @@
 //! Garrick's stages.
 
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Sender};
 
-use garrick::flow::{Cx, Graph, Receiver, Sender, Wait, map_batch};
+use garrick::flow::{Cx, Graph, Wait, map_batch};
 use garrick_bench::{Counts, Message, Result, Span};
 
 use super::{Mode, Plan, watch};
@@ -10,9 +10,6 @@ use super::{Mode, Plan, watch};
 /// A stage whose output is full rests until so large a part of it is free: fewer wake-ups, and longer runs in
 /// between.
 const FREE_PART: usize = 4;
-
-/// Values in a buffer: both buffers stay in the first-level cache.
-const BUFFER: usize = 512;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     let mut graph = Graph::new();
@@ -28,15 +25,19 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
             _ => Wait::again(),
         }
     };
-    let mut buffers = (vec![0; BUFFER], Vec::with_capacity(BUFFER));
+    let mut buffers = (vec![0; names.batch()], Vec::with_capacity(names.batch()));
     let worker = move |_: &mut Cx<'_>| {
         let max = numbers_in.batch().min(names.batch());
         let count = match plan.mode {
             Mode::ZeroCopy => map_batch(&mut numbers_in, &mut names, max, |n| Message::of(*n)),
             Mode::DoubleBuffer => {
+                let (taken, made) = &mut buffers;
                 // What is taken must find room, so the room comes first.
                 let max = max.min(names.free());
-                double_buffer(&mut numbers_in, &mut names, max, &mut buffers)
+                let count = numbers_in.pop_slice(&mut taken[..max]);
+                made.clear();
+                made.extend(taken[..count].iter().map(|n| Message::of(*n)));
+                names.push_slice(made)
             }
         };
         if numbers_in.is_finished() {
@@ -76,29 +77,8 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     Ok((counts, span))
 }
 
-/// Calls up to `max` numbers by their names, for which there is room, by way of `buffers`.
-fn double_buffer(
-    numbers: &mut Receiver<u64>,
-    names: &mut Sender<Message>,
-    max: usize,
-    (taken, made): &mut (Vec<u64>, Vec<Message>),
-) -> usize {
-    let mut count = 0;
-    while count < max {
-        let taken = &mut taken[..BUFFER.min(max - count)];
-        let some = numbers.pop_slice(taken);
-        if some == 0 {
-            break;
-        }
-        made.clear();
-        made.extend(taken[..some].iter().map(|n| Message::of(*n)));
-        count += names.push_slice(made);
-    }
-    count
-}
-
 /// The logger's end.
-fn end(done: &mpsc::Sender<Counts>, counts: Counts) -> Wait {
+fn end(done: &Sender<Counts>, counts: Counts) -> Wait {
     // Whoever waits for it has not left.
     let _ = done.send(counts);
     Wait::done()
