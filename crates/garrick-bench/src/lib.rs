@@ -65,4 +65,5 @@ mod commands;
 pub use channel::{Channel, Ours, Parked, Std};
 pub use clock::{Clock, Span, Stopwatch};
 pub use commands::{measure, run};
+pub use pipeline::{Counts, Message};
 pub use scenario::{Contender, Effort, Measured, Result, Scenario};

@@ -10,6 +10,9 @@
 pub mod prim;
 
 pub mod fence;
+pub mod random;
+
+pub mod backoff;
 
 pub mod count;
 pub mod deque;

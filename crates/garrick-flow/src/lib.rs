@@ -28,7 +28,9 @@
 //! A stage that returns [`Wait::done`] is dropped, and its channel ends with it. A closed channel counts as
 //! ready: its consumer is woken, takes what is left, and ends in turn; a producer whose consumer is gone
 //! sees [`Sender::is_closed`]. So the end runs down the graph, and nothing in flight is lost.
-//! [`Running::stop`] ends the sources; a panic in a stage ends that stage, and the others in order.
+//! [`Running::stop`] asks all stages whether the graph may end ([`Cx::veto`] says no); when all agree, the sources
+//! end. A panic in a stage ends that stage, and the others in order, unless it is one that begins anew
+//! ([`restarting`]).
 //!
 //! # Examples
 //!
@@ -57,6 +59,8 @@
 
 mod place;
 
+mod vote;
+
 mod post;
 
 mod channel;
@@ -65,23 +69,27 @@ mod wait;
 
 mod timer;
 
+mod roll_call;
+
 mod stage;
+
+mod restart;
 
 pub mod stages;
 
 mod graph;
 
-mod probe;
+pub mod testing;
 
 pub use channel::{
     AsyncReceiver, AsyncSender, Buffers, Peek, Poke, Receiver, Receivers, SendError, Sender,
     Senders, Slots, map_batch, map_batch_owned,
 };
-pub use garrick_core::ring::CapacityError;
+pub use garrick_core::{backoff::Backoff, ring::CapacityError};
 pub use graph::{
-    ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample, StageState,
-    StartError, Stopper, Team,
+    Because, ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample,
+    StageState, StartError, Stopper, Straggler, Team, Unended,
 };
-pub use probe::{Probe, Seen};
+pub use restart::{Restarting, Restarts, restarting};
 pub use stage::{Cx, Stage};
 pub use wait::{CONDITIONS_MAX, Wait};

@@ -2,13 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
-use garrick_core::gate::{self, Mover, Watch};
 use garrick_sched::Address;
 
-/// The number of a stage in its graph.
-pub(crate) type StageId = u32;
+use crate::vote::{Ballot, Vote};
+
+pub(crate) use crate::vote::StageId;
 
 /// Why a stage is looked after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) enum Wake {
     Note,
     /// The time it had asked for has come.
     Timer,
+    /// Somebody wants to know what it waits for.
+    Tell,
 }
 
 /// Steps of a stage until it sends a wake-up that it holds back: some batches, so that they are worth changing
@@ -72,43 +74,44 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
 }
 
 /// What all ends and stages of a graph share.
+#[derive(Default)]
 pub(crate) struct Post {
     /// Where each stage can be told to look. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,
-    /// The stages that end when the graph is to stop. Written once, when the graph starts.
-    sources: OnceLock<Vec<StageId>>,
-    /// Closed when the graph is to stop. The lock is for several who want that at once.
-    stop: Mutex<Mover>,
-    /// Sees `stop`.
-    stopping: Watch,
+    /// What the stages say to the end of the graph.
+    ballot: Ballot,
 }
 
 impl Post {
-    pub(crate) fn new() -> Self {
-        let (stop, stopping) = gate::new();
-        Self {
-            addresses: OnceLock::new(),
-            sources: OnceLock::new(),
-            stop: Mutex::new(stop),
-            stopping,
-        }
+    /// Fills in what is known at the start, and makes each stage take its first step.
+    pub(crate) fn open(&self, addresses: Vec<Address<Wake>>) {
+        // The ballot first: a stage may stop the graph in its first step.
+        self.ballot.open(addresses.len());
+        let fresh = self.addresses.set(addresses).is_ok();
+        assert!(fresh, "a graph starts once");
+        self.wake_all(Wake::Again);
     }
 
-    /// Fills in what is known at the start, and makes each stage take its first step.
-    pub(crate) fn open(&self, addresses: Vec<Address<Wake>>, sources: Vec<StageId>) {
-        // The sources first: a stage may stop the graph in its first step.
-        let fresh = self.sources.set(sources).is_ok();
-        assert!(fresh, "a graph starts once");
-        for address in self.addresses.get_or_init(|| addresses) {
-            // A stage that has ended already needs no waking, here and below.
-            let _ = address.send(Wake::Again);
-        }
+    /// As [`open`](Self::open), for `stages` that somebody steps by hand: there is nobody to wake.
+    pub(crate) fn open_by_hand(&self, stages: usize) {
+        self.ballot.open(stages);
     }
 
     /// Has `stage` look again. Before the start there is nobody to wake: all stages begin with a look.
     pub(crate) fn wake(&self, stage: StageId) {
-        if let Some(addresses) = self.addresses.get() {
-            let _ = addresses[stage as usize].send(Wake::Note);
+        self.tell(stage, Wake::Note);
+    }
+
+    /// Sends `wake` to `stage`; says whether it was there to take it.
+    pub(crate) fn tell(&self, stage: StageId, wake: Wake) -> bool {
+        let addresses = self.addresses.get();
+        addresses.is_some_and(|addresses| addresses[stage as usize].send(wake).is_ok())
+    }
+
+    fn wake_all(&self, wake: Wake) {
+        for address in self.addresses.get().into_iter().flatten() {
+            // A stage that has ended already needs no waking.
+            let _ = address.send(wake);
         }
     }
 
@@ -131,23 +134,42 @@ impl Post {
         }
     }
 
-    /// Ends the sources, in order.
+    /// Asks all stages whether the graph may end.
     pub(crate) fn stop(&self) {
-        // Nobody waits at this gate: the sources are woken one by one.
-        let _ = self
-            .stop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .close();
-        for source in self.sources.get().into_iter().flatten() {
-            self.wake(*source);
+        self.ballot.ask();
+        // Each has to vote, or sees that it is agreed.
+        self.wake_all(Wake::Note);
+    }
+
+    /// Ends the sources, whoever is against it.
+    pub(crate) fn overrule(&self) {
+        self.ballot.overrule();
+        self.wake_all(Wake::Note);
+    }
+
+    /// Takes the vote of `stage`.
+    pub(crate) fn cast(&self, stage: StageId, vote: Vote) {
+        if self.ballot.cast(stage, vote) {
+            // The sources end; the others look, and rest again.
+            self.wake_all(Wake::Note);
         }
+    }
+
+    /// What `stage` says to the end.
+    pub(crate) fn vote(&self, stage: StageId) -> Vote {
+        self.ballot.vote(stage)
+    }
+
+    /// Whether the end of the graph was asked for.
+    #[inline]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.ballot.is_asked()
     }
 
     /// Whether the sources are to end.
     #[inline]
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.is_closed()
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ballot.is_agreed()
     }
 }
 

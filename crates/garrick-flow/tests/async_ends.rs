@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use futures_core::Stream;
-use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, Probe, Seen, SendError, Wait, stages};
+use garrick_flow::testing::{Seen, StageDriver};
+use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, SendError, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -246,7 +247,7 @@ fn futures_are_begun_in_order_and_no_more_than_allowed() -> Result {
         let mut valve = valves[number as usize].clone();
         poll_fn(move |cx| Pin::new(&mut valve).poll_next(cx).map(drop))
     };
-    let mut probe = Probe::new(&graph, stages::for_each_async(input, each).at_once(2));
+    let mut probe = StageDriver::new(&graph, stages::for_each_async(input, each).at_once(2));
     let seen = || begun.lock().unwrap().len();
     numbers.push_iter(0..5);
     assert_eq!((probe.run(10), seen()), (Seen::Waits, 2));

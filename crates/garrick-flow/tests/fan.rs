@@ -2,7 +2,8 @@
 use std::error::Error;
 use std::sync::mpsc;
 
-use garrick_flow::{CONDITIONS_MAX, Graph, Probe, Receivers, Seen, Senders, Slots, Wait, stages};
+use garrick_flow::testing::{Seen, StageDriver};
+use garrick_flow::{CONDITIONS_MAX, Graph, Receivers, Senders, Slots, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -31,7 +32,8 @@ fn a_wait_over_a_bundle_is_one_condition() -> Result {
         Wait::any_free(&tx, 4),
         Wait::all_free(&tx, 4),
     ];
-    let probes = waits.map(|wait| Probe::new(&graph, move |_: &mut garrick_flow::Cx<'_>| wait));
+    let probes =
+        waits.map(|wait| StageDriver::new(&graph, move |_: &mut garrick_flow::Cx<'_>| wait));
     let mut probes = probes;
     let mut seen = || probes.each_mut().map(|probe| probe.step() == Seen::Ready);
     assert_eq!(seen(), [false, false, false, true, true]);
@@ -58,8 +60,8 @@ fn channels_of_a_bundle_that_are_over_do_not_count() -> Result {
     let (tx, mut rx) = graph.bundle::<u64>(3, 4)?;
     let wait = Wait::all_readable(&rx, 1).and(Wait::until(u64::MAX));
     let all = Wait::all_readable(&rx, 1);
-    let mut never = Probe::new(&graph, move |_: &mut garrick_flow::Cx<'_>| wait);
-    let mut all = Probe::new(&graph, move |_: &mut garrick_flow::Cx<'_>| all);
+    let mut never = StageDriver::new(&graph, move |_: &mut garrick_flow::Cx<'_>| wait);
+    let mut all = StageDriver::new(&graph, move |_: &mut garrick_flow::Cx<'_>| all);
     let mut senders = tx.into_iter();
     let (mut first, second, third) = (senders.next(), senders.next(), senders.next());
     drop(second);
@@ -116,10 +118,10 @@ fn a_full_part_holds_up_all_and_a_closed_one_ends_the_stage() -> Result {
     let mut graph = Graph::new();
     let (mut numbers, input) = graph.channel(64)?;
     let (parts, parts_in) = graph.bundle::<u64>(2, 4)?;
-    let mut probe = Probe::new(&graph, stages::partition(input, parts, |n| *n));
+    let mut probe = StageDriver::new(&graph, stages::partition(input, parts, |n| *n));
     // Two keys, one for each part.
     let mut parts_in: Vec<_> = parts_in.into_iter().collect();
-    let mut home = |key, probe: &mut Probe<'_, _>| {
+    let mut home = |key, probe: &mut StageDriver<'_, _>| {
         numbers.push_slice(&[key]);
         probe.run(10);
         parts_in.iter_mut().position(|part| !taken(part).is_empty())
@@ -149,7 +151,7 @@ fn turns_pass_over_the_full_and_the_gone() -> Result {
     let mut graph = Graph::new();
     let (mut numbers, input) = graph.channel(Slots::of(64).batch(2))?;
     let (work, work_in) = graph.bundle::<u64>(3, Slots::of(4).batch(2))?;
-    let mut probe = Probe::new(&graph, stages::distribute(input, work));
+    let mut probe = StageDriver::new(&graph, stages::distribute(input, work));
     let mut work_in: Vec<_> = work_in.into_iter().collect();
     numbers.push_iter(0..6);
     assert_eq!(probe.run(10), Seen::Waits);
@@ -180,7 +182,7 @@ fn a_broadcast_reaches_all_that_are_there() -> Result {
     let mut graph = Graph::new();
     let (mut numbers, input) = graph.channel(64)?;
     let (copies, copies_in) = graph.bundle::<u64>(3, 4)?;
-    let mut probe = Probe::new(&graph, stages::broadcast(input, copies));
+    let mut probe = StageDriver::new(&graph, stages::broadcast(input, copies));
     let mut copies_in: Vec<_> = copies_in.into_iter().collect();
     numbers.push_iter(0..6);
     assert_eq!(probe.run(10), Seen::Waits);
@@ -203,7 +205,7 @@ fn inputs_take_turns_and_keep_their_order() -> Result {
     let mut graph = Graph::new();
     let (parts, parts_in) = graph.bundle::<u64>(3, Slots::of(8).batch(2))?;
     let (all, mut all_in) = graph.channel(Slots::of(8).batch(2))?;
-    let mut probe = Probe::new(&graph, stages::merge(parts_in, all));
+    let mut probe = StageDriver::new(&graph, stages::merge(parts_in, all));
     let mut parts: Vec<_> = parts.into_iter().collect();
     for (index, part) in (0..).zip(&mut parts) {
         part.push_iter(10 * index..10 * index + 5);

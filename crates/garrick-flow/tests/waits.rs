@@ -2,7 +2,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Probe, Seen, Slots, Wait, stages};
+use garrick_flow::testing::{Seen, StageDriver};
+use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Slots, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -17,8 +18,8 @@ fn thresholds_hold() -> Result {
     let (mut tx, mut rx) = graph.channel::<u8>(8)?;
     let (readable, free) = (Wait::readable(&rx, 3), Wait::free(&tx, 7));
     let (mut reads, mut writes) = (
-        Probe::new(&graph, waiting(readable)),
-        Probe::new(&graph, waiting(free)),
+        StageDriver::new(&graph, waiting(readable)),
+        StageDriver::new(&graph, waiting(free)),
     );
     assert_eq!((reads.step(), writes.step()), (Seen::Waits, Seen::Ready));
     tx.push_slice(&[1, 2]);
@@ -35,12 +36,12 @@ fn no_threshold_is_beyond_the_capacity() -> Result {
     let mut graph = Graph::new();
     let (mut tx, rx) = graph.channel::<u8>(2)?;
     let (readable, free) = (Wait::readable(&rx, 1_000), Wait::free(&tx, usize::MAX));
-    let mut probe = Probe::new(&graph, waiting(readable.or(free)));
-    assert_eq!(probe.step(), Seen::Ready);
+    let mut driver = StageDriver::new(&graph, waiting(readable.or(free)));
+    assert_eq!(driver.step(), Seen::Ready);
     tx.push_slice(&[1]);
-    assert_eq!(probe.look(), Seen::Waits);
+    assert_eq!(driver.look(), Seen::Waits);
     tx.push_slice(&[2]);
-    assert_eq!(probe.look(), Seen::Ready);
+    assert_eq!(driver.look(), Seen::Ready);
     Ok(())
 }
 
@@ -50,9 +51,9 @@ fn a_closed_channel_is_ready_and_an_empty_one_ends_the_wait() -> Result {
     let (mut tx, mut rx) = graph.channel::<u8>(8)?;
     let (full, _other) = graph.channel::<u8>(8)?;
     let never = Wait::until(u64::MAX);
-    let mut one = Probe::new(&graph, waiting(Wait::readable(&rx, 8)));
-    let mut both = Probe::new(&graph, waiting(Wait::readable(&rx, 8).and(never)));
-    let mut gone = Probe::new(&graph, waiting(Wait::free(&full, 8).and(never)));
+    let mut one = StageDriver::new(&graph, waiting(Wait::readable(&rx, 8)));
+    let mut both = StageDriver::new(&graph, waiting(Wait::readable(&rx, 8).and(never)));
+    let mut gone = StageDriver::new(&graph, waiting(Wait::free(&full, 8).and(never)));
     tx.push_slice(&[1]);
     assert_eq!(
         (one.step(), both.step(), gone.step()),
@@ -84,13 +85,13 @@ fn and_spreads_over_or() -> Result {
     let wait = Wait::readable(&a_in, 1)
         .or(Wait::readable(&b_in, 1))
         .and(Wait::readable(&c_in, 1));
-    let mut probe = Probe::new(&graph, waiting(wait));
-    assert_eq!(probe.step(), Seen::Waits);
+    let mut driver = StageDriver::new(&graph, waiting(wait));
+    assert_eq!(driver.step(), Seen::Waits);
     a.push_slice(&[1]);
     b.push_slice(&[1]);
-    assert_eq!(probe.look(), Seen::Waits);
+    assert_eq!(driver.look(), Seen::Waits);
     c.push_slice(&[1]);
-    assert_eq!(probe.look(), Seen::Ready);
+    assert_eq!(driver.look(), Seen::Ready);
     Ok(())
 }
 
@@ -98,7 +99,7 @@ fn and_spreads_over_or() -> Result {
 fn again_and_done_combine() {
     let graph = Graph::new();
     let never = Wait::until(u64::MAX);
-    let seen = |wait| Probe::new(&graph, waiting(wait)).step();
+    let seen = |wait| StageDriver::new(&graph, waiting(wait)).step();
     assert_eq!(seen(Wait::again()), Seen::Ready);
     assert_eq!(seen(Wait::again().or(never)), Seen::Ready);
     assert_eq!(seen(Wait::again().and(never)), Seen::Waits);
@@ -116,13 +117,13 @@ fn too_many_conditions_are_a_bug() {
 #[test]
 fn timers_pass() {
     let graph = Graph::new();
-    let mut probe = Probe::new(&graph, waiting(Wait::timer(Duration::from_nanos(10))));
-    assert_eq!(probe.step(), Seen::Waits);
-    probe.pass(9);
-    assert_eq!(probe.look(), Seen::Waits);
-    probe.pass(1);
-    assert_eq!(probe.look(), Seen::Ready);
-    assert_eq!(probe.step(), Seen::Waits, "the next one counts from here");
+    let mut driver = StageDriver::new(&graph, waiting(Wait::timer(Duration::from_nanos(10))));
+    assert_eq!(driver.step(), Seen::Waits);
+    driver.pass(9);
+    assert_eq!(driver.look(), Seen::Waits);
+    driver.pass(1);
+    assert_eq!(driver.look(), Seen::Ready);
+    assert_eq!(driver.step(), Seen::Waits, "the next one counts from here");
 }
 
 #[test]
@@ -174,17 +175,17 @@ fn batches_are_half_a_channel_and_fit_the_cache() -> Result {
 }
 
 #[test]
-fn a_probe_drives_a_stage() -> Result {
+fn a_driver_drives_a_stage() -> Result {
     let mut graph = Graph::new();
     let (tx, mut rx) = graph.channel(4)?;
-    let mut probe = Probe::new(&graph, stages::produce(tx, 0..10).wait_for(4));
-    assert_eq!(probe.run(100), Seen::Waits);
+    let mut driver = StageDriver::new(&graph, stages::produce(tx, 0..10).wait_for(4));
+    assert_eq!(driver.run(100), Seen::Waits);
     assert_eq!(rx.pop_each(3, |_| ()), 3);
-    assert_eq!(probe.look(), Seen::Waits, "it waits for four");
+    assert_eq!(driver.look(), Seen::Waits, "it waits for four");
     rx.try_pop();
-    assert_eq!(probe.run(100), Seen::Waits);
+    assert_eq!(driver.run(100), Seen::Waits);
     assert_eq!(rx.pop_each(4, |_| ()), 4);
-    assert_eq!(probe.run(100), Seen::Done);
+    assert_eq!(driver.run(100), Seen::Done);
     assert_eq!(rx.pop_each(4, |_| ()), 2);
     assert!(rx.is_finished());
     Ok(())

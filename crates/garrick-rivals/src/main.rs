@@ -7,6 +7,7 @@
 mod crowd;
 
 mod mailbox;
+mod pipeline;
 mod steal;
 mod tasks;
 
@@ -24,6 +25,7 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
+    pipeline::PIPELINE,
     steal::ROLES,
     steal::BOTH,
     steal::BATCHES,

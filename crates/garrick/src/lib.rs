@@ -95,6 +95,11 @@ pub struct Naming;
 #[doc = include_str!("../../../docs/turns.md")]
 pub struct Turns;
 
+/// The guide to failures, ends and tests of pipelines.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/pipeline-life.md")]
+pub struct PipelineLife;
+
 /// The guide to the work-stealing channel.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/work-stealing.md")]

@@ -15,7 +15,6 @@
 //!   before any of them is started again, in order.
 //! - What a failed turn did is undone before its supervisor decides. The message is gone with it.
 
-mod backoff;
 mod policy;
 
 mod note;
@@ -30,7 +29,7 @@ mod root;
 
 mod tree;
 
-pub use backoff::Backoff;
 pub use face::{ChildState, Snapshot, SnapshotOf};
+pub use garrick_core::backoff::Backoff;
 pub use policy::{Decision, Restart, Shutdown, Strategy};
 pub use tree::{Child, SuperviseError, Supervisor, Tree};

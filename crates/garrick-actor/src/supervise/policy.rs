@@ -4,7 +4,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use super::backoff::Backoff;
+use garrick_core::backoff::Backoff;
+
 use crate::fault::Fault;
 
 /// How long a child that is stopped for good may take for what waits in its mailbox, unless told.

@@ -4,9 +4,9 @@ use std::mem;
 use std::panic::resume_unwind;
 use std::time::Duration;
 
+use garrick_core::backoff::Intensity;
 use garrick_sched::{Flow, Reply, Task, Turn};
 
-use super::backoff::Intensity;
 use super::crew::{Crew, Slot};
 use super::face::ChildState;
 use super::note::{Desk, Id, Job, Line, Note, Report};
@@ -174,11 +174,8 @@ impl Root {
 
     fn restart(&mut self, id: Id, name: &str, fault: &Fault, turn: &Turn<'_, Note>) {
         if !self.intensity.count(turn.now()) {
-            let Intensity {
-                restarts_max,
-                within,
-                ..
-            } = &self.intensity;
+            let restarts_max = self.intensity.restarts_max();
+            let within = self.intensity.within();
             return self.escalate(&format!(
                 "more than {restarts_max} restarts within {within:?}, the last of `{name}`: {fault}"
             ));

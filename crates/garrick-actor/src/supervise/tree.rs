@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use garrick_core::backoff::{Backoff, Intensity};
 use garrick_sched::{Address, Ask, Ended, Watch};
 
-use super::backoff::{Backoff, Intensity};
 use super::crew::Crew;
 use super::face::{self, Face, Snapshot};
 use super::member::{Branch, Leaf};

@@ -2,7 +2,7 @@
 
 /// What a number is called: 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Message {
+pub enum Message {
     /// A multiple of 3.
     Fizz,
     /// A multiple of 5.
@@ -37,7 +37,7 @@ impl Message {
     /// What `number` is called. There is no branch in it: the remainder is a multiplication, the kind two
     /// bits of a word, and these are what a message begins with.
     #[inline(always)]
-    pub(crate) fn of(number: u64) -> Self {
+    pub fn of(number: u64) -> Self {
         match KINDS >> (2 * (number % CYCLE)) & 3 {
             0 => Self::Fizz,
             1 => Self::Buzz,
@@ -65,21 +65,21 @@ const RUN_MAX: usize = u16::MAX as usize;
 
 /// How many messages there were of each kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub struct Counts {
     /// Of [`Message::Fizz`].
-    pub(crate) fizz: u64,
+    pub fizz: u64,
     /// Of [`Message::Buzz`].
-    pub(crate) buzz: u64,
+    pub buzz: u64,
     /// Of [`Message::FizzBuzz`].
-    pub(crate) fizz_buzz: u64,
+    pub fizz_buzz: u64,
     /// Of [`Message::Value`].
-    pub(crate) value: u64,
+    pub value: u64,
 }
 
 impl Counts {
     /// Counts `messages` in.
     #[inline]
-    pub(crate) fn add(&mut self, messages: &[Message]) {
+    pub fn add(&mut self, messages: &[Message]) {
         for run in messages.chunks(RUN_MAX) {
             // One sum of four fields, which need no branches and do not overflow.
             let sum: u64 = run.iter().map(Message::field).sum();
@@ -92,7 +92,7 @@ impl Counts {
     }
 
     /// How many messages there were.
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.fizz + self.buzz + self.fizz_buzz + self.value
     }
 }

@@ -29,6 +29,6 @@ mod stages;
 mod tests;
 
 pub(crate) use config::{Config, Error, Mode, Snapshot, Totals, Traffic};
-pub(crate) use fizz_buzz::{Counts, Message};
+pub use fizz_buzz::{Counts, Message};
 pub(crate) use hand_written::hand_written;
 pub(crate) use run::{Outcome, run};

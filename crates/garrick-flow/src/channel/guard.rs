@@ -25,12 +25,33 @@ impl<T> Peek<'_, T> {
     /// # Panics
     ///
     /// If fewer than `count` values are open.
+    ///
+    /// If the `Drop` of a value panics: all `count` slots are free nevertheless, and the sender knows.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {
-        self.ring.advance(count);
+        // The gate follows at the end of the scope, also when that ends by a panic.
+        let advance = Advance {
+            before: self.ring.len(),
+            peek: self,
+        };
+        advance.peek.ring.advance(count);
+    }
+}
+
+/// An advance under way.
+struct Advance<'g, 'a, T> {
+    peek: &'g mut Peek<'a, T>,
+    /// How many values were open before.
+    before: usize,
+}
+
+impl<T> Drop for Advance<'_, '_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let count = self.before - self.peek.ring.len();
         if count > 0 {
-            self.link.move_by(count);
+            self.peek.link.move_by(count);
         }
     }
 }

@@ -6,8 +6,13 @@ use super::{Receiver, Sender};
 
 /// Maps up to `max` values from `receiver` into `sender`, in place on both sides, and says how many.
 ///
-/// It takes as many as are there and have room. If `map` panics, each value was mapped once or is still
-/// there ([`ring::map_batch`]).
+/// It takes as many as are there and have room.
+///
+/// # Panics
+///
+/// If `map` does. What it made before is sent then, and what that was made from is dropped; the value that it
+/// panicked on stays, as the oldest. So each value was mapped and sent once, or is still there
+/// ([`ring::map_batch`]): a stage that is started again ([`restarting`](crate::restarting)) goes on with it.
 ///
 /// # Examples
 ///
@@ -29,13 +34,16 @@ pub fn map_batch<In, Out>(
     max: usize,
     map: impl FnMut(&In) -> Out,
 ) -> usize {
-    let count = ring::map_batch(&mut receiver.ring, &mut sender.ring, max, map);
-    sender.moved();
-    receiver.moved();
-    count
+    // Dropped in the order of need, also after a panic: the sender's gate moves first.
+    let (mut input, mut output) = (receiver.moving(), sender.moving());
+    ring::map_batch(&mut input, &mut output, max, map)
 }
 
 /// As [`map_batch`], but hands each value to `map` by value: for what is moved on, not read.
+///
+/// # Panics
+///
+/// If `map` does. The value that it panicked on is gone then, since it was handed over.
 ///
 /// # Examples
 ///
@@ -56,8 +64,7 @@ pub fn map_batch_owned<In, Out>(
     max: usize,
     map: impl FnMut(In) -> Out,
 ) -> usize {
-    let count = ring::map_batch_owned(&mut receiver.ring, &mut sender.ring, max, map);
-    sender.moved();
-    receiver.moved();
-    count
+    // Dropped in the order of need, also after a panic: the sender's gate moves first.
+    let (mut input, mut output) = (receiver.moving(), sender.moving());
+    ring::map_batch_owned(&mut input, &mut output, max, map)
 }

@@ -26,6 +26,7 @@ mod link;
 mod ringer;
 
 mod guard;
+mod moving;
 
 mod receiver;
 mod sender;

@@ -8,6 +8,7 @@ use garrick_core::ring;
 use super::guard::Peek;
 use super::line::Line;
 use super::link::Link;
+use super::moving::Moving;
 
 /// The reading end of a channel; from [`Graph::channel`](crate::Graph::channel).
 ///
@@ -15,7 +16,7 @@ use super::link::Link;
 /// takes costs one fence, whatever the number of values: take batches.
 pub struct Receiver<T> {
     /// The ring's half.
-    pub(super) ring: ring::Consumer<T>,
+    ring: ring::Consumer<T>,
     /// Our side of the gates.
     link: Link,
 }
@@ -28,9 +29,7 @@ impl<T> Receiver<T> {
     /// Takes the oldest value, if there is one.
     #[inline]
     pub fn try_pop(&mut self) -> Option<T> {
-        let value = self.ring.try_pop();
-        self.moved();
-        value
+        self.moving().try_pop()
     }
 
     /// Copies the oldest values into `values` and takes them, and says how many: the first that many of
@@ -40,27 +39,24 @@ impl<T> Receiver<T> {
     where
         T: Copy,
     {
-        let count = self.ring.pop_slice(values);
-        self.moved();
-        count
+        self.moving().pop_slice(values)
     }
 
     /// Takes up to `max` values, oldest first, hands each to `each`, and says how many.
+    ///
+    /// If `each` panics, what it was given is gone and the rest stays.
     #[inline]
     pub fn pop_each(&mut self, max: usize, each: impl FnMut(T)) -> usize {
-        let count = self.ring.pop_each(max, each);
-        self.moved();
-        count
+        self.moving().pop_each(max, each)
     }
 
     /// Shows up to `max` values to `each`, oldest first, drops them, and says how many.
     ///
-    /// `each` gets one slice, or two where the values wrap.
+    /// `each` gets one slice, or two where the values wrap. If it panics, the slice that it was given stays in
+    /// the channel.
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
-        let count = self.ring.consume_batch(max, each);
-        self.moved();
-        count
+        self.moving().consume_batch(max, each)
     }
 
     /// Opens all values that are there for reading in place.
@@ -124,10 +120,10 @@ impl<T> Receiver<T> {
         self.is_closed() && self.ring.readable() == 0
     }
 
-    /// Takes note of what the ring's half took.
+    /// The ring's half, and the gate behind it.
     #[inline]
-    pub(super) fn moved(&mut self) {
-        self.link.move_to(self.ring.position());
+    pub(super) fn moving(&mut self) -> Moving<'_, ring::Consumer<T>> {
+        Moving::new(&mut self.ring, &mut self.link)
     }
 
     pub(crate) fn line(&self) -> &Line {

@@ -8,6 +8,7 @@ use garrick_core::ring::{self, Full};
 use super::guard::Poke;
 use super::line::Line;
 use super::link::Link;
+use super::moving::Moving;
 
 /// The writing end of a channel; from [`Graph::channel`](crate::Graph::channel).
 ///
@@ -16,7 +17,7 @@ use super::link::Link;
 /// of values: send batches.
 pub struct Sender<T> {
     /// The ring's half.
-    pub(super) ring: ring::Producer<T>,
+    ring: ring::Producer<T>,
     /// Our side of the gates.
     link: Link,
 }
@@ -36,9 +37,7 @@ impl<T> Sender<T> {
     /// [`Full`] gives the value back if no slot is free.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), Full<T>> {
-        let pushed = self.ring.try_push(value);
-        self.moved();
-        pushed
+        self.moving().try_push(value)
     }
 
     /// Copies as much of `values` as there is room for, and says how much: the first that many.
@@ -47,27 +46,24 @@ impl<T> Sender<T> {
     where
         T: Copy,
     {
-        let count = self.ring.push_slice(values);
-        self.moved();
-        count
+        self.moving().push_slice(values)
     }
 
     /// Sends what `values` yields, until it ends or the channel is full, and says how many it took.
     ///
-    /// A value is asked for only when there is a slot for it: pass `&mut iterator` to keep the rest.
+    /// A value is asked for only when there is a slot for it: pass `&mut iterator` to keep the rest. If `values`
+    /// panics, what it yielded before is sent.
     #[inline]
     pub fn push_iter(&mut self, values: impl IntoIterator<Item = T>) -> usize {
-        let count = self.ring.push_iter(values);
-        self.moved();
-        count
+        self.moving().push_iter(values)
     }
 
     /// Sends `make(0)`, `make(1)`, ... as far as there is room and at most `max` values, and says how many.
+    ///
+    /// If `make` panics, what it made before is sent.
     #[inline]
     pub fn produce_batch(&mut self, max: usize, make: impl FnMut(usize) -> T) -> usize {
-        let count = self.ring.produce_batch(max, make);
-        self.moved();
-        count
+        self.moving().produce_batch(max, make)
     }
 
     /// Opens up to `max` free slots for writing in place.
@@ -123,10 +119,10 @@ impl<T> Sender<T> {
         self.link.line.taken.is_closed()
     }
 
-    /// Takes note of what the ring's half published.
+    /// The ring's half, and the gate behind it.
     #[inline]
-    pub(super) fn moved(&mut self) {
-        self.link.move_to(self.ring.position());
+    pub(super) fn moving(&mut self) -> Moving<'_, ring::Producer<T>> {
+        Moving::new(&mut self.ring, &mut self.link)
     }
 
     pub(crate) fn line(&self) -> &Line {

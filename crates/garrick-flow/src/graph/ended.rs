@@ -71,6 +71,20 @@ impl Ended {
         words.collect()
     }
 
+    /// Whether stage `id` has ended.
+    pub(super) fn has_ended(&self, id: usize) -> bool {
+        self.lock().ends[id].is_some()
+    }
+
+    /// Those that were dropped in the midst of things.
+    pub(super) fn cut_short(&self) -> Vec<usize> {
+        let state = self.lock();
+        let ends = state.ends.iter().enumerate();
+        ends.filter(|(_, end)| **end == Some(Outcome::Dropped))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
     /// Sleeps until all have ended.
     pub(super) fn wait(&self) {
         let mut state = self.lock();

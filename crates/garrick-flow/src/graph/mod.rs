@@ -3,10 +3,16 @@
 mod ended;
 mod sample;
 
-mod monitor;
 mod report;
 
+mod monitor;
+
+mod straggler;
+
 mod running;
+
+mod plan;
+mod team;
 
 use std::error::Error;
 use std::fmt;
@@ -14,22 +20,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_core::ring::CapacityError;
-use garrick_sched::{Address, Handle, Sponsor};
 
 use crate::channel::{self, Line, Receiver, Receivers, Sender, Senders, Slots};
-use crate::post::{Post, StageId, Wake};
-use crate::stage::{Env, Stage, StageTask, Work};
+use crate::post::Post;
+use crate::stage::Stage;
 
 pub use monitor::Monitor;
+pub(crate) use plan::{AnyStage, Opened};
 pub use report::{Failure, Report};
 pub use running::{Running, Stopper};
 pub use sample::{ChannelSample, Sample, StageSample, StageState};
+pub use straggler::{Because, Straggler, Unended};
+pub use team::Team;
 
-use ended::Ended;
-use monitor::Member;
-
-/// Makes a stage's task on a sponsor, once.
-type Launch = Box<dyn FnOnce(&Handle, Env) -> Address<Wake> + Send>;
+use plan::Planned;
+use team::Crew;
 
 /// A pipeline that is being built.
 ///
@@ -64,23 +69,6 @@ pub struct Graph {
     slow: Option<Duration>,
 }
 
-/// A stage that is to be started.
-struct Planned {
-    name: String,
-    is_source: bool,
-    /// Its thread, as an index into `Graph::teams`.
-    team: usize,
-    launch: Launch,
-}
-
-/// A thread that is to be started.
-struct Crew {
-    name: String,
-    core: Option<usize>,
-    /// How many stages it has.
-    size: usize,
-}
-
 /// Why a graph could not be started.
 #[derive(Debug)]
 pub struct StartError {
@@ -94,7 +82,7 @@ impl Graph {
     /// An empty graph.
     pub fn new() -> Self {
         Self {
-            post: Arc::new(Post::new()),
+            post: Arc::default(),
             lines: Vec::new(),
             stages: Vec::new(),
             teams: Vec::new(),
@@ -189,53 +177,17 @@ impl Graph {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn team(&mut self, name: impl Into<String>) -> Team<'_> {
-        self.teams.push(Crew {
-            name: name.into(),
-            core: None,
-            size: 0,
-        });
-        Team { graph: self }
+        self.teams.push(Crew::new(name.into()));
+        Team::last_of(self)
     }
 
     /// Starts all threads, then all stages.
     ///
     /// # Errors
     ///
-    /// [`StartError`] if there is no thread for a stage. Nothing has run then.
+    /// [`StartError`] if there is no thread for a stage, or not the core that it is to have. Nothing has run then.
     pub fn start(self) -> Result<Running, StartError> {
-        let sponsors = self
-            .teams
-            .iter()
-            .map(Crew::start)
-            .collect::<Result<Vec<_>, _>>()?;
-        let handles: Vec<_> = sponsors.iter().map(Sponsor::handle).collect();
-        let ended = Arc::new(Ended::new(self.stages.len()));
-        let lines: Arc<[_]> = self.lines.into();
-        let (mut members, mut addresses, mut sources) = (Vec::new(), Vec::new(), Vec::new());
-        for (id, planned) in (0..).zip(self.stages) {
-            let crew = &self.teams[planned.team];
-            let env = Env {
-                id,
-                is_source: planned.is_source,
-                lines: Arc::clone(&lines),
-                post: Arc::clone(&self.post),
-                work: Work::new(crew.size > 1, self.slow),
-                on_end: Ended::listener(&ended, id),
-            };
-            if planned.is_source {
-                sources.push(id);
-            }
-            members.push(Member {
-                name: planned.name,
-                team: crew.name.clone(),
-                core: crew.core,
-                work: env.work.reader(),
-            });
-            addresses.push((planned.launch)(&handles[planned.team], env));
-        }
-        self.post.open(addresses, sources);
-        let monitor = Monitor::new(members, lines, ended);
-        Ok(Running::new(sponsors, self.post, monitor))
+        plan::start(self)
     }
 
     pub(crate) fn post(&self) -> &Post {
@@ -244,61 +196,6 @@ impl Graph {
 
     pub(crate) fn lines(&self) -> &[Arc<Line>] {
         &self.lines
-    }
-}
-
-impl Crew {
-    fn start(&self) -> Result<Sponsor, StartError> {
-        let builder = Sponsor::builder().name(self.name.clone()).pin_to(self.core);
-        builder.start().map_err(|reason| StartError {
-            name: self.name.clone(),
-            reason,
-        })
-    }
-}
-
-/// A thread that several stages share; from [`Graph::team`].
-#[derive(Debug)]
-pub struct Team<'a> {
-    /// The graph, whose last crew is this one.
-    graph: &'a mut Graph,
-}
-
-impl Team<'_> {
-    /// Adds a stage.
-    pub fn stage(self, name: impl Into<String>, stage: impl Stage) -> Self {
-        self.add(name.into(), stage, false)
-    }
-
-    /// Adds a stage that ends when the graph is to stop.
-    pub fn source(self, name: impl Into<String>, source: impl Stage) -> Self {
-        self.add(name.into(), source, true)
-    }
-
-    /// Pins the thread to a core, counted from 0. Where the system cannot pin, nothing happens.
-    pub fn pin_to(self, core: usize) -> Self {
-        if let Some(crew) = self.graph.teams.last_mut() {
-            crew.core = Some(core);
-        }
-        self
-    }
-
-    fn add(self, name: String, stage: impl Stage, is_source: bool) -> Self {
-        let launch: Launch = Box::new(|sponsor, env| {
-            let spawned = sponsor.spawn(StageTask::new(stage, env));
-            spawned.unwrap_or_else(|_| unreachable!("the sponsor has just been started"))
-        });
-        let team = self.graph.teams.len() - 1;
-        self.graph.teams[team].size += 1;
-        let fits = StageId::try_from(self.graph.stages.len()).is_ok();
-        assert!(fits, "fewer stages than a u32 can count");
-        self.graph.stages.push(Planned {
-            name,
-            is_source,
-            team,
-            launch,
-        });
-        self
     }
 }
 

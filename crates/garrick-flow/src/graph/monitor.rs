@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::ended::Ended;
+use super::report::{Failure, Report};
 use super::sample::{ChannelSample, Sample, StageSample, StageState};
 use crate::channel::Line;
-use crate::stage::{Outcome, WorkReader};
+use crate::stage::{LastPanic, Outcome, WorkReader};
 use crate::wait::Lines;
 
 /// What is known of a stage.
@@ -15,6 +16,7 @@ pub(super) struct Member {
     pub(super) team: String,
     pub(super) core: Option<usize>,
     pub(super) work: WorkReader,
+    pub(super) last_panic: LastPanic,
 }
 
 /// Sees what a graph does, from anywhere and for as long as you like; from
@@ -98,6 +100,7 @@ impl Monitor {
                 busy_nanos: work.busy,
                 slow_steps: work.slow,
                 restarts: work.restarts,
+                last_panic: member.last_panic.get(),
             }
         });
         Sample {
@@ -110,8 +113,31 @@ impl Monitor {
         &self.view.ended
     }
 
-    pub(super) fn name_of(&self, stage: usize) -> &str {
+    pub(crate) fn name_of(&self, stage: usize) -> &str {
         &self.view.members[stage].name
+    }
+
+    pub(super) fn stages(&self) -> usize {
+        self.view.members.len()
+    }
+
+    pub(crate) fn lines(&self) -> &Lines {
+        &self.view.lines
+    }
+
+    /// What was done and what went wrong, now that nothing goes on.
+    pub(crate) fn report(&self) -> Report {
+        let name_of = |stage| self.name_of(stage).to_owned();
+        let failure = |(stage, message)| Failure {
+            stage: name_of(stage),
+            message,
+        };
+        let ended = self.ended();
+        Report {
+            totals: self.sample(),
+            failures: ended.panics().into_iter().map(failure).collect(),
+            cut_short: ended.cut_short().into_iter().map(name_of).collect(),
+        }
     }
 }
 

@@ -11,13 +11,16 @@ pub struct Failure {
     pub message: String,
 }
 
-/// What a graph has done, all in all; from [`Running::join`](crate::Running::join).
+/// What a graph has done, all in all; from [`Running::join`](crate::Running::join)
+/// or [`Running::abort`](crate::Running::abort).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// What was done.
     pub(super) totals: Sample,
     /// What went wrong.
     pub(super) failures: Vec<Failure>,
+    /// Who had to end in the midst of things.
+    pub(super) cut_short: Vec<String>,
 }
 
 impl Report {
@@ -36,8 +39,13 @@ impl Report {
         &self.totals.channels
     }
 
-    /// The stages that panicked, in the order in which they did.
+    /// The stages that ended in a panic, in the order in which they did.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
+    }
+
+    /// The stages that were dropped before they had ended, by [`Running::abort`](crate::Running::abort).
+    pub fn cut_short(&self) -> &[String] {
+        &self.cut_short
     }
 }

@@ -7,16 +7,22 @@ use std::time::Duration;
 use garrick_sched::Sponsor;
 
 use super::monitor::Monitor;
-use super::report::{Failure, Report};
+use super::report::Report;
 use super::sample::Sample;
-use crate::post::Post;
+use super::straggler::{Because, Straggler, Unended};
+use crate::post::{Post, StageId, Wake};
+use crate::roll_call::{Answer, RollCall};
+use crate::vote::Vote;
 
-/// A graph that runs; from [`Graph::start`](crate::Graph::start). Dropping it ends it at once: each stage is
-/// dropped after the step under way, and what is in the channels with it.
+/// A graph that runs; from [`Graph::start`](crate::Graph::start). Dropping it ends it at once, as
+/// [`abort`](Self::abort) does.
 pub struct Running {
     /// The threads. Dropped first: what they use is below.
     sponsors: Vec<Sponsor>,
+    /// Who is where.
     post: Arc<Post>,
+    /// Who waits for what.
+    roll_call: Arc<RollCall>,
     /// Sees the stages and channels.
     monitor: Monitor,
 }
@@ -28,22 +34,32 @@ pub struct Stopper {
 }
 
 impl Stopper {
-    /// Ends the sources, and so the graph, in order.
+    /// Ends the graph, in order, once no stage is against it; see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
 }
 
 impl Running {
-    pub(super) fn new(sponsors: Vec<Sponsor>, post: Arc<Post>, monitor: Monitor) -> Self {
+    pub(super) fn new(
+        sponsors: Vec<Sponsor>,
+        post: Arc<Post>,
+        roll_call: Arc<RollCall>,
+        monitor: Monitor,
+    ) -> Self {
         Self {
             sponsors,
             post,
+            roll_call,
             monitor,
         }
     }
 
-    /// Ends the sources after the step under way, and so the graph: what is in flight is handled first.
+    /// Asks all stages whether the graph may end. When all agree, the sources end, and so the graph: what is in
+    /// flight is handled first.
+    ///
+    /// A stage agrees unless it says otherwise with [`Cx::veto`](crate::Cx::veto). Each is woken to take a step and
+    /// vote. While one is against it all go on, the sources too, and each later step is a new vote.
     ///
     /// # Examples
     ///
@@ -68,6 +84,42 @@ impl Running {
         self.post.stop();
     }
 
+    /// As [`stop`](Self::stop), but without asking: the sources end whoever is against it. What is in flight is
+    /// handled first.
+    pub fn overrule(&self) {
+        self.post.overrule();
+    }
+
+    /// Ends the graph at once: each stage is dropped after the step under way, and what is in the channels with it.
+    /// The report says who was [cut short](Report::cut_short), and what was
+    /// [left](crate::ChannelSample::left) in each channel.
+    ///
+    /// A step that never ends cannot be ended from outside: then this does not return.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_flow::{Cx, Graph, Wait};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (mut tx, rx) = graph.channel(16)?;
+    /// tx.push_slice(&[1, 2, 3]);
+    /// graph.stage("idle", move |_: &mut Cx<'_>| {
+    ///     let _both = (&tx, &rx);
+    ///     Wait::timer(Duration::from_hours(1))
+    /// });
+    ///
+    /// let report = graph.start()?.abort();
+    /// assert_eq!(report.cut_short(), ["idle"]);
+    /// assert_eq!(report.channels()[0].left(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn abort(mut self) -> Report {
+        self.sponsors.drain(..).for_each(Sponsor::shutdown_now);
+        self.monitor.report()
+    }
+
     /// Makes something that stops the graph from elsewhere.
     pub fn stopper(&self) -> Stopper {
         Stopper {
@@ -80,15 +132,83 @@ impl Running {
         self.monitor.ended().wait();
         // The stages have ended, so their threads have nothing left to do.
         self.sponsors.drain(..).for_each(Sponsor::shutdown);
-        Report {
-            totals: self.totals(),
-            failures: self.failures(),
+        self.monitor.report()
+    }
+
+    /// Waits until all stages have ended, but `timeout` at most, and says what was done.
+    ///
+    /// # Errors
+    ///
+    /// [`Unended`] gives the graph back, and says which stages have not ended, and why: who vetoes, and who waits
+    /// for which channel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_flow::{Cx, Graph, Wait};
+    ///
+    /// let mut graph = Graph::new();
+    /// graph.source("orders", |cx: &mut Cx<'_>| {
+    ///     cx.veto("3 orders open");
+    ///     Wait::timer(Duration::from_hours(1))
+    /// });
+    /// let running = graph.start()?;
+    /// running.stop();
+    /// let late = running.join_timeout(Duration::from_millis(20)).unwrap_err();
+    /// assert_eq!(late.to_string(), "the graph has not ended: \"orders\" vetoes: 3 orders open");
+    ///
+    /// late.running.overrule();
+    /// late.running.join();
+    /// # Ok::<(), garrick_flow::StartError>(())
+    /// ```
+    pub fn join_timeout(self, timeout: Duration) -> Result<Report, Unended> {
+        if self.wait_timeout(timeout) {
+            return Ok(self.join());
         }
+        let stragglers = self.stragglers();
+        if stragglers.is_empty() {
+            // The last ones have ended while they were asked.
+            return Ok(self.join());
+        }
+        Err(Unended {
+            running: Box::new(self),
+            stragglers,
+        })
     }
 
     /// Waits until all stages have ended, but `timeout` at most, and says whether they have.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         self.monitor.ended().wait_timeout(timeout)
+    }
+
+    /// Asks all stages that have not ended why that is so. It takes as long as the step under way of the slowest,
+    /// but a fifth of a second at most.
+    pub fn stragglers(&self) -> Vec<Straggler> {
+        let stages = self.monitor.stages();
+        let answers = self
+            .roll_call
+            .call(stages, |stage| self.post.tell(stage, Wake::Tell));
+        let has_ended = |stage: StageId| self.monitor.ended().has_ended(stage as usize);
+        let left = (0..).zip(answers).filter(|(stage, _)| !has_ended(*stage));
+        left.map(|(stage, answer)| self.straggler(stage, answer))
+            .collect()
+    }
+
+    fn straggler(&self, stage: StageId, answer: Option<Answer>) -> Straggler {
+        let name_of = |stage| self.monitor.name_of(stage as usize).to_owned();
+        let because = match (self.post.vote(stage), answer) {
+            (Vote::No(reason), _) if !self.post.is_ending() => Because::Vetoes(reason),
+            (_, None) => Because::DoesNotAnswer,
+            (_, Some(Answer::Goes)) => Because::Works,
+            (_, Some(Answer::Rests(wait))) => {
+                Because::Waits(wait.describe(self.monitor.lines(), &name_of))
+            }
+        };
+        Straggler {
+            stage: name_of(stage),
+            because,
+        }
     }
 
     /// Makes something that sees what the graph does, from elsewhere, and also when it has ended.
@@ -99,15 +219,6 @@ impl Running {
     /// What was done so far, as [`Monitor::sample`] has it.
     pub fn totals(&self) -> Sample {
         self.monitor.sample()
-    }
-
-    fn failures(&self) -> Vec<Failure> {
-        let failure = |(stage, message)| Failure {
-            stage: self.monitor.name_of(stage).to_owned(),
-            message,
-        };
-        let panics = self.monitor.ended().panics();
-        panics.into_iter().map(failure).collect()
     }
 }
 

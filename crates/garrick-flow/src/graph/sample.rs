@@ -42,6 +42,8 @@ pub struct StageSample {
     pub slow_steps: u64,
     /// How often it was started again after a failure.
     pub restarts: u64,
+    /// What the last panic said that it was started again after; see [`restarting`](crate::restarting).
+    pub last_panic: Option<String>,
 }
 
 /// A channel, and what has gone through it so far.
@@ -71,6 +73,13 @@ pub struct ChannelSample {
     pub receiver_stalls: u64,
     /// Whether one of its ends is gone.
     pub closed: bool,
+}
+
+impl ChannelSample {
+    /// Messages sent and not taken.
+    pub fn left(&self) -> u64 {
+        self.sent - self.taken
+    }
 }
 
 /// A graph, and what it has done so far; from [`Monitor::sample`](crate::Monitor::sample).

@@ -4,6 +4,7 @@ use std::fmt;
 
 use garrick_sched::{Nanos, Turn};
 
+use super::desk::Desk;
 use crate::post::{Post, Wake};
 
 /// Where the time comes from.
@@ -30,11 +31,13 @@ pub struct Cx<'a> {
     clock: Clock<'a>,
     /// The graph that the stage is in.
     post: &'a Post,
+    /// Where the step leaves what it has to say.
+    desk: &'a mut Desk,
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(clock: Clock<'a>, post: &'a Post) -> Self {
-        Self { clock, post }
+    pub(crate) fn new(clock: Clock<'a>, post: &'a Post, desk: &'a mut Desk) -> Self {
+        Self { clock, post, desk }
     }
 
     /// The time of the sponsor's world, in nanoseconds since that began.
@@ -42,15 +45,50 @@ impl<'a> Cx<'a> {
         self.clock.now()
     }
 
-    /// Ends the sources of the graph, and so the graph, in order: as
-    /// [`Running::stop`](crate::Running::stop).
+    /// Asks all stages whether the graph may end: as [`Running::stop`](crate::Running::stop). When all agree, the
+    /// sources end, and so the graph, in order.
     pub fn stop(&self) {
         self.post.stop();
     }
 
-    /// Whether the graph is to stop. Sources need not ask, they are ended.
+    /// Whether the graph is to stop. Neither sources nor others need to ask: it is the vote of a stage that does not
+    /// [`veto`](Self::veto), and sources are ended.
     pub fn is_stopping(&self) -> bool {
         self.post.is_stopping()
+    }
+
+    /// Votes against the end of the graph, for this `reason`. The vote holds until the next step, which has to
+    /// repeat it, or agrees. While nobody wants the graph to stop this does nothing, and costs a look.
+    ///
+    /// See that there will be a next step: the stage must wait for whatever ends the reason.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_flow::{Cx, Graph, Wait};
+    ///
+    /// let mut graph = Graph::new();
+    /// let mut open = 3;
+    /// graph.source("orders", move |cx: &mut Cx<'_>| {
+    ///     if open > 0 {
+    ///         cx.veto(format_args!("{open} orders open"));
+    ///         open -= 1;
+    ///     }
+    ///     Wait::timer(Duration::from_millis(5))
+    /// });
+    ///
+    /// let running = graph.start()?;
+    /// running.stop();
+    /// assert!(running.join().stages()[0].steps >= 4);
+    /// # Ok::<(), garrick_flow::StartError>(())
+    /// ```
+    pub fn veto(&mut self, reason: impl fmt::Display) {
+        self.desk.veto(reason);
+    }
+
+    pub(crate) fn desk(&mut self) -> &mut Desk {
+        self.desk
     }
 }
 

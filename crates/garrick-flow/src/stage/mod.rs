@@ -1,13 +1,18 @@
 //! Stages, and what runs them.
 
+mod desk;
+
 mod cx;
 mod work;
 
+mod runner;
 mod task;
 
 pub(crate) use cx::Clock;
 pub use cx::Cx;
-pub(crate) use task::{Env, Outcome, StageTask};
+pub(crate) use desk::{Desk, LastPanic};
+pub(crate) use runner::{Env, Outcome, Runner, words_of};
+pub(crate) use task::StageTask;
 pub(crate) use work::{Work, WorkReader};
 
 use crate::wait::Wait;

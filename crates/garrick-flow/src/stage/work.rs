@@ -107,6 +107,11 @@ impl Work {
         self.left(now);
     }
 
+    /// The stage was started again.
+    pub(crate) fn restarted(&mut self) {
+        self.counts.add(RESTARTS, 1);
+    }
+
     /// The stage rests or has ended now, and maybe its thread rests as well.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
         self.book(now);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cx, Receiver, Stage, Wait};
+use crate::{Cx, Receiver, Restarts, Stage, Wait, restarting};
 
 /// A stage that hands what comes to a closure, batch by batch; from [`consume`].
 pub struct Consume<T, F> {
@@ -58,6 +58,53 @@ impl<T, F> Consume<T, F> {
         let half = self.input.batch() / 2;
         self.wait_for(half)
     }
+
+    /// Makes it begin anew when the closure panics, with a clone of the closure as it is now, and with the batch
+    /// that it panicked on: what the closure had done of that is done again. What it counts begins anew too; for
+    /// counts that outlive a panic use [`restarting`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, Restarts, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (numbers, numbers_in) = graph.channel(64)?;
+    /// let mut batches = 0;
+    /// let read = stages::consume(numbers_in, move |_: &[u64]| {
+    ///     batches += 1;
+    ///     assert!(batches < 4, "tired");
+    /// });
+    /// graph.source("numbers", stages::produce(numbers, 0..1000));
+    /// graph.stage("read", read.restarting(Restarts::unlimited()));
+    /// let report = graph.start()?.join();
+    /// assert_eq!(report.channels()[0].taken, 1000);
+    /// assert!(report.stages()[1].restarts > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restarting(self, policy: Restarts) -> impl Stage
+    where
+        T: Send + 'static,
+        F: FnMut(&[T]) + Clone + Send + 'static,
+    {
+        let (each, wanted) = (self.each, self.wanted);
+        let stage = restarting(
+            self.input,
+            move |_| each.clone(),
+            move |each: &mut F, input, _| step(input, each, wanted),
+        );
+        stage.policy(policy)
+    }
+}
+
+/// A step: shows a batch, if there is one.
+#[inline]
+fn step<T>(input: &mut Receiver<T>, each: &mut impl FnMut(&[T]), wanted: usize) -> Wait {
+    let count = input.consume_batch(input.batch(), each);
+    if input.is_finished() {
+        return Wait::done();
+    }
+    super::next(count, Wait::readable(input, wanted))
 }
 
 impl<T, F> Stage for Consume<T, F>
@@ -66,11 +113,7 @@ where
     F: FnMut(&[T]) + Send + 'static,
 {
     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
-        let count = self.input.consume_batch(self.input.batch(), &mut self.each);
-        if self.input.is_finished() {
-            return Wait::done();
-        }
-        super::next(count, Wait::readable(&self.input, self.wanted))
+        step(&mut self.input, &mut self.each, self.wanted)
     }
 }
 

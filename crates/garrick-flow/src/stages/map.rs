@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Buffered;
-use crate::{Buffers, Cx, Receiver, Sender, Stage, Wait, map_batch};
+use crate::{Buffers, Cx, Receiver, Restarts, Sender, Stage, Wait, map_batch, restarting};
 
 /// A stage that maps each value of one channel into another; from [`map`].
 pub struct Map<In, Out, F> {
@@ -91,6 +91,63 @@ impl<In, Out, F> Map<In, Out, F> {
             wanted: self.wanted,
         }
     }
+
+    /// Makes it begin anew when the closure panics, with a clone of the closure as it is now. Nothing is lost and
+    /// nothing sent twice: the value that it panicked on is mapped again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, Restarts, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (numbers, numbers_in) = graph.channel(64)?;
+    /// let (places, places_in) = graph.channel(64)?;
+    /// let mut place = 0;
+    /// let place = stages::map(numbers_in, places, move |_: &u8| {
+    ///     place += 1;
+    ///     assert!(place <= 10, "full");
+    ///     place
+    /// });
+    /// graph.source("numbers", stages::produce(numbers, 0..25));
+    /// graph.stage("place", place.restarting(Restarts::default()));
+    /// graph.stage("end", stages::consume(places_in, |_| ()));
+    /// let report = graph.start()?.join();
+    /// assert_eq!((report.channels()[1].taken, report.stages()[1].restarts), (25, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn restarting(self, policy: Restarts) -> impl Stage
+    where
+        In: Send + 'static,
+        Out: Send + 'static,
+        F: FnMut(&In) -> Out + Clone + Send + 'static,
+    {
+        let wanted = self.wanted;
+        let each = self.each;
+        let stage = restarting(
+            (self.input, self.output),
+            move |_| each.clone(),
+            move |each: &mut F, (input, output), _| step(input, output, each, wanted),
+        );
+        stage.policy(policy)
+    }
+}
+
+/// A step: maps a batch, if there is one.
+#[inline]
+fn step<In, Out>(
+    input: &mut Receiver<In>,
+    output: &mut Sender<Out>,
+    each: &mut impl FnMut(&In) -> Out,
+    wanted: usize,
+) -> Wait {
+    let batch = input.batch().min(output.batch());
+    let count = map_batch(input, output, batch, each);
+    if input.is_finished() || output.is_closed() {
+        return Wait::done();
+    }
+    let readable = Wait::readable(input, wanted);
+    super::next(count, readable.and(Wait::free(output, wanted)))
 }
 
 impl<In, Out, F> Stage for Map<In, Out, F>
@@ -100,13 +157,12 @@ where
     F: FnMut(&In) -> Out + Send + 'static,
 {
     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
-        let batch = self.input.batch().min(self.output.batch());
-        let count = map_batch(&mut self.input, &mut self.output, batch, &mut self.each);
-        if self.input.is_finished() || self.output.is_closed() {
-            return Wait::done();
-        }
-        let readable = Wait::readable(&self.input, self.wanted);
-        super::next(count, readable.and(Wait::free(&self.output, self.wanted)))
+        step(
+            &mut self.input,
+            &mut self.output,
+            &mut self.each,
+            self.wanted,
+        )
     }
 }
 

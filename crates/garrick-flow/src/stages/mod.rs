@@ -7,7 +7,8 @@
 //! [`from_stream`] and [`from_async`] are sources that wait for futures, [`for_each_async`] is such a sink.
 //!
 //! Each works in batches of its channel's [`batch`](crate::Sender::batch) and is woken by the first value or slot, so
-//! that nothing is held up; `wait_for` asks for fewer wake-ups, and `half_full` for one each half of a batch.
+//! that nothing is held up; `wait_for` asks for fewer wake-ups, `half_full` for one each half of a
+//! batch, and `restarting` for a new start after a panic.
 //! [`map`] works in place, from ring to ring, or with buffers of its own if it is [`buffered`](Map::buffered).
 
 mod key;
@@ -31,7 +32,7 @@ pub use for_each::{ForEachAsync, for_each_async};
 pub use map::{Map, map};
 pub use merge::{Merge, merge};
 pub use partition::{Partition, partition};
-pub use produce::{Produce, produce};
+pub use produce::{Produce, produce, produce_from};
 pub use stream::{FromAsync, FromStream, from_async, from_stream};
 
 use crate::Wait;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::iter::Fuse;
 
-use crate::{Cx, Sender, Stage, Wait};
+use crate::{Cx, Restarts, Sender, Stage, Wait, restarting};
 
 /// A source that sends what an iterator yields; from [`produce`].
 pub struct Produce<I: Iterator> {
@@ -33,6 +33,59 @@ pub fn produce<I: IntoIterator>(output: Sender<I::Item>, values: I) -> Produce<I
         values: values.into_iter().fuse(),
         wanted: 1,
     }
+}
+
+/// Makes a source that begins anew when its iterator panics: `make` is told how many values were sent so far, and
+/// makes an iterator of those that follow. It ends when such an iterator does.
+///
+/// What an iterator has yielded is sent before its panic goes on, so none is lost and none sent twice, if `make`
+/// keeps its word.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, Restarts, stages};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, numbers_in) = graph.channel(64)?;
+/// graph.source("numbers", stages::produce_from(numbers, Restarts::default(), |sent| {
+///     (sent..1000).inspect(move |n| assert!(n - sent < 400, "it breaks off"))
+/// }));
+/// let mut next = 0;
+/// graph.stage("check", stages::consume(numbers_in, move |numbers: &[u64]| {
+///     for number in numbers {
+///         assert_eq!(*number, next);
+///         next += 1;
+///     }
+/// }));
+/// let report = graph.start()?.join();
+/// assert_eq!((report.channels()[0].taken, report.stages()[0].restarts), (1000, 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn produce_from<I, M>(output: Sender<I::Item>, policy: Restarts, mut make: M) -> impl Stage
+where
+    I: IntoIterator<Item: Send + 'static, IntoIter: Send + 'static>,
+    M: FnMut(u64) -> I + Send + 'static,
+{
+    let stage = restarting(
+        output,
+        move |output: &mut Sender<I::Item>| make(output.sent()).into_iter().fuse(),
+        |values: &mut Fuse<I::IntoIter>, output, _| step(output, values),
+    );
+    stage.policy(policy)
+}
+
+/// A step: sends a batch, as far as there is room.
+#[inline]
+fn step<I: Iterator>(output: &mut Sender<I::Item>, values: &mut Fuse<I>) -> Wait {
+    let room = output.free().min(output.batch());
+    // What it yields before a panic is sent.
+    let count = output.push_iter(values.by_ref().take(room));
+    // With room left, it was the iterator that ended.
+    if count < room || output.is_closed() {
+        return Wait::done();
+    }
+    super::next(count, Wait::free(output, 1))
 }
 
 impl<I: Iterator> Produce<I> {

@@ -7,6 +7,8 @@
 mod condition;
 mod terms;
 
+mod describe;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,16 +93,17 @@ impl Wait {
     /// # Examples
     ///
     /// ```
-    /// use garrick_flow::{Cx, Graph, Probe, Seen, Wait};
+    /// use garrick_flow::testing::{Seen, StageDriver};
+    /// use garrick_flow::{Cx, Graph, Wait};
     ///
     /// let mut graph = Graph::new();
     /// let (mut senders, receivers) = graph.bundle::<u8>(10, 16)?;
     /// let wait = Wait::any_readable(&receivers, 2);
-    /// let mut probe = Probe::new(&graph, move |_: &mut Cx<'_>| wait);
-    /// assert_eq!(probe.step(), Seen::Waits);
+    /// let mut stage = StageDriver::new(&graph, move |_: &mut Cx<'_>| wait);
+    /// assert_eq!(stage.step(), Seen::Waits);
     ///
     /// senders[7].push_slice(&[1, 2]);
-    /// assert_eq!(probe.look(), Seen::Ready);
+    /// assert_eq!(stage.look(), Seen::Ready);
     /// # Ok::<(), garrick_flow::CapacityError>(())
     /// ```
     pub fn any_readable<T>(receivers: &Receivers<T>, count: usize) -> Self {

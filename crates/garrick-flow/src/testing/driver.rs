@@ -1,11 +1,11 @@
-//! Driving one stage by hand, in tests.
+//! Driving one stage by hand.
 
 use std::fmt;
 
 use garrick_sched::Nanos;
 
 use crate::graph::Graph;
-use crate::stage::{Clock, Cx, Stage};
+use crate::stage::{Clock, Cx, Desk, Stage};
 use crate::wait::{Verdict, Wait};
 
 /// What a step came to.
@@ -24,45 +24,49 @@ pub enum Seen {
 /// # Examples
 ///
 /// ```
-/// use garrick_flow::{Graph, Probe, Seen, stages};
+/// use garrick_flow::{Graph, stages};
+/// use garrick_flow::testing::{Seen, StageDriver};
 ///
 /// let mut graph = Graph::new();
 /// let (mut numbers, input) = graph.channel(4)?;
 /// let (output, mut doubles) = graph.channel(4)?;
-/// let mut probe = Probe::new(&graph, stages::map(input, output, |n: &u32| n * 2));
+/// let mut driver = StageDriver::new(&graph, stages::map(input, output, |n: &u32| n * 2));
 ///
-/// probe.step();
-/// assert_eq!(probe.look(), Seen::Waits);
+/// driver.step();
+/// assert_eq!(driver.look(), Seen::Waits);
 ///
 /// numbers.push_slice(&[1, 2]);
-/// assert_eq!(probe.look(), Seen::Ready);
-/// probe.step();
+/// assert_eq!(driver.look(), Seen::Ready);
+/// driver.step();
 /// assert_eq!(doubles.peek().as_slices().0, [2, 4]);
 ///
 /// drop(numbers);
-/// probe.step();
-/// assert_eq!(probe.look(), Seen::Done);
+/// driver.step();
+/// assert_eq!(driver.look(), Seen::Done);
 /// assert!(doubles.is_closed());
 /// # Ok::<(), garrick_flow::CapacityError>(())
 /// ```
-pub struct Probe<'a, S> {
+pub struct StageDriver<'a, S> {
     /// The graph whose channels the stage has.
     graph: &'a Graph,
     /// Gone when it has ended.
     stage: Option<S>,
     /// What the last step returned.
     wait: Wait,
+    /// What it has to say beside that.
+    desk: Desk,
     /// The time.
     now: Nanos,
 }
 
-impl<'a, S: Stage> Probe<'a, S> {
-    /// A probe for `stage`, whose channels are of `graph`. It is time 0.
+impl<'a, S: Stage> StageDriver<'a, S> {
+    /// A driver for `stage`, whose channels are of `graph`. It is time 0.
     pub fn new(graph: &'a Graph, stage: S) -> Self {
         Self {
             graph,
             stage: Some(stage),
             wait: Wait::again(),
+            desk: Desk::default(),
             now: 0,
         }
     }
@@ -70,7 +74,7 @@ impl<'a, S: Stage> Probe<'a, S> {
     /// Takes a step, due or not, and says what is then: never [`Seen::Waits`] where it could go on.
     pub fn step(&mut self) -> Seen {
         if let Some(stage) = &mut self.stage {
-            let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post());
+            let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post(), &mut self.desk);
             self.wait = stage.step(&mut cx);
             self.wait.begin(|| self.now);
         }
@@ -107,9 +111,9 @@ impl<'a, S: Stage> Probe<'a, S> {
     }
 }
 
-impl<S> fmt::Debug for Probe<'_, S> {
+impl<S> fmt::Debug for StageDriver<'_, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Probe")
+        f.debug_struct("StageDriver")
             .field("wait", &self.wait)
             .field("now", &self.now)
             .finish_non_exhaustive()

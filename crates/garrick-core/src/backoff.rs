@@ -1,9 +1,12 @@
 //! How long to wait before a restart, and how many restarts are too many.
+//!
+//! What supervisors of actors and stages of pipelines have in common. Plain values: nothing here is shared
+//! between threads.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use garrick_sched::Nanos;
+use crate::random::mix;
 
 /// Waits before restarts: the first one short, each further one twice as long, up to a limit, and each shortened by
 /// chance so that children that failed together do not come back together.
@@ -11,7 +14,7 @@ use garrick_sched::Nanos;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::Backoff;
+/// use garrick_core::backoff::Backoff;
 ///
 /// let backoff = Backoff::exponential(Duration::from_millis(10), Duration::from_secs(1)).jitter(0.0);
 /// let waits: Vec<_> = (0..9).map(|restarts| backoff.wait(restarts, 0).as_millis()).collect();
@@ -19,7 +22,9 @@ use garrick_sched::Nanos;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
+    /// The first wait.
     first: Duration,
+    /// No wait is longer.
     max: Duration,
     /// The part of a wait that is left to chance, 0 to 1.
     jitter: f64,
@@ -79,8 +84,8 @@ impl Backoff {
         whole.mul_f64(1.0 - self.jitter * chance)
     }
 
-    /// See the field.
-    pub(super) fn resets_after(&self) -> Duration {
+    /// How long a child must have been up to begin with the first wait again.
+    pub fn resets_after(&self) -> Duration {
         self.reset_after
     }
 }
@@ -91,25 +96,32 @@ impl Default for Backoff {
     }
 }
 
-/// Spreads numbers over all numbers, as the splitmix64 generator does.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Counts restarts in a window of time that ends now.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_core::backoff::Intensity;
+///
+/// let mut intensity = Intensity::new(2, Duration::from_nanos(10));
+/// assert!(intensity.count(0) && intensity.count(1));
+/// assert!(!intensity.count(9));
+/// assert!(intensity.count(10));
+/// ```
 #[derive(Debug, Clone)]
-pub(super) struct Intensity {
-    pub(super) restarts_max: usize,
-    pub(super) within: Duration,
-    /// When the restarts were that are still in the window, oldest first; never more than `restarts_max`.
-    recent: VecDeque<Nanos>,
+pub struct Intensity {
+    /// So many restarts are not too many.
+    restarts_max: usize,
+    /// How long the window is.
+    within: Duration,
+    /// When the restarts were that are still in the window, oldest first, in nanoseconds; never more than
+    /// `restarts_max`.
+    recent: VecDeque<u64>,
 }
 
 impl Intensity {
-    pub(super) fn new(restarts_max: usize, within: Duration) -> Self {
+    /// No restart so far, of at most `restarts_max` within such a time.
+    pub fn new(restarts_max: usize, within: Duration) -> Self {
         Self {
             restarts_max,
             within,
@@ -117,11 +129,11 @@ impl Intensity {
         }
     }
 
-    /// Counts a restart; false if that is one too many.
-    pub(super) fn count(&mut self, now: Nanos) -> bool {
+    /// Counts a restart at `now`, in nanoseconds; false if that is one too many.
+    pub fn count(&mut self, now: u64) -> bool {
         let window = self.within.as_nanos();
         while let Some(&oldest) = self.recent.front()
-            && u128::from(now - oldest) >= window
+            && u128::from(now.saturating_sub(oldest)) >= window
         {
             self.recent.pop_front();
         }
@@ -132,12 +144,23 @@ impl Intensity {
         true
     }
 
-    pub(super) fn forget(&mut self) {
+    /// Begins anew.
+    pub fn forget(&mut self) {
         self.recent.clear();
+    }
+
+    /// So many restarts are not too many.
+    pub fn restarts_max(&self) -> usize {
+        self.restarts_max
+    }
+
+    /// How long the window is.
+    pub fn within(&self) -> Duration {
+        self.within
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(garrick_loom)))]
 mod tests {
     use super::*;
 

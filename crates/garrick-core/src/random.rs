@@ -1,0 +1,19 @@
+//! Numbers that look random and are not: for jitter, and for orders that a seed decides.
+
+/// Spreads numbers over all numbers, as one step of the splitmix64 generator does ("Fast splittable pseudorandom
+/// number generators", Steele, Lea and Flood, 2014). Different numbers stay different.
+///
+/// # Examples
+/// ```
+/// use garrick_core::random::mix;
+///
+/// assert_eq!(mix(1), mix(1));
+/// assert_ne!(mix(1) >> 32, mix(2) >> 32);
+/// ```
+#[must_use]
+pub fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,65 @@
+//! Moving a gate as far as its ring, whatever happens in between.
+
+use std::ops::{Deref, DerefMut};
+
+use garrick_core::ring;
+
+use super::link::Link;
+
+/// A half of a ring.
+pub(super) trait Half {
+    /// How many values it has published or taken, wrapping.
+    fn position(&self) -> usize;
+}
+
+impl<T> Half for ring::Producer<T> {
+    #[inline]
+    fn position(&self) -> usize {
+        self.position()
+    }
+}
+
+impl<T> Half for ring::Consumer<T> {
+    #[inline]
+    fn position(&self) -> usize {
+        self.position()
+    }
+}
+
+/// A half at work. At the end of the scope, also when that ends by a panic, its gate is moved as far as it got.
+pub(super) struct Moving<'a, H: Half> {
+    /// The half.
+    ring: &'a mut H,
+    /// Its end's side of the gates.
+    link: &'a mut Link,
+}
+
+impl<'a, H: Half> Moving<'a, H> {
+    #[inline]
+    pub(super) fn new(ring: &'a mut H, link: &'a mut Link) -> Self {
+        Self { ring, link }
+    }
+}
+
+impl<H: Half> Deref for Moving<'_, H> {
+    type Target = H;
+
+    #[inline]
+    fn deref(&self) -> &H {
+        self.ring
+    }
+}
+
+impl<H: Half> DerefMut for Moving<'_, H> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut H {
+        self.ring
+    }
+}
+
+impl<H: Half> Drop for Moving<'_, H> {
+    #[inline]
+    fn drop(&mut self) {
+        self.link.move_to(self.ring.position());
+    }
+}

@@ -1,0 +1,134 @@
+//! Starting a graph.
+
+use std::sync::Arc;
+
+use garrick_sched::{Address, Handle, Sponsor};
+
+use super::ended::Ended;
+use super::monitor::{Member, Monitor};
+use super::{Graph, Running, StartError};
+use crate::post::{Post, Wake};
+use crate::roll_call::RollCall;
+use crate::stage::{Cx, Desk, Env, Stage, StageTask, Work};
+use crate::wait::{Lines, Wait};
+
+/// A stage that is to be started.
+pub(super) struct Planned {
+    pub(super) name: String,
+    pub(super) is_source: bool,
+    /// Its thread, as an index into `Graph::teams`.
+    pub(super) team: usize,
+    pub(super) stage: Box<dyn Startable>,
+}
+
+/// A stage of any type, before its start.
+pub(super) trait Startable: Send {
+    /// Makes its task, on a thread that has just been started.
+    fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
+
+    /// Makes a stage of it that somebody steps by hand.
+    fn by_hand(self: Box<Self>) -> AnyStage;
+}
+
+impl<S: Stage> Startable for S {
+    fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake> {
+        let spawned = sponsor.spawn(StageTask::new(*self, env));
+        spawned.unwrap_or_else(|_| unreachable!("the sponsor has just been started"))
+    }
+
+    fn by_hand(self: Box<Self>) -> AnyStage {
+        AnyStage(self)
+    }
+}
+
+/// A stage of any type.
+pub(crate) struct AnyStage(Box<dyn Stage>);
+
+impl Stage for AnyStage {
+    fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
+        self.0.step(cx)
+    }
+}
+
+/// Starts `graph` on threads.
+pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
+    let sponsors = graph
+        .teams
+        .iter()
+        .map(super::Crew::start)
+        .collect::<Result<Vec<_>, _>>()?;
+    let handles: Vec<_> = sponsors.iter().map(Sponsor::handle).collect();
+    let (opened, stages) = Opened::new(graph);
+    let launch = |planned: Ready| planned.stage.launch(&handles[planned.team], planned.env);
+    let addresses = stages.into_iter().map(launch).collect();
+    opened.post.open(addresses);
+    Ok(Running::new(
+        sponsors,
+        opened.post,
+        opened.roll_call,
+        opened.monitor,
+    ))
+}
+
+/// What all stages of a graph that is started share.
+pub(crate) struct Opened {
+    pub(crate) post: Arc<Post>,
+    pub(super) roll_call: Arc<RollCall>,
+    pub(crate) monitor: Monitor,
+}
+
+/// A stage with all it needs to begin.
+struct Ready {
+    team: usize,
+    stage: Box<dyn Startable>,
+    env: Env,
+}
+
+impl Opened {
+    /// Takes `graph` apart for stepping it by hand.
+    pub(crate) fn by_hand(graph: Graph) -> (Self, Vec<(AnyStage, Env)>) {
+        let (opened, stages) = Self::new(graph);
+        opened.post.open_by_hand(stages.len());
+        let by_hand = |ready: Ready| (ready.stage.by_hand(), ready.env);
+        (opened, stages.into_iter().map(by_hand).collect())
+    }
+
+    fn new(graph: Graph) -> (Self, Vec<Ready>) {
+        let ended = Arc::new(Ended::new(graph.stages.len()));
+        let (post, lines): (_, Lines) = (graph.post, graph.lines.into());
+        let roll_call = Arc::<RollCall>::default();
+        let (mut members, mut stages) = (Vec::new(), Vec::new());
+        for (id, planned) in (0..).zip(graph.stages) {
+            let crew = &graph.teams[planned.team];
+            let env = Env {
+                id,
+                is_source: planned.is_source,
+                lines: Arc::clone(&lines),
+                post: Arc::clone(&post),
+                roll_call: Arc::clone(&roll_call),
+                desk: Desk::new(id),
+                work: Work::new(crew.size > 1, graph.slow),
+                on_end: Ended::listener(&ended, id),
+            };
+            members.push(Member {
+                name: planned.name,
+                team: crew.name.clone(),
+                core: crew.core,
+                work: env.work.reader(),
+                last_panic: env.desk.last_panic(),
+            });
+            stages.push(Ready {
+                team: planned.team,
+                stage: planned.stage,
+                env,
+            });
+        }
+        let monitor = Monitor::new(members, lines, ended);
+        let opened = Self {
+            post,
+            roll_call,
+            monitor,
+        };
+        (opened, stages)
+    }
+}

@@ -1,0 +1,116 @@
+//! How often a stage may be started again, and when.
+
+use std::time::Duration;
+
+use garrick_core::backoff::{Backoff, Intensity};
+use garrick_sched::Nanos;
+
+/// Restarts that are not too many, unless told.
+const RESTARTS_MAX: usize = 3;
+/// The time in which they are not too many, unless told.
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// How often a stage may be started again before it fails for good, and how long it waits each time.
+///
+/// Three times in five seconds, without waiting, unless told.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use garrick_flow::{Backoff, Restarts};
+///
+/// let patient = Restarts::at_most(10, Duration::from_secs(60))
+///     .backoff(Backoff::exponential(Duration::from_millis(10), Duration::from_secs(1)));
+/// # let _ = patient;
+/// ```
+#[derive(Debug, Clone)]
+pub struct Restarts {
+    /// Counts restarts; none if there is no limit.
+    intensity: Option<Intensity>,
+    /// How long to wait.
+    backoff: Backoff,
+    /// Restarts since the stage was up for long.
+    streak: u32,
+}
+
+impl Restarts {
+    /// At most `count` restarts within any time of length `within`: one more and the stage fails.
+    #[must_use]
+    pub fn at_most(count: usize, within: Duration) -> Self {
+        Self {
+            intensity: Some(Intensity::new(count, within)),
+            ..Self::unlimited()
+        }
+    }
+
+    /// Any number of restarts. Have them wait for one another, with [`backoff`](Self::backoff): a stage that always
+    /// fails keeps a core busy otherwise.
+    #[must_use]
+    pub fn unlimited() -> Self {
+        Self {
+            intensity: None,
+            backoff: Backoff::NONE,
+            streak: 0,
+        }
+    }
+
+    /// Waits before each restart.
+    #[must_use]
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// Counts a restart at `now` of a stage that was up since `up_since`: how long to wait, or why there is to be
+    /// none. `random` is any number.
+    pub(super) fn next(
+        &mut self,
+        now: Nanos,
+        up_since: Nanos,
+        random: u64,
+    ) -> Result<Duration, String> {
+        if let Some(intensity) = &mut self.intensity
+            && !intensity.count(now)
+        {
+            let (max, within) = (intensity.restarts_max(), intensity.within());
+            return Err(format!("more than {max} restarts within {within:?}"));
+        }
+        if u128::from(now.saturating_sub(up_since)) >= self.backoff.resets_after().as_nanos() {
+            self.streak = 0;
+        }
+        let wait = self.backoff.wait(self.streak, random);
+        self.streak = self.streak.saturating_add(1);
+        Ok(wait)
+    }
+}
+
+impl Default for Restarts {
+    fn default() -> Self {
+        Self::at_most(RESTARTS_MAX, WITHIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_grow_until_the_stage_was_up_for_long() {
+        let backoff = Backoff::exponential(Duration::from_nanos(4), Duration::from_nanos(16));
+        let mut restarts = Restarts::unlimited().backoff(backoff.jitter(0.0));
+        let wait =
+            |restarts: &mut Restarts, up| restarts.next(up, 0, 0).map(|wait| wait.as_nanos());
+        let waits: Vec<_> = (0..4).map(|_| wait(&mut restarts, 1)).collect();
+        assert_eq!(waits, [Ok(4), Ok(8), Ok(16), Ok(16)]);
+        assert_eq!(wait(&mut restarts, 16), Ok(4));
+    }
+
+    #[test]
+    fn one_too_many_is_named() {
+        let mut restarts = Restarts::at_most(1, Duration::from_secs(2));
+        assert_eq!(restarts.next(0, 0, 0), Ok(Duration::ZERO));
+        let refused = restarts.next(1, 0, 0).unwrap_err();
+        assert_eq!(refused, "more than 1 restarts within 2s");
+    }
+}

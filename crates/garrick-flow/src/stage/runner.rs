@@ -1,0 +1,210 @@
+//! A stage, and whether its next step is due: what stages on threads and stages stepped by hand have in common.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use garrick_sched::Nanos;
+
+use super::desk::{Desk, Paper};
+use super::work::Work;
+use super::{Clock, Cx, Stage};
+use crate::post::{Post, StageId, with_current};
+use crate::roll_call::{Answer, RollCall};
+use crate::vote::Vote;
+use crate::wait::{Lines, Verdict, Wait};
+
+/// How a stage ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It returned [`Wait::done`], or is a source and was stopped.
+    Done,
+    /// It was dropped in the midst of things, with its graph.
+    Dropped,
+    /// It panicked, and this is what it said.
+    Panicked(String),
+}
+
+/// What a stage's runner knows of its graph.
+pub(crate) struct Env {
+    /// The stage's number.
+    pub(crate) id: StageId,
+    /// Whether it ends when the graph is to stop.
+    pub(crate) is_source: bool,
+    /// The channels of the graph.
+    pub(crate) lines: Lines,
+    /// Who is where.
+    pub(crate) post: Arc<Post>,
+    /// Who waits for what, if somebody asks.
+    pub(crate) roll_call: Arc<RollCall>,
+    /// Where its steps leave what they have to say.
+    pub(crate) desk: Desk,
+    /// Counts what it does.
+    pub(crate) work: Work,
+    /// Told of the end, once, after the stage was dropped.
+    pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
+}
+
+/// Steps a stage.
+pub(crate) struct Runner<S: Stage> {
+    /// Gone when it has ended.
+    stage: Option<S>,
+    /// Gone when the end has been told.
+    env: Option<Env>,
+    /// What the last step returned.
+    wait: Wait,
+    /// What it said to the end last; until it was asked, that it was not.
+    vote: Paper,
+    /// How it ends, if it ends now.
+    outcome: Outcome,
+}
+
+impl<S: Stage> Runner<S> {
+    pub(crate) fn new(stage: S, env: Env) -> Self {
+        Self {
+            stage: Some(stage),
+            env: Some(env),
+            wait: Wait::again(),
+            vote: Paper::NotAsked,
+            outcome: Outcome::Dropped,
+        }
+    }
+
+    /// The stage's graph, unless it has ended.
+    pub(crate) fn env(&mut self) -> Option<&mut Env> {
+        self.env.as_mut()
+    }
+
+    /// Looks whether the next step is due: because the wait is over, or the end of the graph is put to the vote.
+    pub(crate) fn look(&self, now: impl Fn() -> Nanos) -> Verdict {
+        let Some(env) = &self.env else {
+            return Verdict::Done;
+        };
+        let verdict = self.wait.look(&env.lines, now);
+        let is_asked = self.vote == Paper::NotAsked && env.post.is_stopping();
+        let is_over = env.is_source && env.post.is_ending();
+        match verdict {
+            Verdict::NotYet(_) if is_asked || is_over => Verdict::Due,
+            verdict => verdict,
+        }
+    }
+
+    /// Takes a step, due or not; false if that was the last one, or there was none to take.
+    #[inline]
+    pub(crate) fn step(&mut self, clock: Clock<'_>) -> bool {
+        let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {
+            return false;
+        };
+        if env.is_source && env.post.is_ending() {
+            env.work.left(|| clock.now());
+            self.outcome = Outcome::Done;
+            return false;
+        }
+        let is_asked = env.post.is_stopping();
+        if is_asked {
+            env.desk.ballot = Paper::Agrees;
+        }
+        env.work.step(|| clock.now());
+        let step = AssertUnwindSafe(|| {
+            with_current(env.id, || {
+                let wait = stage.step(&mut Cx::new(clock, &env.post, &mut env.desk));
+                // Who does not start again by itself fails here.
+                env.desk.fail_on_demand();
+                wait
+            })
+        });
+        match catch_unwind(step) {
+            Ok(wait) => self.wait = wait,
+            Err(panic) => {
+                env.work.left(|| clock.now());
+                self.outcome = Outcome::Panicked(words_of(&*panic));
+                return false;
+            }
+        }
+        if env.desk.take_restarted() {
+            env.work.restarted();
+        }
+        self.wait.begin(|| clock.now());
+        if is_asked {
+            self.cast();
+        }
+        true
+    }
+
+    /// Has all its channels wake it.
+    pub(crate) fn arm(&self) {
+        if let Some(env) = &self.env {
+            self.wait.arm(&env.lines, env.id);
+        }
+    }
+
+    /// The stage rests now.
+    pub(crate) fn rested(&mut self, now: impl Fn() -> Nanos) {
+        if let Some(env) = &mut self.env {
+            env.work.rested(now);
+            self.wait.count_stalls(&env.lines);
+        }
+    }
+
+    /// The stage has no next step.
+    pub(crate) fn is_done(&mut self, now: impl Fn() -> Nanos) {
+        if let Some(env) = &mut self.env {
+            env.work.left(now);
+        }
+        self.outcome = Outcome::Done;
+    }
+
+    /// Says what it waits for.
+    pub(crate) fn tell(&self, now: impl Fn() -> Nanos) {
+        let answer = match self.look(now) {
+            Verdict::NotYet(_) => Answer::Rests(self.wait),
+            Verdict::Due | Verdict::Done => Answer::Goes,
+        };
+        if let Some(env) = &self.env {
+            env.roll_call.answer(env.id, answer);
+        }
+    }
+
+    /// Hands in what the last step said to the end, if that is news.
+    #[cold]
+    fn cast(&mut self) {
+        let Some(env) = &mut self.env else { return };
+        let said = std::mem::take(&mut env.desk.ballot);
+        if said == self.vote {
+            return;
+        }
+        let vote = match &said {
+            Paper::NotAsked | Paper::Abstains => Vote::Missing,
+            Paper::Agrees => Vote::Yes,
+            Paper::Against(reason) => Vote::No(reason.clone()),
+        };
+        self.vote = said;
+        env.post.cast(env.id, vote);
+    }
+}
+
+impl<S: Stage> Drop for Runner<S> {
+    /// Ends the stage, whatever the reason: its ends are closed first, then its end is told.
+    fn drop(&mut self) {
+        let Some(env) = self.env.take() else { return };
+        let stage = self.stage.take();
+        let mut outcome = std::mem::replace(&mut self.outcome, Outcome::Dropped);
+        let end = AssertUnwindSafe(|| with_current(env.id, || drop(stage)));
+        if let Err(panic) = catch_unwind(end)
+            && !matches!(outcome, Outcome::Panicked(_))
+        {
+            outcome = Outcome::Panicked(words_of(&*panic));
+        }
+        env.post.settle(env.id, true);
+        // Who has ended has nothing against the end of the others.
+        env.post.cast(env.id, Vote::Yes);
+        (env.on_end)(outcome);
+    }
+}
+
+/// What a panic said.
+pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

@@ -1,0 +1,283 @@
+//! Running a graph step by step.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use garrick_core::random::mix;
+use garrick_sched::Nanos;
+
+use super::Seen;
+use crate::graph::{AnyStage, Graph, Opened, Report, Sample};
+use crate::stage::{Clock, Runner};
+use crate::wait::Verdict;
+
+/// Steps after which [`Stepper::run_until_idle`] takes it that a graph will never rest.
+pub const STEPS_MAX: u64 = 10_000_000;
+
+/// Runs a graph step by step on the calling thread, with a clock set by hand.
+///
+/// Stages take turns in the order in which they were added, or by chance ([`seeded`](Self::seeded)); teams and cores
+/// mean nothing here.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, Restarts, stages};
+/// use garrick_flow::testing::Stepper;
+///
+/// let mut graph = Graph::new();
+/// let (numbers, input) = graph.channel(4)?;
+/// let (output, doubles) = graph.channel(4)?;
+/// graph.source("numbers", stages::produce(numbers, 0..6));
+/// let double = stages::map(input, output, |n| n * 2);
+/// graph.stage("double", double.restarting(Restarts::default()));
+/// graph.stage("end", stages::consume(doubles, |_| ()));
+///
+/// let mut stepper = Stepper::new(graph);
+/// assert_eq!(stepper.step(), Some("numbers"));
+/// assert_eq!(stepper.fill(0), 2);
+///
+/// stepper.inject_panic("double", "on purpose")?;
+/// stepper.run_until_idle();
+///
+/// let report = stepper.finish();
+/// assert_eq!((report.channels()[1].taken, report.stages()[1].restarts), (6, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Stepper {
+    /// The stages by their numbers, each until it has ended.
+    stages: Vec<Option<Runner<AnyStage>>>,
+    /// What they share.
+    opened: Opened,
+    /// The time.
+    now: Nanos,
+    /// Who chooses the next stage.
+    order: Order,
+}
+
+/// Who chooses the next of the stages that can take a step.
+enum Order {
+    /// They take turns: the first one from this number on.
+    Turns(usize),
+    /// Chance does, by the numbers behind this one.
+    Chance(u64),
+}
+
+/// There is no stage of that name that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoSuchStage {
+    /// The name that was asked for.
+    pub name: String,
+    /// Those of the stages that have not ended.
+    pub there_are: Vec<String>,
+}
+
+impl Stepper {
+    /// Starts `graph`: no stage has taken a step yet. It is time 0.
+    pub fn new(graph: Graph) -> Self {
+        let (opened, stages) = Opened::by_hand(graph);
+        let stages = stages
+            .into_iter()
+            .map(|(stage, env)| Some(Runner::new(stage, env)))
+            .collect();
+        Self {
+            stages,
+            opened,
+            now: 0,
+            order: Order::Turns(0),
+        }
+    }
+
+    /// Lets chance choose who takes the next step; the same seed chooses the same.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.order = Order::Chance(seed);
+        self
+    }
+
+    /// Takes a step of a stage whose step is due, and says whose; none if all rest or have ended.
+    pub fn step(&mut self) -> Option<&str> {
+        let due: Vec<usize> = (0..self.stages.len())
+            .filter(|stage| self.look_at(*stage) == Seen::Ready)
+            .collect();
+        let stage = self.choose(&due)?;
+        self.step_number(stage);
+        Some(self.opened.monitor.name_of(stage))
+    }
+
+    /// Takes a step of the stage of that name, due or not: any step may come before its wait is over.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchStage`] if there is none, or it has ended.
+    pub fn step_stage(&mut self, name: &str) -> Result<Seen, NoSuchStage> {
+        let stage = self.find(name)?;
+        Ok(self.step_number(stage))
+    }
+
+    /// Takes steps until no stage has one to take, and says how many.
+    ///
+    /// # Panics
+    ///
+    /// If they have one after [`STEPS_MAX`] steps: there is a source without end, or a stage that never rests.
+    #[track_caller]
+    pub fn run_until_idle(&mut self) -> u64 {
+        let steps = self.run(STEPS_MAX);
+        assert!(
+            steps < STEPS_MAX,
+            "the graph does not rest within {STEPS_MAX} steps"
+        );
+        steps
+    }
+
+    /// Takes at most `steps_max` steps, and says how many.
+    pub fn run(&mut self, steps_max: u64) -> u64 {
+        let mut steps = 0;
+        while steps < steps_max && self.step().is_some() {
+            steps += 1;
+        }
+        steps
+    }
+
+    /// Sets the clock on.
+    pub fn advance(&mut self, by: Duration) {
+        let by = Nanos::try_from(by.as_nanos()).unwrap_or(Nanos::MAX);
+        self.now = self.now.saturating_add(by);
+    }
+
+    /// Has the next step of the stage of that name panic with `words`: before it does anything, if it is one that
+    /// begins anew, else when it has done what it does.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchStage`] if there is none, or it has ended.
+    pub fn inject_panic(&mut self, name: &str, words: &str) -> Result<(), NoSuchStage> {
+        let stage = self.find(name)?;
+        if let Some(runner) = &mut self.stages[stage]
+            && let Some(env) = runner.env()
+        {
+            env.desk.set_fault(Some(words.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Asks all stages whether the graph may end: as [`Running::stop`](crate::Running::stop).
+    pub fn stop(&mut self) {
+        self.opened.post.stop();
+    }
+
+    /// Ends the sources whoever is against it: as [`Running::overrule`](crate::Running::overrule).
+    pub fn overrule(&mut self) {
+        self.opened.post.overrule();
+    }
+
+    /// How many messages are in the channel, by the number in which it was made.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such channel.
+    #[track_caller]
+    pub fn fill(&self, channel: usize) -> u64 {
+        self.opened.monitor.lines()[channel].readable()
+    }
+
+    /// Whether all stages have ended.
+    pub fn has_ended(&self) -> bool {
+        self.stages.iter().all(Option::is_none)
+    }
+
+    /// What was done so far.
+    pub fn totals(&self) -> Sample {
+        self.opened.monitor.sample()
+    }
+
+    /// Drops the stages that have not ended, and says what was done.
+    pub fn finish(mut self) -> Report {
+        self.stages.clear();
+        self.opened.monitor.report()
+    }
+
+    /// The number of the stage of that name that has not ended.
+    fn find(&self, name: &str) -> Result<usize, NoSuchStage> {
+        let name_of = |number| self.opened.monitor.name_of(number);
+        let numbers = 0..self.stages.len();
+        let mut alive = numbers.filter(|number| self.stages[*number].is_some());
+        let found = alive.clone().find(|number| name_of(*number) == name);
+        found.ok_or_else(|| NoSuchStage {
+            name: name.to_owned(),
+            there_are: alive
+                .by_ref()
+                .map(|number| name_of(number).to_owned())
+                .collect(),
+        })
+    }
+
+    /// One of those that are `due`, if any is.
+    fn choose(&mut self, due: &[usize]) -> Option<usize> {
+        match &mut self.order {
+            Order::Turns(next) => {
+                let after = due.iter().find(|stage| **stage >= *next);
+                let stage = *after.or(due.first())?;
+                *next = stage + 1;
+                Some(stage)
+            }
+            Order::Chance(state) => {
+                let last = u64::try_from(due.len()).ok()?.checked_sub(1)?;
+                *state = state.wrapping_add(1);
+                Some(due[(mix(*state) % (last + 1)) as usize])
+            }
+        }
+    }
+
+    fn step_number(&mut self, stage: usize) -> Seen {
+        let clock = Clock::Fixed(self.now);
+        if let Some(runner) = &mut self.stages[stage]
+            && !runner.step(clock)
+        {
+            self.stages[stage] = None;
+        }
+        let seen = self.look_at(stage);
+        if let (Seen::Waits, Some(runner)) = (seen, &mut self.stages[stage]) {
+            runner.rested(|| self.now);
+        }
+        seen
+    }
+
+    /// How a stage stands. One that has no next step ends here.
+    fn look_at(&mut self, stage: usize) -> Seen {
+        let Some(runner) = &mut self.stages[stage] else {
+            return Seen::Done;
+        };
+        match runner.look(|| self.now) {
+            Verdict::Due => Seen::Ready,
+            Verdict::NotYet(_) => Seen::Waits,
+            Verdict::Done => {
+                runner.is_done(|| self.now);
+                self.stages[stage] = None;
+                Seen::Done
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Stepper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stepper")
+            .field("now", &self.now)
+            .field("totals", &self.totals())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for NoSuchStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, there_are } = self;
+        write!(
+            f,
+            "no stage \"{name}\" has a step to take; those that do are {there_are:?}"
+        )
+    }
+}
+
+impl Error for NoSuchStage {}

@@ -1,0 +1,75 @@
+//! A wait in words, for those who look for the reason of a standstill.
+
+use std::fmt::Write;
+
+use super::{Condition, Kind, Lines, Wait};
+use crate::channel::Side;
+
+impl Wait {
+    /// What it waits for, in words. `name_of` knows the names of the stages.
+    pub(crate) fn describe(&self, lines: &Lines, name_of: &dyn Fn(u32) -> String) -> String {
+        let terms = match &self.0 {
+            Kind::Again => return "nothing".to_owned(),
+            Kind::Done => return "its end".to_owned(),
+            Kind::For(terms) => terms,
+        };
+        let term = |conditions: &[Condition]| {
+            let words: Vec<_> = conditions
+                .iter()
+                .map(|condition| condition.describe(lines, name_of))
+                .collect();
+            words.join(" and ")
+        };
+        let terms: Vec<_> = terms.terms().map(term).collect();
+        terms.join(", or ")
+    }
+}
+
+impl Condition {
+    fn describe(&self, lines: &Lines, name_of: &dyn Fn(u32) -> String) -> String {
+        match *self {
+            Self::Ends {
+                side,
+                first,
+                len,
+                need,
+                count,
+            } => {
+                let channels = first..first + len;
+                let each = channels.map(|channel| end(side, channel, count, lines, name_of));
+                let each = each.collect::<Vec<_>>().join("; ");
+                if len == 1 {
+                    each
+                } else {
+                    format!("{need} of {len}: {each}")
+                }
+            }
+            Self::Rung { channel, .. } => format!("a future at channel {channel}"),
+            Self::After(delay) => format!("{delay:?} to pass"),
+            Self::Until(deadline) => format!("time {deadline} ns"),
+        }
+    }
+}
+
+/// What is to come at the end on `side` of a channel, and who uses the other end, if anybody was seen doing so.
+fn end(
+    side: Side,
+    channel: u32,
+    count: u64,
+    lines: &Lines,
+    name_of: &dyn Fn(u32) -> String,
+) -> String {
+    let line = &lines[channel as usize];
+    let readable = line.readable();
+    let (wanted, there, role) = match side {
+        Side::Receiver => ("to read in", readable, "sender"),
+        Side::Sender => ("free in", line.capacity - readable, "receiver"),
+    };
+    let mut words = format!("{count} {wanted} channel {channel} ({there} there");
+    if let Some(user) = line.users()[side.other() as usize] {
+        // Writing into a `String` cannot fail.
+        let _ = write!(words, ", the {role} is \"{}\"", name_of(user));
+    }
+    words.push(')');
+    words
+}

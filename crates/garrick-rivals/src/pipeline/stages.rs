@@ -1,0 +1,85 @@
+//! Garrick's stages.
+
+use std::sync::mpsc::{self, Sender};
+
+use garrick::flow::{Cx, Graph, Wait, map_batch};
+use garrick_bench::{Counts, Message, Result, Span};
+
+use super::{Mode, Plan, watch};
+
+/// A stage whose output is full rests until so large a part of it is free: fewer wake-ups, and longer runs in
+/// between.
+const FREE_PART: usize = 4;
+
+pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
+    let mut graph = Graph::new();
+    let (mut numbers, mut numbers_in) = graph.channel::<u64>(plan.capacity)?;
+    let (mut names, mut names_in) = graph.channel::<Message>(plan.capacity)?;
+    let generator = move |_: &mut Cx<'_>| {
+        let next = numbers.sent();
+        let left = usize::try_from(plan.messages - next).unwrap_or(usize::MAX);
+        let count = numbers.produce_batch(numbers.batch().min(left), |n| next + n as u64);
+        match count {
+            _ if numbers.sent() == plan.messages => Wait::done(),
+            0 => Wait::free(&numbers, numbers.capacity() / FREE_PART),
+            _ => Wait::again(),
+        }
+    };
+    let mut buffers = (vec![0; names.batch()], Vec::with_capacity(names.batch()));
+    let worker = move |_: &mut Cx<'_>| {
+        let max = numbers_in.batch().min(names.batch());
+        let count = match plan.mode {
+            Mode::ZeroCopy => map_batch(&mut numbers_in, &mut names, max, |n| Message::of(*n)),
+            Mode::DoubleBuffer => {
+                let (taken, made) = &mut buffers;
+                // What is taken must find room, so the room comes first.
+                let max = max.min(names.free());
+                let count = numbers_in.pop_slice(&mut taken[..max]);
+                made.clear();
+                made.extend(taken[..count].iter().map(|n| Message::of(*n)));
+                names.push_slice(made)
+            }
+        };
+        if numbers_in.is_finished() {
+            return Wait::done();
+        }
+        if count > 0 {
+            return Wait::again();
+        }
+        let free = Wait::free(&names, names.capacity() / FREE_PART);
+        Wait::readable(&numbers_in, numbers_in.batch()).and(free)
+    };
+    let (done, counted) = mpsc::channel();
+    let mut counts = Counts::default();
+    let logger = move |_: &mut Cx<'_>| {
+        let count = names_in.consume_batch(names_in.batch(), |names| counts.add(names));
+        if names_in.is_finished() {
+            return end(&done, counts);
+        }
+        if count > 0 {
+            return Wait::again();
+        }
+        Wait::readable(&names_in, names_in.batch())
+    };
+    if plan.threads == 2 {
+        let team = graph.team("numbers").source("generator", generator);
+        team.stage("worker", worker);
+    } else {
+        graph.source("generator", generator);
+        graph.stage("worker", worker);
+    }
+    graph.stage("logger", logger);
+    let watch = watch();
+    let running = graph.start()?;
+    let counts = counted.recv()?;
+    let span = watch.stop();
+    running.join();
+    Ok((counts, span))
+}
+
+/// The logger's end.
+fn end(done: &Sender<Counts>, counts: Counts) -> Wait {
+    // Whoever waits for it has not left.
+    let _ = done.send(counts);
+    Wait::done()
+}

@@ -1,0 +1,212 @@
+//! The kill test: stages of a pipeline panic at random points, again and again, and the logger counts every message
+//! exactly once, in order.
+//!
+//! It goes on for `GARRICK_SOAK_SECONDS`, one second unless told. The longer run:
+//!
+//! ```text
+//! GARRICK_SOAK_SECONDS=60 cargo test --release -p garrick-tests --test pipeline_kill -- --nocapture
+//! ```
+use std::env;
+use std::error::Error;
+use std::panic;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use garrick::flow::{
+    Backoff, Cx, Graph, Receiver, Report, Restarts, Sender, Wait, map_batch, restarting,
+};
+
+/// What panics say here.
+const KILLED: &str = "killed";
+
+/// Chances between two kills, on average.
+const ONE_IN: u64 = 20_000;
+
+/// How long it is to go on, in seconds.
+fn soak() -> Result<Duration, Box<dyn Error>> {
+    match env::var("GARRICK_SOAK_SECONDS") {
+        Ok(seconds) => {
+            let seconds = seconds.parse::<f64>();
+            let seconds =
+                seconds.map_err(|why| format!("GARRICK_SOAK_SECONDS is to be a number: {why}"))?;
+            Ok(Duration::try_from_secs_f64(seconds)?)
+        }
+        Err(_) => Ok(Duration::from_secs(1)),
+    }
+}
+
+/// Kills are expected, and need not be printed.
+fn silence_kills() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if info.payload().downcast_ref::<&str>() != Some(&KILLED) {
+            print(info);
+        }
+    }));
+}
+
+/// Kills the stage that asks, at random.
+struct Killer(u64);
+
+impl Killer {
+    fn strike(&mut self) {
+        // Marsaglia's xorshift: never 0, if it does not begin there.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        if self.0.is_multiple_of(ONE_IN) {
+            panic::panic_any(KILLED);
+        }
+    }
+}
+
+/// A message: its number, and a word on the heap, so that a lost or doubled one is a leak or worse.
+type Message = (u64, Box<u64>);
+
+/// The generator: numbers from the last that was sent on.
+fn generate((output, killer): &mut (Sender<u64>, Killer), _: &mut Cx<'_>) -> Wait {
+    let next = output.sent();
+    let mut poke = output.poke(64);
+    poke.extend((next..).inspect(|_| killer.strike()));
+    killer.strike();
+    poke.commit();
+    killer.strike();
+    Wait::free(output, 1)
+}
+
+/// The first worker: a batch as one.
+fn pack(
+    (input, output, killer): &mut (Receiver<u64>, Sender<Message>, Killer),
+    _: &mut Cx<'_>,
+) -> Wait {
+    map_batch(input, output, 64, |number| {
+        killer.strike();
+        let message = (*number, Box::new(!number));
+        killer.strike();
+        message
+    });
+    killer.strike();
+    if input.is_finished() {
+        return Wait::done();
+    }
+    Wait::readable(input, 1).and(Wait::free(output, 1))
+}
+
+/// The second worker: peek, work, commit, advance.
+fn copy(
+    (input, output, killer): &mut (Receiver<Message>, Sender<Message>, Killer),
+    _: &mut Cx<'_>,
+) -> Wait {
+    let mut peek = input.peek();
+    let mut poke = output.poke(64);
+    for (number, check) in &*peek {
+        killer.strike();
+        if poke.push((*number, check.clone())).is_err() {
+            break;
+        }
+    }
+    killer.strike();
+    let count = poke.commit();
+    peek.advance(count);
+    killer.strike();
+    if input.is_finished() {
+        return Wait::done();
+    }
+    Wait::readable(input, 1).and(Wait::free(output, 1))
+}
+
+/// What the logger has counted: it outlives the kills.
+#[derive(Debug, Default)]
+struct Log {
+    /// The number that must come next, which is how many have come.
+    next: u64,
+    /// The first that was something else.
+    wrong: Option<(u64, u64)>,
+}
+
+/// The logger: each message is counted when it is advanced over, with nothing between that can panic.
+fn log(
+    (input, log, killer, end): &mut (Receiver<Message>, Log, Killer, mpsc::Sender<Log>),
+    _: &mut Cx<'_>,
+) -> Wait {
+    let mut peek = input.peek();
+    while let Some((number, check)) = peek.get(0) {
+        killer.strike();
+        if *number != log.next || **check != !number {
+            log.wrong.get_or_insert((log.next, *number));
+        }
+        log.next += 1;
+        peek.advance(1);
+        killer.strike();
+    }
+    if input.is_finished() {
+        // Whoever waits for it has not left.
+        let _ = end.send(std::mem::take(log));
+        return Wait::done();
+    }
+    Wait::readable(input, 1)
+}
+
+/// Runs the pipeline for so long, and says what the logger counted.
+fn run(duration: Duration, seed: u64) -> Result<(Report, Log), Box<dyn Error>> {
+    let mut graph = Graph::new();
+    let (numbers, numbers_in) = graph.channel(256)?;
+    let (packed, packed_in) = graph.channel(64)?;
+    let (copied, copied_in) = graph.channel(1024)?;
+    let killer = |stage: u64| Killer(seed.wrapping_mul(4).wrapping_add(stage) | 1);
+    let backoff = Backoff::exponential(Duration::from_micros(50), Duration::from_millis(2))
+        .reset_after(Duration::ZERO);
+    let policy = || Restarts::unlimited().backoff(backoff);
+    let (end, ended) = mpsc::channel();
+    let generator = restarting(
+        (numbers, killer(1)),
+        |_| (),
+        |(), kept, cx| generate(kept, cx),
+    );
+    let packer = restarting(
+        (numbers_in, packed, killer(3)),
+        |_| (),
+        |(), kept, cx| pack(kept, cx),
+    );
+    let copier = restarting(
+        (packed_in, copied, killer(5)),
+        |_| (),
+        |(), kept, cx| copy(kept, cx),
+    );
+    let kept = (copied_in, Log::default(), killer(7), end);
+    let logger = restarting(kept, |_| (), |(), kept, cx| log(kept, cx));
+    graph.source("generator", generator.policy(policy()));
+    graph
+        .team("workers")
+        .stage("packer", packer.policy(policy()))
+        .stage("copier", copier.policy(policy()));
+    graph.stage("logger", logger.policy(policy()));
+    let running = graph.start()?;
+    // It does not end by itself: this is how long it goes on.
+    running.wait_timeout(duration);
+    running.stop();
+    let report = running.join();
+    Ok((report, ended.recv()?))
+}
+
+#[test]
+fn every_message_is_counted_once_whatever_is_killed() -> Result<(), Box<dyn Error>> {
+    silence_kills();
+    let duration = soak()?;
+    let (report, log) = run(duration, 0x5eed)?;
+    assert!(report.failures().is_empty(), "{report:?}");
+    assert_eq!(log.wrong, None, "in order, each once");
+    for channel in report.channels() {
+        assert_eq!(
+            (channel.sent, channel.taken),
+            (log.next, log.next),
+            "{report:?}"
+        );
+    }
+    for stage in report.stages() {
+        println!("{:>9}: killed {} times", stage.name, stage.restarts);
+        assert!(stage.restarts > 0, "{} was never killed", stage.name);
+    }
+    println!("{duration:?}: {} messages, each counted once", log.next);
+    Ok(())
+}
