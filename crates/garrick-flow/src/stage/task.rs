@@ -7,7 +7,7 @@ use std::sync::Arc;
 use garrick_sched::{Flow, Nanos, Task, Turn};
 
 use super::{Clock, Cx, Stage, Work};
-use crate::post::{Post, StageId, Wake, with_current};
+use crate::post::{Post, StageId, Wake};
 use crate::timer;
 use crate::wait::{Lines, Verdict, Wait};
 
@@ -81,7 +81,8 @@ impl<S: Stage> StageTask<S> {
         if self.wait.look(&env.lines, || clock.now()) == Verdict::Due {
             env.work.step(|| clock.now());
             let step = AssertUnwindSafe(|| {
-                with_current(env.id, || stage.step(&mut Cx::new(clock, &env.post)))
+                env.post
+                    .with_current(env.id, || stage.step(&mut Cx::new(clock, &env.post)))
             });
             match catch_unwind(step) {
                 Ok(wait) => self.wait = wait,
@@ -161,7 +162,7 @@ impl<S: Stage> Drop for StageTask<S> {
         let Some(env) = self.env.take() else { return };
         let stage = self.stage.take();
         let mut outcome = std::mem::replace(&mut self.outcome, Outcome::Dropped);
-        let end = AssertUnwindSafe(|| with_current(env.id, || drop(stage)));
+        let end = AssertUnwindSafe(|| env.post.with_current(env.id, || drop(stage)));
         if let Err(panic) = catch_unwind(end)
             && !matches!(outcome, Outcome::Panicked(_))
         {
