@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use garrick_sched::Address;
 
@@ -30,8 +31,8 @@ const HELD_STEPS_MAX: u32 = 8;
 thread_local! {
     /// Wake-ups that the stages of this thread owe. Empty whenever none of them has a step to take.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
-    /// The stage whose step, or end, this thread is in.
-    static CURRENT: Cell<Option<StageId>> = const { Cell::new(None) };
+    /// The stage whose step, or end, this thread is in, behind the number of its graph.
+    static CURRENT: Cell<Option<(u64, StageId)>> = const { Cell::new(None) };
 }
 
 /// A wake-up that is owed, see [`Post::wake_later`].
@@ -42,24 +43,6 @@ struct Held {
     waiter: StageId,
     /// Steps that `by` has taken since.
     steps: u32,
-}
-
-/// The stage whose step, or end, the calling thread is in.
-pub(crate) fn current() -> Option<StageId> {
-    CURRENT.get()
-}
-
-/// Makes `stage` the current one for the time of `run`, also if that panics.
-#[inline]
-pub(crate) fn with_current<R>(stage: StageId, run: impl FnOnce() -> R) -> R {
-    struct Back(Option<StageId>);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            CURRENT.set(self.0);
-        }
-    }
-    let _back = Back(CURRENT.replace(Some(stage)));
-    run()
 }
 
 /// Takes the wake-ups away that `by`, a step further now, has to send.
@@ -74,8 +57,9 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
 }
 
 /// What all ends and stages of a graph share.
-#[derive(Default)]
 pub(crate) struct Post {
+    /// The number of the graph in this process: a stage may have ends of channels of another one.
+    graph: u64,
     /// Where each stage can be told to look. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,
     /// What the stages say to the end of the graph.
@@ -83,6 +67,16 @@ pub(crate) struct Post {
 }
 
 impl Post {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            // Relaxed: every graph gets another one, and nothing else depends on it.
+            graph: NEXT.fetch_add(1, Relaxed),
+            addresses: OnceLock::new(),
+            ballot: Ballot::default(),
+        }
+    }
+
     /// Fills in what is known at the start, and makes each stage take its first step.
     pub(crate) fn open(&self, addresses: Vec<Address<Wake>>) {
         // The ballot first: a stage may stop the graph in its first step.
@@ -95,6 +89,25 @@ impl Post {
     /// As [`open`](Self::open), for `stages` that somebody steps by hand: there is nobody to wake.
     pub(crate) fn open_by_hand(&self, stages: usize) {
         self.ballot.open(stages);
+    }
+
+    /// The stage of this graph whose step, or end, the calling thread is in.
+    pub(crate) fn current(&self) -> Option<StageId> {
+        let (graph, stage) = CURRENT.get()?;
+        (graph == self.graph).then_some(stage)
+    }
+
+    /// Makes `stage` the current one for the time of `run`, also if that panics.
+    #[inline]
+    pub(crate) fn with_current<R>(&self, stage: StageId, run: impl FnOnce() -> R) -> R {
+        struct Back(Option<(u64, StageId)>);
+        impl Drop for Back {
+            fn drop(&mut self) {
+                CURRENT.set(self.0);
+            }
+        }
+        let _back = Back(CURRENT.replace(Some((self.graph, stage))));
+        run()
     }
 
     /// Has `stage` look again. Before the start there is nobody to wake: all stages begin with a look.

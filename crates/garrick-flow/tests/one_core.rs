@@ -3,7 +3,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use garrick_flow::{Cx, Graph, Wait, stages};
+use garrick_flow::{AsyncReceiver, Cx, Graph, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -89,5 +89,35 @@ fn a_stage_that_ends_or_fails_has_woken_the_others() -> Result {
         assert_eq!(report.failures().len(), usize::from(fails));
         assert_eq!(report.channels()[0].taken, 3);
     }
+    Ok(())
+}
+
+#[test]
+fn a_stage_with_an_end_of_another_graph_wakes_that_one() -> Result {
+    let (mut first, mut second) = (Graph::new(), Graph::new());
+    let (numbers, numbers_in) = first.channel::<u64>(8)?;
+    let (again, again_in) = second.channel::<u64>(8)?;
+    let source = stages::produce(numbers, 0..VALUES);
+    first.team("first").source("source", source).pin_to(0);
+    let mut left = 100;
+    // The stage between the graphs has a number that the first graph does not know.
+    let idle = move |_: &mut Cx<'_>| {
+        left -= 1;
+        if left == 0 {
+            Wait::done()
+        } else {
+            Wait::again()
+        }
+    };
+    second.team("idle").stage("idle", idle).pin_to(0);
+    let between = stages::from_stream(again, AsyncReceiver::from(numbers_in));
+    second.team("between").stage("between", between).pin_to(0);
+    let read = stages::consume(again_in, |_: &[u64]| ());
+    second.team("read").stage("read", read).pin_to(0);
+    let (first, second) = (first.start()?, second.start()?);
+    let report = first.join();
+    assert_eq!(report.channels()[0].taken, VALUES);
+    assert_eq!(report.channels()[0].to, None, "it is not of this graph");
+    assert_eq!(second.join().channels()[0].taken, VALUES);
     Ok(())
 }

@@ -7,7 +7,7 @@ use garrick_core::gate::Mover;
 
 use super::line::{Line, OUTSIDE, SIZES, Side};
 use crate::place::Place;
-use crate::post::{self, StageId};
+use crate::post::StageId;
 
 /// An end's side of the gates.
 pub(super) struct Link {
@@ -72,7 +72,7 @@ impl Link {
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();
         let rested = self.line.rested(side).get();
-        match post::current() {
+        match self.line.post().current() {
             Some(stage) if waiter != OUTSIDE && rested.competes_with(Place::here()) => {
                 self.line.post().wake_later(stage, waiter);
             }
@@ -91,7 +91,7 @@ impl Link {
 
     #[cold]
     fn learn_user(&mut self) {
-        if let Some(stage) = post::current() {
+        if let Some(stage) = self.line.post().current() {
             self.known = true;
             self.line.is_used_by(self.side, stage);
         }

@@ -82,7 +82,7 @@ impl Graph {
     /// An empty graph.
     pub fn new() -> Self {
         Self {
-            post: Arc::default(),
+            post: Arc::new(Post::new()),
             lines: Vec::new(),
             stages: Vec::new(),
             teams: Vec::new(),

@@ -9,7 +9,7 @@ use garrick_sched::Nanos;
 use super::desk::{Desk, Paper};
 use super::work::Work;
 use super::{Clock, Cx, Stage};
-use crate::post::{Post, StageId, with_current};
+use crate::post::{Post, StageId};
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 use crate::wait::{Lines, Verdict, Wait};
@@ -106,7 +106,7 @@ impl<S: Stage> Runner<S> {
         }
         env.work.step(|| clock.now());
         let step = AssertUnwindSafe(|| {
-            with_current(env.id, || {
+            env.post.with_current(env.id, || {
                 let wait = stage.step(&mut Cx::new(clock, &env.post, &mut env.desk));
                 // Who does not start again by itself fails here.
                 env.desk.fail_on_demand();
@@ -189,7 +189,7 @@ impl<S: Stage> Drop for Runner<S> {
         let Some(env) = self.env.take() else { return };
         let stage = self.stage.take();
         let mut outcome = std::mem::replace(&mut self.outcome, Outcome::Dropped);
-        let end = AssertUnwindSafe(|| with_current(env.id, || drop(stage)));
+        let end = AssertUnwindSafe(|| env.post.with_current(env.id, || drop(stage)));
         if let Err(panic) = catch_unwind(end)
             && !matches!(outcome, Outcome::Panicked(_))
         {
