@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{Result, fail, silence_panics};
 use garrick_flow::testing::Stepper;
-use garrick_flow::{Because, Cx, Graph, Receiver, Straggler, Wait, stages};
+use garrick_flow::{Because, Cx, Graph, Receiver, Stage, Straggler, Wait, stages};
 
 /// Guards against hanging only.
 const SOON: Duration = Duration::from_secs(60);
@@ -144,6 +144,17 @@ fn who_has_ended_or_failed_has_nothing_against_it() -> Result {
     Ok(())
 }
 
+/// A stage that says that it has heard of the end, and then does not come back until it is let go.
+fn stuck(inside: mpsc::Sender<()>, held: mpsc::Receiver<()>) -> impl Stage {
+    move |cx: &mut Cx<'_>| {
+        if cx.is_stopping() {
+            let _ = inside.send(());
+            let _ = held.recv_timeout(SOON);
+        }
+        Wait::timer(SOON)
+    }
+}
+
 #[test]
 fn a_late_end_is_explained() -> Result {
     let mut graph = Graph::new();
@@ -170,14 +181,7 @@ fn a_late_end_is_explained() -> Result {
         cx.veto(format_args!("{} orders open", 3));
         Wait::timer(SOON)
     });
-    graph.stage("stuck", move |cx: &mut Cx<'_>| {
-        if cx.is_stopping() {
-            let _ = inside.send(());
-            // Until the test lets it go.
-            let _ = held.recv_timeout(SOON);
-        }
-        Wait::timer(SOON)
-    });
+    graph.stage("stuck", stuck(inside, held));
     let running = graph.start()?;
     running.stop();
     is_inside.recv_timeout(SOON)?;
