@@ -217,8 +217,7 @@ impl<T> Shared<T> {
         // Pairs with the light fence in `Hand::sent`: what a send that did not see the close has sent is seen by
         // everybody who sees us settled.
         self.fence.heavy();
-        // Release: pairs with the Acquire in `is_settled`. A symmetric heavy fence would do without; of the other
-        // one the language knows nothing.
+        // Release: pairs with the Acquire in `is_settled`; who sees us settled sees what was sent before.
         self.is_settled.store(true, Release);
         self.bell.wake_all();
         self.room.wake_all();

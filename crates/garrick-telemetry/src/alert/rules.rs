@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::snapshot::{Alert, Level, Snapshot};
 use crate::window::Nanos;
 
-use super::probe::{Found, mark};
+use super::probe::{Found, Probe, mark};
 use super::{Threshold, Transition};
 
 /// The thresholds, and what is or was beyond one.
@@ -169,6 +169,7 @@ fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_m
     let of = found.name.text();
     let text = match level {
         Level::Ok => format!("{name} of {of} is back at {value:.4}"),
+        _ if threshold.probe() == Probe::Failed => format!("{of} has failed"),
         _ => {
             let beyond = threshold.beyond();
             format!("{name} of {of} is {value:.4}, {beyond} {limit}")
@@ -190,7 +191,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::alert::{Of, Probe};
+    use crate::alert::Of;
     use crate::snapshot::{Edge, Node, State};
 
     const SECOND: Nanos = 1_000_000_000;

@@ -127,11 +127,11 @@ impl Threshold {
 
     /// What is watched when nobody says otherwise: full channels and failed nodes.
     ///
-    /// A channel counts as full when it was more than 0.9 full for four fifths of the window (a warning), or
-    /// 0.99 (critical).
+    /// A channel that was more than 0.9 full for a fifth of the window is a warning, and no more than that: its receiver
+    /// is the slower of the two, which is how every pipeline at full speed looks somewhere.
     pub fn defaults() -> Vec<Self> {
         vec![
-            Self::above(Probe::FillP80, 0.9).critical(0.99),
+            Self::above(Probe::FillP80, 0.9),
             Self::above(Probe::Failed, 0.5)
                 .critical(0.5)
                 .for_at_least(Duration::ZERO),
