@@ -11,6 +11,7 @@ pub mod prim;
 
 pub mod fence;
 
+pub mod bell;
 pub mod count;
 pub mod deque;
 pub mod gate;

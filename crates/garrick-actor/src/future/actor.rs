@@ -84,19 +84,23 @@ impl<A: AsyncActor> Named for NameOf<A> {
     }
 }
 
-/// All of an actor's handlers, one after the other.
+/// All of an actor's handlers, one after the other. The end of each is the end of a turn: one that was polled once
+/// has had its share of messages for that poll, and one that has awaited makes room.
 pub(super) async fn run<A: AsyncActor>(mut actor: A, mut mailbox: Incoming<A::Msg>) {
     let mut cx = mailbox.context();
+    let mut began = cx.poll_number();
     let mut next = actor.started(&mut cx).await;
     loop {
         match next {
-            Next::Continue => {}
-            Next::Stop => return,
+            Next::Continue if began == cx.poll_number() => {}
+            Next::Continue => cx.yield_now().await,
             Next::Undo | Next::Fail => cx.end_turn(next).await,
+            Next::Stop => return,
         }
         let Some(msg) = mailbox.recv().await else {
             return;
         };
+        began = cx.poll_number();
         next = actor.receive(msg, &mut cx).await;
     }
 }

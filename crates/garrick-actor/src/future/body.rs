@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
+use garrick_core::bell::Call;
 use garrick_sched::{Address, Flow, Nanos, Task, Turn, count_dead_letters};
 
-use super::bell::Call;
 use super::gate;
 use super::incoming::Incoming;
 use super::shared::{Says, Shared, Word};
@@ -23,6 +23,15 @@ pub(super) trait Named: 'static {
 }
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
+
+/// Dropped by a poll that panics.
+struct Failing<'a, M: Send + 'static>(&'a Shared<M>);
+
+impl<M: Send + 'static> Drop for Failing<'_, M> {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
 
 /// See the module.
 pub(super) struct Body<M: Send + 'static, D, Fut, N> {
@@ -159,10 +168,11 @@ where
         self.shared.bell.run();
         self.wake_inside(turn);
         self.shared.bell.begin();
-        self.shared.count_poll();
+        let failing = Failing(&self.shared);
         let polled = future
             .as_mut()
             .poll(&mut task::Context::from_waker(&self.waker));
+        mem::forget(failing);
         match polled {
             Poll::Pending => {
                 self.future = Some(future);
@@ -181,6 +191,10 @@ where
         self.wants = inner.receiver.is_some();
         let (hungry, end) = (inner.hungry, inner.end.take());
         drop(inner);
+        if end == Some(Next::Fail) {
+            self.shared.abandon();
+            return Next::Fail.into();
+        }
         if self.shared.bell.end(hungry) == Call::Ring {
             self.shared.tell(Says::Ring);
         }

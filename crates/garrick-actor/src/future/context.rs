@@ -100,6 +100,11 @@ impl<M: Send + 'static> AsyncContext<M> {
         Next::Fail
     }
 
+    /// Which poll of the actor this is.
+    pub(super) fn poll_number(&self) -> u64 {
+        self.shared.bell.polls()
+    }
+
     /// Ends the turn of this poll in another way than well, and goes on in the next one, if there is one.
     pub(super) async fn end_turn(&self, next: Next) {
         self.shared.inner().end = Some(next);

@@ -74,16 +74,16 @@ impl<M: Send + 'static> Incoming<M> {
 
     /// The same for who polls by hand.
     pub fn poll_recv(&mut self, context: &mut task::Context<'_>) -> Poll<Option<M>> {
-        let poll = self.shared.poll_number();
+        let poll = self.shared.bell.polls();
         if self.poll != poll {
             self.poll = poll;
             self.left = self.shared.share;
         }
-        if self.left > 0 {
-            if let Some(message) = self.try_recv() {
-                self.left -= 1;
-                return Poll::Ready(Some(message));
-            }
+        if self.left > 0
+            && let Some(message) = self.try_recv()
+        {
+            self.left -= 1;
+            return Poll::Ready(Some(message));
         }
         self.wait(context)
     }

@@ -19,8 +19,6 @@
 //! **Ends.** A waker keeps nothing but the shared part alive; the actor keeps itself alive, until its future ends or it is
 //! stopped. When the last address is gone, [`Incoming::recv`] says that nothing more will come.
 
-mod bell;
-
 mod sleepers;
 
 mod shared;

@@ -10,13 +10,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
+use garrick_core::bell::{Bell, Call};
 use garrick_sched::Address;
 
-use super::bell::{Bell, Call};
 use super::gate::Entry;
 use super::sleepers::Sleepers;
 use crate::actor::Next;
@@ -80,9 +79,8 @@ pub(super) struct Inner<M> {
 
 /// See the module.
 pub(super) struct Shared<M: Send + 'static> {
+    /// Whether it is to be woken. Its wakers and the task ring and hear it.
     pub(super) bell: Bell,
-    /// Polls so far. The task counts, the receiving end reads, to know its share.
-    polls: AtomicU64,
     /// Messages that a poll may receive.
     pub(super) share: usize,
     inner: Mutex<Inner<M>>,
@@ -110,7 +108,6 @@ impl<M: Send + 'static> Shared<M> {
         };
         Arc::new(Self {
             bell: Bell::new(),
-            polls: AtomicU64::new(0),
             share,
             inner: Mutex::new(inner),
             body: Mutex::new(None),
@@ -125,17 +122,6 @@ impl<M: Send + 'static> Shared<M> {
 
     pub(super) fn entry(&self) -> MutexGuard<'_, (Weak<Entry<M>>, u64)> {
         lock(&self.entry)
-    }
-
-    /// The number of the poll under way, or of the last one.
-    pub(super) fn poll_number(&self) -> u64 {
-        // Relaxed: a counter, and who asks is polled on the thread that counts, or needs no exact share.
-        self.polls.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn count_poll(&self) {
-        // Relaxed: as above; the task alone writes it.
-        self.polls.store(self.poll_number() + 1, Ordering::Relaxed);
     }
 
     /// Who sleeps in it.
@@ -186,9 +172,15 @@ impl<M: Send + 'static> Shared<M> {
         }
     }
 
+    /// The turn under way fails, so the task ends: what vanishes with the turn must not be told again.
+    pub(super) fn abandon(&self) {
+        let body = lock(&self.body).take();
+        drop(body);
+    }
+
     /// The task has ended: nobody wakes it any more, nor keeps anything of it. How many messages nobody has received.
     pub(super) fn close(&self) -> usize {
-        let body = lock(&self.body).take();
+        self.abandon();
         let mut inner = self.inner();
         inner.closed = true;
         let (queue, receiver) = (mem::take(&mut inner.queue), inner.receiver.take());
@@ -197,7 +189,7 @@ impl<M: Send + 'static> Shared<M> {
             sleepers.clear();
         }
         let left = queue.len();
-        drop((body, receiver, queue));
+        drop((receiver, queue));
         left
     }
 }
@@ -216,7 +208,6 @@ impl<M: Send + 'static> fmt::Debug for Shared<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared")
             .field("bell", &self.bell)
-            .field("polls", &self.polls)
             .finish_non_exhaustive()
     }
 }

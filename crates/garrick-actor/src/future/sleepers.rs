@@ -184,7 +184,15 @@ impl Sleepers {
             }
             table.fresh = fresh;
         }
-        table.deadlines.peek().map(|Reverse((deadline, _))| *deadline)
+        while let Some(Reverse((deadline, key))) = table.deadlines.peek().copied() {
+            if table.at(key).is_some() {
+                return Some(deadline);
+            }
+            // Nobody is to be woken for one who has given up.
+            table.deadlines.pop();
+            table.stale = table.stale.saturating_sub(1);
+        }
+        None
     }
 
     /// Forgets everybody: the actor has ended.

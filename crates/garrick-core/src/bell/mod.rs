@@ -1,4 +1,4 @@
-//! Who wakes an actor, and whether anybody has to.
+//! A bell: who wakes a future that an actor runs, and whether anybody has to send for it.
 //!
 //! Three bits in one word. Whoever wakes an actor that rests sends it a message, the ring; every other wake leaves a
 //! mark, which the actor finds when its poll ends or when the ring arrives. So at most one ring is on its way, however
@@ -14,7 +14,10 @@
 //!
 //! Every operation is lock-free: one read-modify-write, repeated only when another thread has changed the word.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+
+use crate::prim::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// The future is being polled.
 const RUNNING: u8 = 1;
@@ -24,16 +27,39 @@ const WOKEN: u8 = 2;
 const RINGING: u8 = 4;
 
 /// See the module.
+///
+/// # Examples
+/// ```
+/// use garrick_core::bell::{Bell, Call};
+///
+/// let bell = Bell::new();
+/// // The start counts as a ring on its way.
+/// assert_eq!(bell.wake(), Call::Quiet);
+/// assert!(bell.arrived());
+/// bell.run();
+/// bell.begin();
+/// assert_eq!(bell.end(false), Call::Quiet);
+/// assert_eq!(bell.wake(), Call::Ring);
+/// assert_eq!(bell.wake(), Call::Quiet);
+/// ```
 #[derive(Debug)]
-pub(super) struct Bell {
+pub struct Bell {
     /// The three bits. Wakers on any thread and the actor write and read it.
     word: AtomicU8,
+    /// Polls begun. The actor writes, anybody reads.
+    polls: AtomicU64,
+}
+
+impl Default for Bell {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Whether the caller has to send a ring.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
-pub(super) enum Call {
+pub enum Call {
     /// Yes.
     Ring,
     /// The actor will look by itself.
@@ -42,9 +68,10 @@ pub(super) enum Call {
 
 impl Bell {
     /// Of an actor that has not been polled, and whose start is on its way as a ring would be.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             word: AtomicU8::new(WOKEN | RINGING),
+            polls: AtomicU64::new(0),
         }
     }
 
@@ -58,7 +85,7 @@ impl Bell {
     }
 
     /// Somebody wakes the actor.
-    pub(super) fn wake(&self) -> Call {
+    pub fn wake(&self) -> Call {
         let before = self.change(|word| {
             if word & (RUNNING | RINGING) == 0 {
                 word | WOKEN | RINGING
@@ -74,26 +101,36 @@ impl Bell {
     }
 
     /// A ring has arrived; whether it is still worth a poll.
-    pub(super) fn arrived(&self) -> bool {
+    pub fn arrived(&self) -> bool {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
 
     /// A poll is about to begin: what wakes from here on is seen when it ends.
-    pub(super) fn run(&self) {
+    pub fn run(&self) {
         self.change(|word| word | RUNNING);
     }
 
-    /// The poll begins, and answers every wake so far.
-    pub(super) fn begin(&self) {
+    /// The poll begins, and answers every wake so far. Only the actor calls this.
+    pub fn begin(&self) {
         self.change(|word| word & !WOKEN);
+        self.polls.store(self.polls() + 1, Ordering::Relaxed);
+    }
+
+    /// Polls begun so far, as their only writer or something in there sees it.
+    pub fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
     }
 
     /// The poll is over; `again` if there is a reason to poll once more.
-    pub(super) fn end(&self, again: bool) -> Call {
+    pub fn end(&self, again: bool) -> Call {
         let again = if again { WOKEN } else { 0 };
         let before = self.change(|word| {
             let word = (word | again) & !RUNNING;
-            if word & WOKEN == 0 { word } else { word | RINGING }
+            if word & WOKEN == 0 {
+                word
+            } else {
+                word | RINGING
+            }
         });
         if (before | again) & WOKEN != 0 && before & RINGING == 0 {
             Call::Ring
@@ -103,13 +140,13 @@ impl Bell {
     }
 
     /// Whether a ring is on its way.
-    pub(super) fn is_ringing(&self) -> bool {
+    pub fn is_ringing(&self) -> bool {
         // Relaxed: a hint for the actor, which learns of the ring itself by a message.
         self.word.load(Ordering::Relaxed) & RINGING != 0
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(garrick_loom)))]
 mod tests {
     use super::*;
 
