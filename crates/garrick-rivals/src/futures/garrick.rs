@@ -17,7 +17,11 @@ use super::rounds::{DELAY, Round, Timing};
 const TASKS_AT_ONCE: usize = 64;
 
 /// The actor: takes what its mailbox has for this poll, then looks which tasks are done.
-async fn actor(mut mailbox: Incoming<Instant>, results: Address<Instant>) -> Round {
+async fn actor(
+    mut mailbox: Incoming<Instant>,
+    results: Address<Instant>,
+    mut round: Round,
+) -> Round {
     let cx = mailbox.context();
     let start = |sent: Instant| {
         let sleep = cx.sleep(DELAY);
@@ -26,7 +30,7 @@ async fn actor(mut mailbox: Incoming<Instant>, results: Address<Instant>) -> Rou
             sent
         }
     };
-    let (mut flying, mut round) = (FuturesUnordered::new(), Round::default());
+    let mut flying = FuturesUnordered::new();
     poll_fn(|task: &mut Context<'_>| {
         let over = loop {
             match mailbox.poll_recv(task) {
@@ -59,9 +63,9 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
         timing: timing.clone(),
         finished: finished.clone(),
     });
-    let kept = result.clone();
+    let (kept, room) = (result.clone(), Round::of(tasks));
     let actor = local.spawn_async(move |mailbox| async move {
-        let actor = actor(mailbox, reader);
+        let actor = actor(mailbox, reader, room);
         *kept.borrow_mut() = match loads {
             Some(loads) => Watched::new(actor, loads).await,
             None => actor.await,

@@ -50,6 +50,16 @@ pub(super) struct Round {
     pub(super) cpu: Duration,
 }
 
+impl Round {
+    /// One of so many tasks: the list of their latencies is there before the time begins.
+    pub(super) fn of(tasks: usize) -> Self {
+        Self {
+            latencies: Vec::with_capacity(tasks),
+            ..Self::default()
+        }
+    }
+}
+
 /// Measures a round from its first task on.
 pub(super) struct Timing {
     began: Instant,

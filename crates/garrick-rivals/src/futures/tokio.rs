@@ -19,6 +19,8 @@ use super::rounds::{DELAY, Round, Timing};
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
+    /// Empty, with room for all tasks.
+    round: Round,
 }
 
 /// One task: sleeps, and returns when it was sent.
@@ -28,9 +30,16 @@ async fn task(sent: Instant) -> Instant {
 }
 
 impl Ends {
+    /// So many tasks are in flight.
+    fn pending(&mut self, count: usize) {
+        self.round.pending_max = self.round.pending_max.max(count);
+    }
+
     /// A task is done.
-    fn report(&self, sent: Instant, round: &mut Round) {
-        round.latencies.push(sent.elapsed().saturating_sub(DELAY));
+    fn report(&mut self, sent: Instant) {
+        self.round
+            .latencies
+            .push(sent.elapsed().saturating_sub(DELAY));
         self.results
             .try_send(sent)
             .expect("the channel has room for all results");
@@ -42,7 +51,6 @@ struct FutureActor<T> {
     ends: Ends,
     flying: FuturesUnordered<T>,
     start: fn(Instant) -> T,
-    round: Round,
 }
 
 impl<T: Future<Output = Instant>> Future for FutureActor<T> {
@@ -52,16 +60,16 @@ impl<T: Future<Output = Instant>> Future for FutureActor<T> {
         let this = self.get_mut();
         loop {
             if let Poll::Ready(Some(sent)) = this.flying.poll_next_unpin(context) {
-                this.ends.report(sent, &mut this.round);
+                this.ends.report(sent);
                 continue;
             }
             match this.ends.tasks.poll_recv(context) {
                 Poll::Ready(Some(sent)) => {
                     this.flying.push((this.start)(sent));
-                    this.round.pending_max = this.round.pending_max.max(this.flying.len());
+                    this.ends.pending(this.flying.len());
                 }
                 Poll::Ready(None) if this.flying.is_empty() => {
-                    return Poll::Ready(std::mem::take(&mut this.round));
+                    return Poll::Ready(std::mem::take(&mut this.ends.round));
                 }
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }
@@ -77,43 +85,42 @@ fn by_hand(ends: Ends) -> impl Future<Output = Round> + Send + 'static {
         ends,
         flying: FuturesUnordered::new(),
         start: task,
-        round: Round::default(),
     }
 }
 
 async fn select_at_random(mut ends: Ends) -> Round {
-    let (mut flying, mut round) = (FuturesUnordered::new(), Round::default());
+    let mut flying = FuturesUnordered::new();
     loop {
         ::tokio::select! {
             received = ends.tasks.recv(), if !ends.tasks.is_closed() || !ends.tasks.is_empty() => match received {
                 Some(sent) => {
                     flying.push(task(sent));
-                    round.pending_max = round.pending_max.max(flying.len());
+                    ends.pending(flying.len());
                 }
-                None if flying.is_empty() => return round,
+                None if flying.is_empty() => return ends.round,
                 None => {}
             },
-            Some(sent) = flying.next() => ends.report(sent, &mut round),
-            else => return round,
+            Some(sent) = flying.next() => ends.report(sent),
+            else => return ends.round,
         }
     }
 }
 
 async fn select_biased(mut ends: Ends) -> Round {
-    let (mut flying, mut round) = (FuturesUnordered::new(), Round::default());
+    let mut flying = FuturesUnordered::new();
     loop {
         ::tokio::select! {
             biased;
-            Some(sent) = flying.next() => ends.report(sent, &mut round),
+            Some(sent) = flying.next() => ends.report(sent),
             received = ends.tasks.recv(), if !ends.tasks.is_closed() || !ends.tasks.is_empty() => match received {
                 Some(sent) => {
                     flying.push(task(sent));
-                    round.pending_max = round.pending_max.max(flying.len());
+                    ends.pending(flying.len());
                 }
-                None if flying.is_empty() => return round,
+                None if flying.is_empty() => return ends.round,
                 None => {}
             },
-            else => return round,
+            else => return ends.round,
         }
     }
 }
@@ -132,6 +139,7 @@ where
     let actor = actor(Ends {
         tasks: take,
         results,
+        round: Round::of(tasks),
     });
     let done = match loads {
         Some(loads) => runtime.spawn(Watched::new(actor, loads)),
