@@ -70,6 +70,8 @@ mod builder;
 mod local;
 mod system;
 
+mod future;
+
 mod front;
 mod mailbox;
 mod request;
@@ -88,6 +90,7 @@ pub use contramap::{Contramap, Contramapped};
 pub use failure::Failure;
 pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
+pub use future::{AsyncActor, AsyncContext, Incoming, Sleep};
 pub use garrick_sched::{
     Address, Ask, Circle, Door, Ended, KindSample, Nanos, NoReply, Notice, RealWorld, Reply,
     Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample, World, door,

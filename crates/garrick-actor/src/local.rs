@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Address, Here, StartError};
+use garrick_sched::{Address, Here, StartError, Task};
 
 use crate::actor::{Actor, Cell, Next};
 use crate::behavior::{BehaviorContext, behavior};
@@ -54,6 +54,11 @@ impl Local {
     /// Makes an actor on this thread, whether it is `Send` or not.
     pub fn spawn<A: Actor>(&self, actor: A) -> Address<A::Msg> {
         self.here.spawn(Cell(actor))
+    }
+
+    /// Makes a task that is no actor, for the modules above.
+    pub(crate) fn spawn_task<T: Task>(&self, task: T) -> Address<T::Message> {
+        self.here.spawn(task)
     }
 
     /// Makes an actor with a name on this thread. The name stands in reports of its failures; see

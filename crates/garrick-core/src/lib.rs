@@ -14,6 +14,7 @@ pub mod random;
 
 pub mod backoff;
 
+pub mod bell;
 pub mod count;
 pub mod deque;
 pub mod gate;

@@ -6,6 +6,7 @@
 
 mod crowd;
 
+mod futures;
 mod mailbox;
 mod pipeline;
 mod steal;
@@ -33,7 +34,11 @@ static SCENARIOS: &[Scenario] = &[
 ];
 
 fn main() -> ExitCode {
-    let about = "Measure Garrick against others, in turns and beside an atomic addition.";
+    if let Some(arguments) = futures::asked_for(std::env::args().skip(1)) {
+        return futures::main(&arguments);
+    }
+    let about = "Measure Garrick against others, in turns and beside an atomic addition. With `async [--quick]`: async \
+                 actors against tokio's, in three tables.";
     garrick_bench::measure("garrick-rivals", about, SCENARIOS)
 }
 

@@ -26,14 +26,14 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, ActorPath, Address, Ask, AskWithin, Backoff, BatchError, Behavior, BehaviorContext,
-    Builder, CapacityError, Child, ChildState, Circle, Context, Contramap, Contramapped, Decision,
-    Door, Ended, Failure, Fallible, Fault, Handle, Inlet, KindSample, Local, Mailbox, Nanos, Next,
-    NoReply, Notice, OnFull, Pending, RealWorld, Reply, Request, Restart, Sample, SendBatch,
-    SendError, SendEveryError, Shutdown, Snapshot, SnapshotOf, SpawnError, StartError, StashError,
-    Stashing, Strategy, SuperviseError, Supervisor, System, TaskId, Timer, Tree, TryActor,
-    TrySendError, Watch, WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming,
-    route, with_receive_timeout, with_stash,
+    Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncContext, Backoff, BatchError,
+    Behavior, BehaviorContext, Builder, CapacityError, Child, ChildState, Circle, Context,
+    Contramap, Contramapped, Decision, Door, Ended, Failure, Fallible, Fault, Handle, Incoming,
+    Inlet, KindSample, Local, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Pending, RealWorld,
+    Reply, Request, Restart, Sample, SendBatch, SendError, SendEveryError, Shutdown, Sleep,
+    Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy, SuperviseError,
+    Supervisor, System, TaskId, Timer, Tree, TryActor, TrySendError, Watch, WithReceiveTimeout,
+    WorkerSample, Workload, World, behavior, door, naming, route, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -113,3 +113,7 @@ pub struct TelemetryGuide;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/pipelines.md")]
 pub struct Pipelines;
+/// The Rust code in the guide to async actors.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/async.md")]
+pub struct Async;

@@ -47,8 +47,11 @@ fn skipped(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violati
     })
 }
 
+/// A thread that sleeps, and not an actor, which sleeps by the clock of its world: that is a method's name.
 fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
+    let is_method = index > 0 && is_punct(trees.get(index - 1), '.');
     let sleep = is_ident(trees.get(index), "sleep")
+        && !is_method
         && is_group(trees.get(index + 1), Delimiter::Parenthesis)
         && source.in_test(trees[index].span());
     sleep.then(|| {

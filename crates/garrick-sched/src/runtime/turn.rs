@@ -152,6 +152,18 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
+    /// Whether another message waits in the mailbox of the task whose turn it is, which will be handled next. One that
+    /// gathers messages, to do something for several of them at once, does it when this is false. What is still on its
+    /// way from other threads is not seen.
+    pub fn has_more(&self) -> bool {
+        let tail = self.cell.mailbox_tail();
+        // SAFETY: the cell runs this turn here, so its local mailbox is ours; it is circular.
+        unsafe {
+            let oldest = tail.as_ref().map(|tail| &*tail.next());
+            oldest.is_some_and(|oldest| oldest.kind() == Kind::Messages && oldest.unread() > 0)
+        }
+    }
+
     /// Counts a message that nobody will handle.
     pub fn count_dead_letter(&self) {
         self.worker.count_dead_letters(1);

@@ -1,0 +1,106 @@
+//! Actors with fields whose handlers await.
+
+use std::any::type_name;
+use std::future::Future;
+
+use super::body::Named;
+use super::context::AsyncContext;
+use super::incoming::Incoming;
+use crate::actor::Next;
+
+/// State with a mailbox, as an [`Actor`](crate::Actor), whose handlers may await. It handles one message at a time: while
+/// a handler waits, later messages wait in order.
+///
+/// Each poll of a handler is a [turn](crate::Context): what is sent between two awaits happens when the poll returns
+/// because there is something to wait for, or because the message is handled. A handler that never waits is a single
+/// turn. [`Next::Undo`] and [`Next::Fail`] undo the last poll of the handler; so does a panic, and the actor ends.
+///
+/// All of its handlers are one future, made once: a message costs no allocation.
+///
+/// # Examples
+/// ```
+/// use std::time::Duration;
+/// use garrick_actor::{AsyncActor, AsyncContext, Next, Reply, System};
+///
+/// struct Oven {
+///     baked: u32,
+/// }
+///
+/// enum Order {
+///     Bread(Duration),
+///     Count(Reply<u32>),
+/// }
+///
+/// impl AsyncActor for Oven {
+///     type Msg = Order;
+///
+///     async fn receive(&mut self, order: Order, cx: &mut AsyncContext<Order>) -> Next {
+///         match order {
+///             Order::Bread(time) => {
+///                 cx.sleep(time).await;
+///                 self.baked += 1;
+///             }
+///             Order::Count(reply) => reply.send(self.baked),
+///         }
+///         Next::Continue
+///     }
+/// }
+///
+/// let system = System::new()?;
+/// let oven = system.spawn_async_actor(Oven { baked: 0 })?;
+/// oven.send(Order::Bread(Duration::from_micros(30))).unwrap();
+/// assert_eq!(oven.ask(Order::Count).wait(), Ok(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait AsyncActor: Send + Sized + 'static {
+    /// What it receives.
+    type Msg: Send + 'static;
+
+    /// Called once, before the first message and even if none ever comes.
+    fn started(&mut self, cx: &mut AsyncContext<Self::Msg>) -> impl Future<Output = Next> + Send {
+        let _ = cx;
+        async { Next::Continue }
+    }
+
+    /// Handles one message. An `async fn` will do.
+    fn receive(
+        &mut self,
+        msg: Self::Msg,
+        cx: &mut AsyncContext<Self::Msg>,
+    ) -> impl Future<Output = Next> + Send;
+
+    /// The name under which it is reported.
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// The name of an actor.
+pub(super) struct NameOf<A>(A);
+
+impl<A: AsyncActor> Named for NameOf<A> {
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+/// All of an actor's handlers, one after the other. The end of each is the end of a turn: one that was polled once
+/// has had its share of messages for that poll, and one that has awaited makes room.
+pub(super) async fn run<A: AsyncActor>(mut actor: A, mut mailbox: Incoming<A::Msg>) {
+    let mut cx = mailbox.context();
+    let mut began = cx.poll_number();
+    let mut next = actor.started(&mut cx).await;
+    loop {
+        match next {
+            Next::Continue if began == cx.poll_number() => {}
+            Next::Continue => cx.yield_now().await,
+            Next::Undo | Next::Fail => cx.end_turn(next).await,
+            Next::Stop => return,
+        }
+        let Some(msg) = mailbox.recv().await else {
+            return;
+        };
+        began = cx.poll_number();
+        next = actor.receive(msg, &mut cx).await;
+    }
+}

@@ -1,0 +1,289 @@
+//! An async actor as the scheduler sees it: a task whose turns are the polls of one future.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+use std::time::Duration;
+
+use garrick_core::bell::Call;
+use garrick_sched::{Address, Flow, Nanos, Task, Turn, count_dead_letters};
+
+use super::gate;
+use super::incoming::Incoming;
+use super::shared::{Says, Shared, Word};
+use crate::actor::Next;
+
+/// Under which name an actor is reported.
+pub(super) trait Named: 'static {
+    fn name() -> &'static str;
+}
+
+type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
+
+/// Dropped by a poll that panics.
+struct Failing<'a, M: Send + 'static>(&'a Shared<M>);
+
+impl<M: Send + 'static> Drop for Failing<'_, M> {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+/// See the module.
+pub(super) struct Body<M: Send + 'static, D, Fut, N> {
+    /// What the future is made of when the actor starts, and how.
+    make: Option<(D, Make<D, M, Fut>)>,
+    /// From the start to the end. The box is the only one that an actor needs.
+    future: Option<Pin<Box<Fut>>>,
+    shared: Arc<Shared<M>>,
+    /// The shared part, as what wakes the actor.
+    waker: Waker,
+    /// Messages that the future cannot receive yet.
+    arrived: VecDeque<M>,
+    /// Whether the future waited for a message when it was polled last.
+    wants: bool,
+    /// Whether there is a reason to poll it.
+    owes: bool,
+    /// Words that have come since the last poll.
+    gathered: usize,
+    /// What the timing wheel is told to send to, once anybody has slept in here.
+    alarm: Option<Address<()>>,
+    /// The earliest time at which it will.
+    armed: Option<Nanos>,
+    /// Those to be woken, empty in between.
+    woken: Vec<Waker>,
+    name: PhantomData<fn(N)>,
+}
+
+impl<M, D, Fut, N> Body<M, D, Fut, N>
+where
+    M: Send + 'static,
+    D: 'static,
+    Fut: Future<Output = ()> + 'static,
+    N: Named,
+{
+    pub(super) fn new(shared: Arc<Shared<M>>, data: D, make: Make<D, M, Fut>) -> Self {
+        Self {
+            make: Some((data, make)),
+            future: None,
+            waker: Waker::from(shared.clone()),
+            shared,
+            arrived: VecDeque::new(),
+            wants: true,
+            owes: false,
+            gathered: 0,
+            alarm: None,
+            armed: None,
+            woken: Vec::new(),
+            name: PhantomData,
+        }
+    }
+
+    /// What it was to be made of, if it has not begun.
+    pub(super) fn take_data(&mut self) -> Option<D> {
+        self.make.take().map(|(data, _)| data)
+    }
+
+    /// The first word: the future begins.
+    fn start(&mut self, turn: &Turn<'_, Word<M>>) {
+        if let Some((data, make)) = self.make.take() {
+            self.shared.open(turn.address());
+            self.future = Some(Box::pin(make(data, Incoming::new(self.shared.clone()))));
+        }
+    }
+
+    /// Takes a word; false if that is the end.
+    fn take(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> bool {
+        match word {
+            Word::Message(message) => {
+                self.arrived.push_back(message);
+                self.owes |= self.wants;
+            }
+            Word::Start => {
+                self.start(turn);
+                self.owes |= self.shared.bell.arrived();
+            }
+            Word::Note(note) => match note.read() {
+                Says::Ring => {
+                    self.start(turn);
+                    self.owes |= self.shared.bell.arrived();
+                }
+                // The turn that was to make it was undone.
+                Says::Closed(_) if self.make.is_some() => return false,
+                Says::Closed(opening) => {
+                    if self.shared.entry().1 == opening {
+                        self.shared.inner().closed = true;
+                        self.owes |= self.wants;
+                    }
+                }
+            },
+        }
+        true
+    }
+
+    /// Wakes those inside of the future who wait for what has come: messages, or a time.
+    fn wake_inside(&mut self, turn: &Turn<'_, Word<M>>) {
+        let mut inner = self.shared.inner();
+        if inner.queue.is_empty() {
+            mem::swap(&mut inner.queue, &mut self.arrived);
+        } else {
+            inner.queue.append(&mut self.arrived);
+        }
+        let due = inner.hungry || inner.closed || !inner.queue.is_empty();
+        inner.hungry = false;
+        // The whole future is about to be polled, so its own waker has nothing to do.
+        if due
+            && inner
+                .receiver
+                .as_ref()
+                .is_some_and(|waker| !waker.will_wake(&self.waker))
+        {
+            self.woken.extend(inner.receiver.take());
+        }
+        drop(inner);
+        if let Some(sleepers) = self.shared.known_sleepers()
+            && sleepers.any()
+        {
+            let now = turn.now();
+            if self.armed.is_some_and(|armed| armed <= now) {
+                self.armed = None;
+            }
+            sleepers.take_due(now, &mut self.woken);
+        }
+        for waker in self.woken.drain(..) {
+            waker.wake();
+        }
+    }
+
+    /// One poll.
+    fn poll(&mut self, turn: &Turn<'_, Word<M>>) -> Flow {
+        (self.owes, self.gathered) = (false, 0);
+        let Some(mut future) = self.future.take() else {
+            return Flow::Continue;
+        };
+        self.shared.bell.run();
+        self.wake_inside(turn);
+        self.shared.bell.begin();
+        let failing = Failing(&self.shared);
+        let polled = future
+            .as_mut()
+            .poll(&mut task::Context::from_waker(&self.waker));
+        mem::forget(failing);
+        match polled {
+            Poll::Pending => {
+                self.future = Some(future);
+                self.rest(turn)
+            }
+            Poll::Ready(()) => {
+                drop(future);
+                self.finish()
+            }
+        }
+    }
+
+    /// The future waits.
+    fn rest(&mut self, turn: &Turn<'_, Word<M>>) -> Flow {
+        let mut inner = self.shared.inner();
+        self.wants = inner.receiver.is_some();
+        let (hungry, end) = (inner.hungry, inner.end.take());
+        drop(inner);
+        if end == Some(Next::Fail) {
+            self.shared.abandon();
+            return Next::Fail.into();
+        }
+        if self.shared.bell.end(hungry) == Call::Ring {
+            self.shared.tell(Says::Ring);
+        }
+        self.set_alarm(turn);
+        match end {
+            Some(Next::Undo) => {
+                // The alarm vanishes with the turn.
+                self.armed = None;
+                Flow::Undo
+            }
+            Some(next) => next.into(),
+            None => Flow::Continue,
+        }
+    }
+
+    /// Has the timing wheel ring when the first sleep of the future is over.
+    fn set_alarm(&mut self, turn: &Turn<'_, Word<M>>) {
+        let Some(sleepers) = self.shared.known_sleepers() else {
+            return;
+        };
+        let mut now = None;
+        let Some(deadline) = sleepers.settle(|| *now.insert(turn.now())) else {
+            return;
+        };
+        if self.armed.is_none_or(|armed| deadline < armed) {
+            let alarm = self
+                .alarm
+                .get_or_insert_with(|| gate::alarm(self.shared.clone()));
+            let now = now.unwrap_or_else(|| turn.now());
+            let left = Duration::from_nanos(deadline.saturating_sub(now));
+            // A door takes everything.
+            let _ = turn.send_after(left, alarm, ());
+            self.armed = Some(deadline);
+        }
+    }
+
+    /// The future is done. A ring that is on its way is waited for, or it would be a dead letter.
+    fn finish(&mut self) -> Flow {
+        let ringing = self.shared.bell.is_ringing();
+        self.shared.bell.run();
+        if ringing { Flow::Continue } else { Flow::Stop }
+    }
+}
+
+impl<M, D, Fut, N> Task for Body<M, D, Fut, N>
+where
+    M: Send + 'static,
+    D: 'static,
+    Fut: Future<Output = ()> + 'static,
+    N: Named,
+{
+    type Message = Word<M>;
+
+    fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(N::name());
+        if !self.take(word, turn) {
+            return Flow::Stop;
+        }
+        if self.make.is_none() && self.future.is_none() {
+            return self.linger();
+        }
+        self.gathered += 1;
+        let share = self.shared.share;
+        if !self.owes || self.gathered < share && turn.has_more() {
+            return Flow::Continue;
+        }
+        self.poll(turn)
+    }
+
+    fn name() -> &'static str {
+        N::name()
+    }
+}
+
+impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
+    /// A word to one whose future is done.
+    fn linger(&self) -> Flow {
+        if self.shared.bell.is_ringing() {
+            Flow::Continue
+        } else {
+            Flow::Stop
+        }
+    }
+}
+
+impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
+    fn drop(&mut self) {
+        let left = self.arrived.len() + self.shared.close();
+        count_dead_letters(left as u64);
+    }
+}

@@ -1,0 +1,125 @@
+//! What an async actor can do while it is polled.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use garrick_sched::{Address, SendError};
+
+use super::gate;
+use super::shared::Shared;
+use super::sleep::Sleep;
+use crate::actor::Next;
+use crate::fault::set_why;
+
+/// An async actor's means, besides awaiting. It may be cloned, and kept across awaits.
+///
+/// What is sent, asked or spawned in a poll is staged as in any [turn](crate::Context): it happens when the poll returns,
+/// or not at all.
+pub struct AsyncContext<M: Send + 'static> {
+    shared: Arc<Shared<M>>,
+}
+
+impl<M: Send + 'static> AsyncContext<M> {
+    pub(super) fn new(shared: Arc<Shared<M>>) -> Self {
+        Self { shared }
+    }
+
+    /// Sends `msg` to `to`, when this poll ends.
+    ///
+    /// # Errors
+    /// Gives the message back if the receiver is known to have stopped.
+    pub fn send<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
+        to.send(msg)
+    }
+
+    /// An address of this actor. It leads to the same actor as that which the actor was spawned with, but is not equal to
+    /// it. While the actor keeps one, its mailbox does not close; if all others are gone, its mailbox is open again.
+    #[must_use]
+    pub fn address(&self) -> Address<M> {
+        gate::own_address(&self.shared)
+    }
+
+    /// A future that is ready when `delay` has passed. It may be raced, joined and dropped like any other.
+    ///
+    /// # Examples
+    /// A message, or none in time:
+    /// ```
+    /// use std::future::{Future, poll_fn};
+    /// use std::pin::pin;
+    /// use std::task::Poll;
+    /// use std::time::Duration;
+    /// use garrick_actor::Local;
+    ///
+    /// let local = Local::new()?;
+    /// let actor = local.spawn_async(|mut mailbox| async move {
+    ///     let mut time_over = pin!(mailbox.context().sleep(Duration::from_micros(50)));
+    ///     let first: Option<Option<u32>> = poll_fn(|task| {
+    ///         if let Poll::Ready(message) = mailbox.poll_recv(task) {
+    ///             return Poll::Ready(Some(message));
+    ///         }
+    ///         time_over.as_mut().poll(task).map(|()| None)
+    ///     })
+    ///     .await;
+    ///     assert_eq!(first, None);
+    /// });
+    /// while !actor.is_stopped() {
+    ///     local.run();
+    /// }
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), garrick_actor::StartError>(())
+    /// ```
+    pub fn sleep(&self, delay: Duration) -> Sleep {
+        Sleep::new(self.shared.sleepers().clone(), delay)
+    }
+
+    /// Lets the others have their turn, and ends this one: what was staged so far happens.
+    ///
+    /// One that computes for long without waiting for anything keeps its worker's other actors waiting; this is for
+    /// places in between.
+    pub async fn yield_now(&self) {
+        let mut yielded = false;
+        poll_fn(|task| {
+            if yielded {
+                return Poll::Ready(());
+            }
+            yielded = true;
+            task.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Lets the actor fail when the future that it is in returns it as its [`Next`]; see
+    /// [`Context::fail`](crate::Context::fail). To be called without an await behind it.
+    #[must_use = "the handler must return it"]
+    pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
+        set_why(error.into());
+        Next::Fail
+    }
+
+    /// Which poll of the actor this is.
+    pub(super) fn poll_number(&self) -> u64 {
+        self.shared.bell.polls()
+    }
+
+    /// Ends the turn of this poll in another way than well, and goes on in the next one, if there is one.
+    pub(super) async fn end_turn(&self, next: Next) {
+        self.shared.inner().end = Some(next);
+        self.yield_now().await;
+    }
+}
+
+impl<M: Send + 'static> Clone for AsyncContext<M> {
+    fn clone(&self) -> Self {
+        Self::new(self.shared.clone())
+    }
+}
+
+impl<M: Send + 'static> fmt::Debug for AsyncContext<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AsyncContext").field(&self.shared).finish()
+    }
+}

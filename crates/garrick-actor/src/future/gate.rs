@@ -1,0 +1,136 @@
+//! The addresses of an async actor: a door, so that the actor learns when the last one is gone although its own wakers
+//! keep it alive.
+
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+
+use garrick_sched::{Address, Door, Notice, SendError, door};
+
+use super::shared::{Says, Shared, Word};
+
+/// What all addresses of an actor have in common; dropped with the last of them.
+pub(super) struct Entry<M: Send + 'static> {
+    /// The task, once it is made.
+    body: OnceLock<Address<Word<M>>>,
+    shared: Arc<Shared<M>>,
+    /// Which opening of the actor this is.
+    opening: u64,
+}
+
+impl<M: Send + 'static> Entry<M> {
+    /// The first one, of a task that is still to be made.
+    pub(super) fn first(shared: &Arc<Shared<M>>) -> Arc<Self> {
+        Self::with(shared, OnceLock::new())
+    }
+
+    fn with(shared: &Arc<Shared<M>>, body: OnceLock<Address<Word<M>>>) -> Arc<Self> {
+        let mut known = shared.entry();
+        known.1 += 1;
+        let entry = Arc::new(Self {
+            body,
+            shared: shared.clone(),
+            opening: known.1,
+        });
+        known.0 = Arc::downgrade(&entry);
+        entry
+    }
+
+    /// The task is made.
+    pub(super) fn set(&self, body: Address<Word<M>>) {
+        let set = self.body.set(body);
+        debug_assert!(set.is_ok(), "set once, by who made the task");
+    }
+
+    /// The task. Whoever has an address can be a moment early: the actor itself, when it starts.
+    fn body(&self) -> &Address<Word<M>> {
+        self.body.wait()
+    }
+}
+
+impl<M: Send + 'static> Drop for Entry<M> {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.get() {
+            self.shared.tell_at(body, Says::Closed(self.opening));
+        }
+    }
+}
+
+/// The door.
+struct Gate<M: Send + 'static>(Arc<Entry<M>>);
+
+impl<M: Send + 'static> Door for Gate<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        match self.0.body().send(Word::Message(message)) {
+            Err(SendError(Word::Message(message))) => Err(SendError(message)),
+            _ => Ok(()),
+        }
+    }
+
+    fn stop(&self) {
+        self.0.body().stop();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.body().is_stopped()
+    }
+
+    fn watch(&self, notice: Notice) {
+        let _ = self.0.body().watch(notice);
+    }
+}
+
+/// An address through that entry.
+pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
+    door(Gate(entry))
+}
+
+/// One more address of an actor. One that had none any more is open again; one that has ended stays so.
+pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address<M> {
+    let known = shared.entry().0.upgrade();
+    if let Some(entry) = known {
+        return address(entry);
+    }
+    let Some(body) = shared.body() else {
+        return door(Ended(PhantomData));
+    };
+    shared.inner().closed = false;
+    address(Entry::with(shared, OnceLock::from(body)))
+}
+
+/// Where an actor was.
+struct Ended<M>(PhantomData<fn(M)>);
+
+impl<M: 'static> Door for Ended<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        Err(SendError(message))
+    }
+
+    fn is_stopped(&self) -> bool {
+        true
+    }
+
+    fn watch(&self, notice: Notice) {
+        notice(garrick_sched::Ended::Before);
+    }
+}
+
+/// What the sponsor's timing wheel tells: that it is time to look at who sleeps.
+struct Alarm<M: Send + 'static>(Arc<Shared<M>>);
+
+impl<M: Send + 'static> Door for Alarm<M> {
+    type Message = ();
+
+    fn pass(&self, (): (), _: &Address<()>) -> Result<(), SendError<()>> {
+        self.0.ring();
+        Ok(())
+    }
+}
+
+/// An address that wakes the actor. What comes to it late is no dead letter.
+pub(super) fn alarm<M: Send + 'static>(shared: Arc<Shared<M>>) -> Address<()> {
+    door(Alarm(shared))
+}

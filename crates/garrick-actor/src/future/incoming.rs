@@ -1,0 +1,156 @@
+//! The receiving end of an async actor's mailbox.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
+
+use futures_core::Stream;
+use garrick_sched::count_dead_letters;
+
+use super::context::AsyncContext;
+use super::shared::{Inner, Shared};
+
+/// What comes to an async actor: its mailbox, as its future sees it. A [`Stream`] as well.
+///
+/// # Examples
+/// See [`System::spawn_async`](crate::System::spawn_async).
+pub struct Incoming<M: Send + 'static> {
+    shared: Arc<Shared<M>>,
+    /// Taken from the shared queue, so that most messages need no lock.
+    batch: VecDeque<M>,
+    /// The poll of which `left` is the share.
+    poll: u64,
+    /// Messages that may still be received in it.
+    left: usize,
+}
+
+impl<M: Send + 'static> Incoming<M> {
+    pub(super) fn new(shared: Arc<Shared<M>>) -> Self {
+        Self {
+            shared,
+            batch: VecDeque::new(),
+            poll: 0,
+            left: 0,
+        }
+    }
+
+    /// What the actor can do besides receiving.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_actor::{Reply, System};
+    ///
+    /// let system = System::new()?;
+    /// let slow = system.spawn_async(|mut mailbox| async move {
+    ///     let cx = mailbox.context();
+    ///     while let Some((n, reply)) = mailbox.recv().await {
+    ///         cx.sleep(Duration::from_micros(10)).await;
+    ///         Reply::send(reply, n + 1);
+    ///     }
+    /// })?;
+    /// assert_eq!(slow.ask(|reply| (1, reply)).wait(), Ok(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn context(&self) -> AsyncContext<M> {
+        AsyncContext::new(self.shared.clone())
+    }
+
+    /// Waits for the next message. None once no address leads to the actor any more, and everything that was sent to it
+    /// has been received.
+    ///
+    /// In one poll of the actor 64 messages can be received, then others get their turn. Only the mailbox is held back
+    /// like that: whatever else the actor waits for is ready when it is ready.
+    ///
+    /// # Cancel safety
+    /// A message is given to who polls, or to nobody: one that is dropped loses nothing.
+    pub async fn recv(&mut self) -> Option<M> {
+        poll_fn(|context| self.poll_recv(context)).await
+    }
+
+    /// The same for who polls by hand.
+    pub fn poll_recv(&mut self, context: &mut task::Context<'_>) -> Poll<Option<M>> {
+        let poll = self.shared.bell.polls();
+        if self.poll != poll {
+            self.poll = poll;
+            self.left = self.shared.share;
+        }
+        if self.left > 0
+            && let Some(message) = self.try_recv()
+        {
+            self.left -= 1;
+            return Poll::Ready(Some(message));
+        }
+        self.wait(context)
+    }
+
+    /// A message that is there already. It does not wait, so it is not held back; see [`Incoming::recv`].
+    pub fn try_recv(&mut self) -> Option<M> {
+        if self.batch.is_empty() {
+            std::mem::swap(&mut self.batch, &mut self.shared.inner().queue);
+        }
+        self.batch.pop_front()
+    }
+
+    /// How many messages there are to receive at once.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.batch.len() + self.shared.inner().queue.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn wait(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
+        let mut inner = self.shared.inner();
+        let waits = !self.batch.is_empty() || !inner.queue.is_empty();
+        if inner.closed && !waits {
+            return Poll::Ready(None);
+        }
+        inner.hungry |= waits;
+        let before = register(&mut inner, context);
+        drop(inner);
+        // Whoever it belongs to, it is dropped when nothing is locked.
+        drop(before);
+        Poll::Pending
+    }
+}
+
+/// Has the task wake who receives; gives the waker back that it had before, if that is another one.
+fn register<M>(inner: &mut Inner<M>, context: &task::Context<'_>) -> Option<task::Waker> {
+    match &inner.receiver {
+        Some(known) if known.will_wake(context.waker()) => None,
+        _ => inner.receiver.replace(context.waker().clone()),
+    }
+}
+
+impl<M: Send + 'static> Stream for Incoming<M> {
+    type Item = M;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Option<M>> {
+        self.poll_recv(context)
+    }
+}
+
+impl<M: Send + 'static> Unpin for Incoming<M> {}
+
+impl<M: Send + 'static> Drop for Incoming<M> {
+    fn drop(&mut self) {
+        count_dead_letters(self.batch.len() as u64);
+    }
+}
+
+impl<M: Send + 'static> fmt::Debug for Incoming<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,42 @@
+//! Async actors: futures as actors, without any other executor.
+//!
+//! The task of an async actor is one future. A message is put into a queue that the future receives from, and the future
+//! is polled; its waker sends the task a message like any other, so it is woken, moved, stopped and counted by the
+//! ordinary paths of the scheduler. Each poll is a turn.
+//!
+//! ```text
+//!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv
+//!                                               ^                              |
+//!   Waker, from any thread ---> Bell: one ring -+---------- polls -------- future, Sleep
+//!                                               ^
+//!   timing wheel: the earliest sleep -----------+
+//! ```
+//!
+//! **Budget.** A poll may receive a share of messages, and then the receiving end says `Pending`, while the task sends
+//! itself a ring and stands at the end of the line. Nothing else is ever held back, so a ready future inside of the actor is
+//! not refused and polled again for nothing, as leaf futures of tokio are once its budget is spent.
+//!
+//! **Ends.** A waker keeps nothing but the shared part alive; the actor keeps itself alive, until its future ends or it is
+//! stopped. When the last address is gone, [`Incoming::recv`] says that nothing more will come.
+
+mod sleepers;
+
+mod shared;
+
+mod gate;
+
+mod sleep;
+
+mod context;
+
+mod incoming;
+
+mod body;
+
+mod actor;
+mod spawn;
+
+pub use actor::AsyncActor;
+pub use context::AsyncContext;
+pub use incoming::Incoming;
+pub use sleep::Sleep;

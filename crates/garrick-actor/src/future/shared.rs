@@ -1,0 +1,213 @@
+//! What an actor's future, its wakers and its addresses share.
+//!
+//! ```text
+//!   Address<M> --> door: Gate --- Word::Message ---> Body [ arrived | future ]
+//!                    | Entry, gone with the last address       |   ^
+//!                    +---------- Word::Note(Closed) ---------->|   | Word::Note(Ring)
+//!                                                      Shared: queue, bell <--- wakers
+//! ```
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::task::{Wake, Waker};
+
+use garrick_core::bell::{Bell, Call};
+use garrick_sched::Address;
+
+use super::gate::Entry;
+use super::sleepers::Sleepers;
+use crate::actor::Next;
+
+/// What the task of an async actor receives.
+pub(super) enum Word<M: Send + 'static> {
+    /// A message for the actor.
+    Message(M),
+    /// The first word to one that was made in a turn, unless that was undone.
+    Start,
+    /// Something that must not be lost.
+    Note(Note<M>),
+}
+
+/// What a note says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// Somebody has woken the actor.
+    Ring,
+    /// The last address of that opening is gone.
+    Closed(u64),
+}
+
+/// A note to an actor. Sent in a turn that is undone, it is dropped like all that the turn has sent; but what it tells of has
+/// happened, so it sends itself once more.
+pub(super) struct Note<M: Send + 'static> {
+    /// Taken when it has been read.
+    to: Option<Arc<Shared<M>>>,
+    says: Says,
+}
+
+impl<M: Send + 'static> Note<M> {
+    /// What it says, to whom it was sent.
+    pub(super) fn read(mut self) -> Says {
+        self.to = None;
+        self.says
+    }
+}
+
+impl<M: Send + 'static> Drop for Note<M> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.to.take() {
+            shared.tell(self.says);
+        }
+    }
+}
+
+/// What waits for the future, and what it waits for.
+pub(super) struct Inner<M> {
+    /// Messages that it can receive. The task adds, the future takes.
+    pub(super) queue: VecDeque<M>,
+    /// Whom to wake when there is one more. The future writes, the task takes.
+    pub(super) receiver: Option<Waker>,
+    /// Whether it was refused a message only because it has had its share of this poll.
+    pub(super) hungry: bool,
+    /// Whether no address leads to it any more.
+    pub(super) closed: bool,
+    /// How the turn of this poll is to end, if not well.
+    pub(super) end: Option<Next>,
+}
+
+/// See the module.
+pub(super) struct Shared<M: Send + 'static> {
+    /// Whether it is to be woken. Its wakers and the task ring and hear it.
+    pub(super) bell: Bell,
+    /// Messages that a poll may receive.
+    pub(super) share: usize,
+    inner: Mutex<Inner<M>>,
+    /// The task, from its start to its end: what keeps it alive while it waits. The task writes, wakers read.
+    body: Mutex<Option<Address<Word<M>>>>,
+    /// What all its addresses have in common, and how often there was a first one.
+    pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
+    /// Who sleeps in it, once anybody has.
+    sleepers: OnceLock<Arc<Sleepers>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is done under these locks that can fail half way.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<M: Send + 'static> Shared<M> {
+    pub(super) fn new(share: usize) -> Arc<Self> {
+        let inner = Inner {
+            queue: VecDeque::new(),
+            receiver: None,
+            hungry: false,
+            closed: false,
+            end: None,
+        };
+        Arc::new(Self {
+            bell: Bell::new(),
+            share,
+            inner: Mutex::new(inner),
+            body: Mutex::new(None),
+            entry: Mutex::new((Weak::new(), 0)),
+            sleepers: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn inner(&self) -> MutexGuard<'_, Inner<M>> {
+        lock(&self.inner)
+    }
+
+    pub(super) fn entry(&self) -> MutexGuard<'_, (Weak<Entry<M>>, u64)> {
+        lock(&self.entry)
+    }
+
+    /// Who sleeps in it.
+    pub(super) fn sleepers(&self) -> &Arc<Sleepers> {
+        self.sleepers.get_or_init(Arc::default)
+    }
+
+    /// The same, if anybody ever has.
+    pub(super) fn known_sleepers(&self) -> Option<&Arc<Sleepers>> {
+        self.sleepers.get()
+    }
+
+    /// The task has started.
+    pub(super) fn open(&self, body: Address<Word<M>>) {
+        *lock(&self.body) = Some(body);
+    }
+
+    /// The task, from its start to its end.
+    pub(super) fn body(&self) -> Option<Address<Word<M>>> {
+        lock(&self.body).clone()
+    }
+
+    /// Tells the task, if it has not ended.
+    pub(super) fn tell(self: &Arc<Self>, says: Says) {
+        if let Some(body) = self.body() {
+            self.tell_at(&body, says);
+        }
+    }
+
+    /// The same, for who has its address.
+    pub(super) fn tell_at(self: &Arc<Self>, body: &Address<Word<M>>, says: Says) {
+        let note = Note {
+            to: Some(self.clone()),
+            says,
+        };
+        if let Err(refused) = body.send(Word::Note(note))
+            && let Word::Note(note) = refused.0
+        {
+            // A task that has ended needs no telling.
+            note.read();
+        }
+    }
+
+    /// Wakes the task.
+    pub(super) fn ring(self: &Arc<Self>) {
+        if self.bell.wake() == Call::Ring {
+            self.tell(Says::Ring);
+        }
+    }
+
+    /// The turn under way fails, so the task ends: what vanishes with the turn must not be told again.
+    pub(super) fn abandon(&self) {
+        let body = lock(&self.body).take();
+        drop(body);
+    }
+
+    /// The task has ended: nobody wakes it any more, nor keeps anything of it. How many messages nobody has received.
+    pub(super) fn close(&self) -> usize {
+        self.abandon();
+        let mut inner = self.inner();
+        inner.closed = true;
+        let (queue, receiver) = (mem::take(&mut inner.queue), inner.receiver.take());
+        drop(inner);
+        if let Some(sleepers) = self.known_sleepers() {
+            sleepers.clear();
+        }
+        let left = queue.len();
+        drop((receiver, queue));
+        left
+    }
+}
+
+impl<M: Send + 'static> Wake for Shared<M> {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ring();
+    }
+}
+
+impl<M: Send + 'static> fmt::Debug for Shared<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("bell", &self.bell)
+            .finish_non_exhaustive()
+    }
+}

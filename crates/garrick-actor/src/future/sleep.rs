@@ -1,0 +1,80 @@
+//! Sleeping as a future.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use super::sleepers::{Key, Sleepers};
+
+/// A future that is ready when its time is over; made by [`AsyncContext::sleep`](crate::AsyncContext::sleep).
+///
+/// The time counts from the end of the poll in which it is polled for the first time, and is over to the timers' resolution of
+/// some 10 us, never early. It is to be polled by the actor that made it, or by something in there.
+///
+/// # Cancel safety
+/// Dropping it cancels it, and leaves nothing behind. One that is polled again later has slept meanwhile.
+#[must_use = "a sleep that nobody awaits does not begin"]
+pub struct Sleep {
+    sleepers: Arc<Sleepers>,
+    delay: Duration,
+    stage: Stage,
+}
+
+enum Stage {
+    /// It was not polled yet.
+    New,
+    /// It sleeps under that name.
+    Asleep(Key),
+    /// It is over.
+    Over,
+}
+
+impl Sleep {
+    pub(super) fn new(sleepers: Arc<Sleepers>, delay: Duration) -> Self {
+        Self {
+            sleepers,
+            delay,
+            stage: Stage::New,
+        }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        match self.stage {
+            Stage::New => {
+                let key = self.sleepers.begin(self.delay, context.waker());
+                self.stage = Stage::Asleep(key);
+                return Poll::Pending;
+            }
+            Stage::Asleep(key) if !self.sleepers.is_over(key, context.waker()) => {
+                return Poll::Pending;
+            }
+            Stage::Asleep(_) => self.stage = Stage::Over,
+            Stage::Over => {}
+        }
+        Poll::Ready(())
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Stage::Asleep(key) = self.stage {
+            self.sleepers.cancel(key);
+        }
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sleep")
+            .field("delay", &self.delay)
+            .field("is_over", &matches!(self.stage, Stage::Over))
+            .finish()
+    }
+}

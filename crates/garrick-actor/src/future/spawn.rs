@@ -1,0 +1,283 @@
+//! Making async actors, on a system, a thread, and in a turn.
+
+use std::any::type_name;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use garrick_sched::{Address, SpawnError};
+
+use super::actor::{AsyncActor, NameOf, run};
+use super::body::{Body, Named};
+use super::gate::{self, Entry};
+use super::incoming::Incoming;
+use super::shared::{Says, Shared, Word};
+use crate::context::Context;
+use crate::handle::Handle;
+use crate::local::Local;
+use crate::system::System;
+
+/// Messages that one poll may receive, before others get their turn.
+const SHARE: usize = 64;
+/// The same for one whose messages are a turn each.
+const SHARE_OF_HANDLERS: usize = 1;
+
+/// The name of a function's future.
+struct NameOfFuture<F>(PhantomData<fn(F)>);
+
+impl<F: 'static> Named for NameOfFuture<F> {
+    fn name() -> &'static str {
+        type_name::<F>()
+    }
+}
+
+/// An actor that is still to be made, of `D`.
+struct Plan<M: Send + 'static, D, Fut, N> {
+    body: Body<M, D, Fut, N>,
+    entry: Arc<Entry<M>>,
+    shared: Arc<Shared<M>>,
+}
+
+impl<M, D, Fut, N> Plan<M, D, Fut, N>
+where
+    M: Send + 'static,
+    D: 'static,
+    Fut: Future<Output = ()> + 'static,
+    N: Named,
+{
+    fn new(share: usize, data: D, make: fn(D, Incoming<M>) -> Fut) -> Self {
+        let shared = Shared::new(share);
+        Self {
+            body: Body::new(shared.clone(), data, make),
+            entry: Entry::first(&shared),
+            shared,
+        }
+    }
+
+    /// Makes it on a sponsor.
+    fn spawn(self, sponsor: &Handle) -> Result<Address<M>, SpawnError<D>>
+    where
+        D: Send,
+        Fut: Send,
+    {
+        match sponsor.spawn_task(self.body) {
+            Ok(body) => Ok(begin(&self.shared, self.entry, body)),
+            Err(SpawnError(mut body)) => {
+                let data = body.take_data();
+                Err(SpawnError(data.expect("it has not started")))
+            }
+        }
+    }
+
+    /// Makes it in a turn, if that ends well.
+    fn spawn_in<N2: 'static>(self, cx: &Context<'_, N2>) -> Address<M>
+    where
+        D: Send,
+        Fut: Send,
+    {
+        let body = cx.turn().spawn(self.body);
+        // One that has not begun takes it.
+        let _ = cx.turn().send(&body, Word::Start);
+        self.entry.set(body);
+        gate::address(self.entry)
+    }
+
+    /// Makes it on the caller's thread.
+    fn spawn_here(self, local: &Local) -> Address<M> {
+        let body = local.spawn_task(self.body);
+        begin(&self.shared, self.entry, body)
+    }
+}
+
+/// Lets an actor begin that was made in no turn, or whatever comes of the turn.
+fn begin<M: Send + 'static>(
+    shared: &Arc<Shared<M>>,
+    entry: Arc<Entry<M>>,
+    body: Address<Word<M>>,
+) -> Address<M> {
+    shared.tell_at(&body, Says::Ring);
+    entry.set(body);
+    gate::address(entry)
+}
+
+/// The plan of a function.
+fn of_function<M, F, Fut>(function: F) -> Plan<M, F, Fut, NameOfFuture<Fut>>
+where
+    M: Send + 'static,
+    F: FnOnce(Incoming<M>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    Plan::new(SHARE, function, |function, mailbox| function(mailbox))
+}
+
+/// The plan of an actor.
+fn of_actor<A: AsyncActor>(
+    actor: A,
+) -> Plan<A::Msg, A, impl Future<Output = ()> + Send + 'static, NameOf<A>> {
+    Plan::new(SHARE_OF_HANDLERS, actor, run::<A>)
+}
+
+impl Handle {
+    /// Makes an actor of a function that is given its mailbox and returns its future. The actor ends when the future
+    /// does.
+    ///
+    /// # Errors
+    /// Gives the function back if the system is ending.
+    ///
+    /// # Examples
+    /// See [`System::spawn_async`].
+    pub fn spawn_async<M, F, Fut>(&self, actor: F) -> Result<Address<M>, SpawnError<F>>
+    where
+        M: Send + 'static,
+        F: FnOnce(Incoming<M>) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        of_function(actor).spawn(self)
+    }
+
+    /// Makes an actor whose handlers await.
+    ///
+    /// # Errors
+    /// Gives the actor back if the system is ending.
+    ///
+    /// # Examples
+    /// See [`AsyncActor`].
+    pub fn spawn_async_actor<A: AsyncActor>(
+        &self,
+        actor: A,
+    ) -> Result<Address<A::Msg>, SpawnError<A>> {
+        of_actor(actor).spawn(self)
+    }
+}
+
+impl System {
+    /// Makes an actor of a function that is given its mailbox and returns its future: the whole actor is that future.
+    /// It ends when the future does, when it is asked to stop, and with its system; then the future is dropped where it
+    /// stands, on its worker. When the last address is gone it does not end by itself: [`Incoming::recv`] says so.
+    ///
+    /// Each poll of the future is a [turn](crate::Context): what is sent between two awaits that have something to wait
+    /// for happens when the poll returns. A panic undoes what its poll has staged, and ends the actor.
+    ///
+    /// # Errors
+    /// Gives the function back if the system is ending, which only an actor of it can see.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Incoming, Reply, System};
+    ///
+    /// let system = System::new()?;
+    /// let sum = system.spawn_async(|mut mailbox: Incoming<(u64, Reply<u64>)>| async move {
+    ///     let mut sum = 0;
+    ///     while let Some((n, reply)) = mailbox.recv().await {
+    ///         sum += n;
+    ///         reply.send(sum);
+    ///     }
+    /// })?;
+    /// assert_eq!(sum.ask(|reply| (2, reply)).wait(), Ok(2));
+    /// assert_eq!(sum.ask(|reply| (3, reply)).wait(), Ok(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_async<M, F, Fut>(&self, actor: F) -> Result<Address<M>, SpawnError<F>>
+    where
+        M: Send + 'static,
+        F: FnOnce(Incoming<M>) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.handle().spawn_async(actor)
+    }
+
+    /// Makes an actor whose handlers await.
+    ///
+    /// # Errors
+    /// As for [`System::spawn_async`].
+    ///
+    /// # Examples
+    /// See [`AsyncActor`].
+    pub fn spawn_async_actor<A: AsyncActor>(
+        &self,
+        actor: A,
+    ) -> Result<Address<A::Msg>, SpawnError<A>> {
+        self.handle().spawn_async_actor(actor)
+    }
+}
+
+impl<N: 'static> Context<'_, N> {
+    /// Makes an actor of a function that returns its future, on this worker; see [`System::spawn_async`]. If the turn is
+    /// undone the function is not called.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Incoming, Local, Next};
+    ///
+    /// let local = Local::new()?;
+    /// let parent = local.spawn_behavior(|n: u32, cx| {
+    ///     let child = cx.spawn_async(|mut mailbox: Incoming<u32>| async move {
+    ///         assert_eq!(mailbox.recv().await, Some(2));
+    ///         assert_eq!(mailbox.recv().await, None);
+    ///     });
+    ///     let _ = cx.send(&child, n + 1);
+    ///     Next::Continue
+    /// });
+    /// parent.send(1)?;
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_async<M, F, Fut>(&self, actor: F) -> Address<M>
+    where
+        M: Send + 'static,
+        F: FnOnce(Incoming<M>) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        of_function(actor).spawn_in(self)
+    }
+
+    /// Makes an actor whose handlers await, on this worker. If the turn is undone it is dropped.
+    ///
+    /// # Examples
+    /// See [`AsyncActor`].
+    pub fn spawn_async_actor<A: AsyncActor>(&self, actor: A) -> Address<A::Msg> {
+        of_actor(actor).spawn_in(self)
+    }
+}
+
+impl Local {
+    /// Makes an actor of a function that returns its future, on this thread; neither needs to be `Send`, but what it
+    /// receives does. See [`System::spawn_async`].
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{cell::Cell, rc::Rc};
+    /// use garrick_actor::{Incoming, Local};
+    ///
+    /// let local = Local::new()?;
+    /// let sum = Rc::new(Cell::new(0));
+    /// let seen = sum.clone();
+    /// let add = local.spawn_async(|mut mailbox: Incoming<u32>| async move {
+    ///     while let Some(n) = mailbox.recv().await {
+    ///         sum.set(sum.get() + n);
+    ///     }
+    /// });
+    /// add.send(2)?;
+    /// add.send(3)?;
+    /// local.run();
+    /// assert_eq!(seen.get(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spawn_async<M, F, Fut>(&self, actor: F) -> Address<M>
+    where
+        M: Send + 'static,
+        F: FnOnce(Incoming<M>) -> Fut + 'static,
+        Fut: Future<Output = ()> + 'static,
+    {
+        of_function(actor).spawn_here(self)
+    }
+
+    /// Makes an actor whose handlers await, on this thread.
+    ///
+    /// # Examples
+    /// See [`AsyncActor`].
+    pub fn spawn_async_actor<A: AsyncActor>(&self, actor: A) -> Address<A::Msg> {
+        of_actor(actor).spawn_here(self)
+    }
+}

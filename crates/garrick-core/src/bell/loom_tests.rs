@@ -1,0 +1,40 @@
+//! What wakers did before they woke is seen by the poll that answers them, and no wake is lost.
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::thread;
+
+use super::{Bell, Call};
+
+/// A poll, and what it sees.
+fn poll(bell: &Bell, data: &AtomicUsize) -> (usize, Call) {
+    bell.run();
+    bell.begin();
+    let seen = data.load(Relaxed);
+    (seen, bell.end(false))
+}
+
+#[test]
+fn a_wake_is_answered_by_a_poll_that_sees_what_it_was_for() {
+    loom::model(|| {
+        let bell = Arc::new(Bell::new());
+        let data = Arc::new(AtomicUsize::new(0));
+        let (waking, written) = (bell.clone(), data.clone());
+        let waker = thread::spawn(move || {
+            written.store(1, Relaxed);
+            waking.wake()
+        });
+        let _ = bell.arrived();
+        let (mut seen, mut call) = poll(&bell, &data);
+        if call == Call::Ring {
+            assert!(bell.arrived());
+            (seen, call) = poll(&bell, &data);
+            assert_eq!((seen, call), (1, Call::Quiet));
+        }
+        if waker.join().unwrap() == Call::Ring {
+            assert!(bell.arrived());
+            (seen, _) = poll(&bell, &data);
+        }
+        assert_eq!(seen, 1, "the wake was lost");
+    });
+}

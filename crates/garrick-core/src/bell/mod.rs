@@ -1,0 +1,189 @@
+//! A bell: who wakes a future that an actor runs, and whether anybody has to send for it.
+//!
+//! Three bits in one word. Whoever wakes an actor that rests sends it a message, the ring; every other wake leaves a
+//! mark, which the actor finds when its poll ends or when the ring arrives. So at most one ring is on its way, however
+//! many wakers there are and whichever threads they are on.
+//!
+//! ```text
+//!   wake:   resting ------> WOKEN | RINGING, and the caller sends a ring
+//!           RUNNING ------> RUNNING | WOKEN             seen when the poll ends
+//!           RINGING ------> RINGING | WOKEN             seen when the ring arrives
+//!   begin:  any ----------> RUNNING, RINGING as it was  WOKEN is answered by this poll
+//!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
+//! ```
+//!
+//! Every operation is lock-free: one read-modify-write, repeated only when another thread has changed the word.
+
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+
+use crate::prim::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// The future is being polled.
+const RUNNING: u8 = 1;
+/// It was woken since its last poll began.
+const WOKEN: u8 = 2;
+/// A ring is on its way to it.
+const RINGING: u8 = 4;
+
+/// See the module.
+///
+/// # Examples
+/// ```
+/// use garrick_core::bell::{Bell, Call};
+///
+/// let bell = Bell::new();
+/// // The start counts as a ring on its way.
+/// assert_eq!(bell.wake(), Call::Quiet);
+/// assert!(bell.arrived());
+/// bell.run();
+/// bell.begin();
+/// assert_eq!(bell.end(false), Call::Quiet);
+/// assert_eq!(bell.wake(), Call::Ring);
+/// assert_eq!(bell.wake(), Call::Quiet);
+/// ```
+#[derive(Debug)]
+pub struct Bell {
+    /// The three bits. Wakers on any thread and the actor write and read it.
+    word: AtomicU8,
+    /// Polls begun. The actor writes, anybody reads.
+    polls: AtomicU64,
+}
+
+impl Default for Bell {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether the caller has to send a ring.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+#[must_use]
+pub enum Call {
+    /// Yes.
+    Ring,
+    /// The actor will look by itself.
+    Quiet,
+}
+
+impl Bell {
+    /// Of an actor that has not been polled, and whose start is on its way as a ring would be.
+    pub fn new() -> Self {
+        Self {
+            word: AtomicU8::new(WOKEN | RINGING),
+            polls: AtomicU64::new(0),
+        }
+    }
+
+    fn change(&self, next: impl Fn(u8) -> u8) -> u8 {
+        // Both: pairs with itself on other threads. What a waker did before it woke is seen by the poll that answers
+        // it, and what the actor did before it rested by whoever wakes it next.
+        let changed = self
+            .word
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| Some(next(word)));
+        changed.unwrap_or_else(|word| word)
+    }
+
+    /// Somebody wakes the actor.
+    pub fn wake(&self) -> Call {
+        let before = self.change(|word| {
+            if word & (RUNNING | RINGING) == 0 {
+                word | WOKEN | RINGING
+            } else {
+                word | WOKEN
+            }
+        });
+        if before & (RUNNING | RINGING) == 0 {
+            Call::Ring
+        } else {
+            Call::Quiet
+        }
+    }
+
+    /// A ring has arrived; whether it is still worth a poll.
+    pub fn arrived(&self) -> bool {
+        self.change(|word| word & !RINGING) & WOKEN != 0
+    }
+
+    /// A poll is about to begin: what wakes from here on is seen when it ends.
+    pub fn run(&self) {
+        self.change(|word| word | RUNNING);
+    }
+
+    /// The poll begins, and answers every wake so far. Only the actor calls this.
+    pub fn begin(&self) {
+        self.change(|word| word & !WOKEN);
+        self.polls.store(self.polls() + 1, Ordering::Relaxed);
+    }
+
+    /// Polls begun so far, as their only writer or something in there sees it.
+    pub fn polls(&self) -> u64 {
+        self.polls.load(Ordering::Relaxed)
+    }
+
+    /// The poll is over; `again` if there is a reason to poll once more.
+    pub fn end(&self, again: bool) -> Call {
+        let again = if again { WOKEN } else { 0 };
+        let before = self.change(|word| {
+            let word = (word | again) & !RUNNING;
+            if word & WOKEN == 0 {
+                word
+            } else {
+                word | RINGING
+            }
+        });
+        if (before | again) & WOKEN != 0 && before & RINGING == 0 {
+            Call::Ring
+        } else {
+            Call::Quiet
+        }
+    }
+
+    /// Whether a ring is on its way.
+    pub fn is_ringing(&self) -> bool {
+        // Relaxed: a hint for the actor, which learns of the ring itself by a message.
+        self.word.load(Ordering::Relaxed) & RINGING != 0
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_ring_answers_all_wakes_of_one_that_rests() {
+        let bell = Bell::new();
+        assert_eq!(bell.wake(), Call::Quiet, "its start is on its way");
+        assert!(bell.arrived());
+        bell.run();
+        bell.begin();
+        assert_eq!(bell.end(false), Call::Quiet);
+        assert_eq!(bell.wake(), Call::Ring);
+        assert_eq!(bell.wake(), Call::Quiet);
+        assert!(bell.is_ringing());
+    }
+
+    #[test]
+    fn a_wake_during_a_poll_rings_when_it_ends() {
+        let bell = Bell::new();
+        assert!(bell.arrived());
+        bell.run();
+        bell.begin();
+        assert_eq!(bell.wake(), Call::Quiet);
+        assert_eq!(bell.end(false), Call::Ring);
+        assert!(bell.arrived());
+        bell.run();
+        bell.begin();
+        assert_eq!(bell.end(true), Call::Ring);
+    }
+
+    #[test]
+    fn a_ring_that_a_poll_has_overtaken_is_worth_nothing() {
+        let bell = Bell::new();
+        bell.run();
+        bell.begin();
+        assert_eq!(bell.end(false), Call::Quiet);
+        assert!(!bell.arrived());
+        assert_eq!(bell.wake(), Call::Ring);
+    }
+}

@@ -1,0 +1,155 @@
+//! Rounds, and what comes of them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use garrick_bench::{Clock, Stopwatch};
+
+use super::load::{Load, Loads};
+
+/// How long each task sleeps.
+pub(super) const DELAY: Duration = Duration::from_micros(10);
+
+/// How much is done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sizes {
+    /// Tasks in a round.
+    pub(super) tasks: usize,
+    /// Rounds of each contender.
+    pub(super) rounds: usize,
+    /// Rounds of each contender in which its polls are looked at.
+    pub(super) rounds_of_load: usize,
+}
+
+impl Sizes {
+    /// As the original has it.
+    pub(super) const FULL: Self = Self {
+        tasks: 50_000,
+        rounds: 100,
+        rounds_of_load: 10,
+    };
+
+    /// A few seconds in all.
+    pub(super) const QUICK: Self = Self {
+        rounds: 10,
+        rounds_of_load: 2,
+        ..Self::FULL
+    };
+}
+
+/// What an actor finds out in a round.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// How much longer each task has taken than its delay.
+    pub(super) latencies: Vec<Duration>,
+    /// Most tasks that were in flight at once.
+    pub(super) pending_max: usize,
+    /// From the first task sent to the last result read.
+    pub(super) duration: Duration,
+    /// CPU time of the thread in that time.
+    pub(super) cpu: Duration,
+}
+
+impl Round {
+    /// One of so many tasks: the list of their latencies is there before the time begins.
+    pub(super) fn of(tasks: usize) -> Self {
+        Self {
+            latencies: Vec::with_capacity(tasks),
+            ..Self::default()
+        }
+    }
+}
+
+/// Measures a round from its first task on.
+pub(super) struct Timing {
+    began: Instant,
+    watch: Stopwatch,
+}
+
+impl Timing {
+    pub(super) fn start() -> Self {
+        Self {
+            began: Instant::now(),
+            watch: Stopwatch::start(Clock::Thread),
+        }
+    }
+
+    pub(super) fn stop(self, round: &mut Round) {
+        round.duration = self.began.elapsed();
+        round.cpu = self.watch.stop().cpu;
+    }
+}
+
+/// Somebody who does rounds.
+#[derive(Clone, Copy)]
+pub(super) struct Contender {
+    pub(super) name: &'static str,
+    /// One round of so many tasks, in which the actor's polls are looked at or not.
+    pub(super) round: fn(usize, Option<Arc<Loads>>) -> Round,
+}
+
+/// What a contender's rounds came to.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) name: &'static str,
+    /// Of all rounds, the shortest first.
+    pub(super) latencies: Vec<Duration>,
+    /// Of each round, the shortest first.
+    pub(super) durations: Vec<Duration>,
+    pub(super) cpu: Duration,
+    pub(super) pending_max: usize,
+    pub(super) tasks: usize,
+    pub(super) load: Load,
+    /// Rounds that `load` is of.
+    pub(super) rounds_of_load: usize,
+}
+
+impl Measured {
+    /// CPU time of a task.
+    pub(super) fn cpu_per_task(&self) -> Duration {
+        self.cpu.div_f64((self.tasks * self.durations.len()) as f64)
+    }
+}
+
+/// Lets the contenders do their rounds in turns.
+pub(super) fn measure(contenders: &[Contender], sizes: Sizes) -> Vec<Measured> {
+    let mut rounds: Vec<Vec<Round>> = contenders.iter().map(|_| Vec::new()).collect();
+    for number in 0..sizes.rounds {
+        for place in 0..contenders.len() {
+            // Nobody always comes after the same other one.
+            let index = (place + number) % contenders.len();
+            rounds[index].push((contenders[index].round)(sizes.tasks, None));
+        }
+    }
+    let with_rounds = contenders.iter().zip(rounds);
+    with_rounds
+        .map(|(contender, rounds)| sum_up(*contender, rounds, sizes))
+        .collect()
+}
+
+fn sum_up(contender: Contender, rounds: Vec<Round>, sizes: Sizes) -> Measured {
+    let loads = Arc::<Loads>::default();
+    for _ in 0..sizes.rounds_of_load {
+        (contender.round)(sizes.tasks, Some(loads.clone()));
+    }
+    let mut measured = Measured {
+        name: contender.name,
+        latencies: Vec::with_capacity(sizes.tasks * sizes.rounds),
+        durations: rounds.iter().map(|round| round.duration).collect(),
+        cpu: rounds.iter().map(|round| round.cpu).sum(),
+        pending_max: rounds
+            .iter()
+            .map(|round| round.pending_max)
+            .max()
+            .unwrap_or(0),
+        tasks: sizes.tasks,
+        load: loads.sum(),
+        rounds_of_load: sizes.rounds_of_load,
+    };
+    for round in rounds {
+        measured.latencies.extend(round.latencies);
+    }
+    measured.latencies.sort_unstable();
+    measured.durations.sort_unstable();
+    measured
+}

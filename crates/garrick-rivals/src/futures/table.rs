@@ -1,0 +1,115 @@
+//! The three tables of the original, and CPU time beside them.
+
+use std::time::Duration;
+
+use comfy_table::{Table, presets::UTF8_FULL};
+
+use super::rounds::Measured;
+
+fn table(head: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL).set_header(head);
+    table
+}
+
+fn time(time: Duration) -> String {
+    format!("{time:.2?}")
+}
+
+/// Millions a second, of so many tasks in that time.
+fn rate(tasks: usize, time: Duration) -> String {
+    format!("{:.3}M", tasks as f64 / time.as_secs_f64() / 1e6)
+}
+
+/// The value that so much of 1 of the sorted `times` are below.
+fn quantile(times: &[Duration], share: f64) -> Duration {
+    let last = times.len().saturating_sub(1);
+    let place = (last as f64 * share).round() as usize;
+    times.get(place).copied().unwrap_or_default()
+}
+
+fn mean(times: &[Duration]) -> Duration {
+    let sum: Duration = times.iter().sum();
+    sum.div_f64(times.len().max(1) as f64)
+}
+
+/// How much longer than its delay a task took.
+pub(super) fn latency(measured: &[Measured]) -> Table {
+    let mut table = table(&["actor", "mean", "median", "min", "max", "p10", "p90", "p99"]);
+    for one in measured {
+        let times = &one.latencies;
+        let mut row = vec![one.name.to_owned(), time(mean(times))];
+        row.extend([0.5, 0.0, 1.0, 0.1, 0.9, 0.99].map(|share| time(quantile(times, share))));
+        table.add_row(row);
+    }
+    table
+}
+
+/// How long a round took, and how many tasks were in flight.
+pub(super) fn throughput(measured: &[Measured]) -> Table {
+    let mut table = table(&[
+        "actor",
+        "mean",
+        "tasks/s",
+        "median",
+        "tasks/s",
+        "min",
+        "max",
+        "slowest/s",
+        "fastest/s",
+        "max pending",
+        "CPU a task",
+    ]);
+    for one in measured {
+        let times = &one.durations;
+        let (mean, median) = (mean(times), quantile(times, 0.5));
+        let (min, max) = (quantile(times, 0.0), quantile(times, 1.0));
+        table.add_row([
+            one.name.to_owned(),
+            time(mean),
+            rate(one.tasks, mean),
+            time(median),
+            rate(one.tasks, median),
+            time(min),
+            time(max),
+            rate(one.tasks, max),
+            rate(one.tasks, min),
+            one.pending_max.to_string(),
+            format!("{} ns", one.cpu_per_task().as_nanos()),
+        ]);
+    }
+    table
+}
+
+/// What the actor's polls cost, a round.
+pub(super) fn load(measured: &[Measured]) -> Table {
+    let mut table = table(&[
+        "actor",
+        "polls",
+        "polling",
+        "slow polls",
+        "idled",
+        "idle",
+        "scheduled",
+        "waiting",
+    ]);
+    for one in measured {
+        let rounds = one.rounds_of_load.max(1);
+        let (count, span) = (
+            |count: u64| (count / rounds as u64).to_string(),
+            |span: Duration| time(span / rounds as u32),
+        );
+        let load = one.load;
+        table.add_row([
+            one.name.to_owned(),
+            count(load.polls),
+            span(load.polling),
+            count(load.slow_polls),
+            count(load.idled),
+            span(load.idle),
+            count(load.scheduled),
+            span(load.waiting),
+        ]);
+    }
+    table
+}

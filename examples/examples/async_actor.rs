@@ -1,0 +1,50 @@
+//! An actor that awaits the answers of a slow one, and gives up on those that take too long.
+
+use std::time::Duration;
+
+use garrick::prelude::*;
+use garrick::{AsyncActor, AsyncContext, Incoming};
+
+/// Answers with the price of a thing, after a while.
+struct Shop;
+
+impl AsyncActor for Shop {
+    type Msg = (&'static str, Reply<usize>);
+
+    async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) -> Next {
+        let (thing, reply) = msg;
+        cx.sleep(Duration::from_millis(thing.len() as u64)).await;
+        reply.send(thing.len() * 100);
+        Next::Continue
+    }
+}
+
+/// A customer asks for a thing, and is told what was found out about it.
+type Question = (&'static str, Reply<String>);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = System::new()?;
+    let shop = system.spawn_async_actor(Shop)?;
+    let handle = system.handle();
+    let clerk = system.spawn_async(move |mut mailbox: Incoming<Question>| async move {
+        let patience = Duration::from_millis(40);
+        while let Some((thing, reply)) = mailbox.recv().await {
+            let price = handle.ask_within(patience, &shop, |reply| (thing, reply));
+            reply.send(match price.await {
+                Ok(price) => format!("{thing}: {price}"),
+                Err(none) => format!("{thing}: {none}"),
+            });
+        }
+        println!("the shop is closed");
+    })?;
+    for thing in [
+        "tea",
+        "coffee",
+        "a very long story about a teapot and its cup",
+    ] {
+        println!("{}", clerk.ask(|reply| (thing, reply)).wait()?);
+    }
+    drop(clerk);
+    system.shutdown();
+    Ok(())
+}
