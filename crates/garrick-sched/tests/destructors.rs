@@ -316,3 +316,76 @@ fn what_a_late_message_to_nobody_sends_when_dropped_is_sent() {
         wait(&hears);
     });
 }
+
+/// Sends what tells its sender when it is dropped, and fails.
+struct Rueful {
+    other: Address<OnDropBox>,
+    /// Whether a failure is survived.
+    recovers: bool,
+    heard: std::sync::mpsc::Sender<u32>,
+}
+
+type OnDropBox = OnDrop<Box<dyn FnMut()>>;
+
+impl Task for Rueful {
+    type Message = u32;
+    const RECOVERS: bool = true;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        self.heard.send(number).unwrap();
+        if number < 10 {
+            let me = turn.address();
+            let tells = move || {
+                let _ = me.send(10 + number);
+            };
+            turn.send(&self.other, OnDrop(Box::new(tells) as _))
+                .unwrap();
+            // Undone with the rest, unlike what its destructor sends.
+            turn.send(&turn.address(), 100).unwrap();
+            fail();
+        }
+        Flow::Continue
+    }
+
+    fn recover(&mut self, _: &str, _: &Turn<'_, u32>) -> Flow {
+        if self.recovers {
+            Flow::Continue
+        } else {
+            Flow::Stop
+        }
+    }
+}
+
+#[test]
+fn what_an_undone_message_sends_to_the_one_that_failed_is_handled_or_counted_once() {
+    silence_panics();
+    // One message is handled in the run queue's entry, several in the mailbox.
+    for (recovers, numbers) in [(true, 1), (true, 3), (false, 1), (false, 3)] {
+        ends(move || {
+            let here = Here::new_here().unwrap();
+            let (heard, told) = channel();
+            let other = here.spawn(does(|_: OnDropBox, _: &Turn<'_, _>| Flow::Continue));
+            let rueful = here.spawn(Rueful {
+                other,
+                recovers,
+                heard,
+            });
+            (0..numbers).for_each(|number| rueful.send(number).unwrap());
+            here.run();
+            let mut heard: Vec<_> = told.try_iter().collect();
+            heard.sort_unstable();
+            let (dead, failures) = (here.handle().dead_letters(), here.handle().failures());
+            if recovers {
+                let all: Vec<_> = (0..numbers).chain(10..10 + numbers).collect();
+                assert_eq!((heard, dead, failures), (all, 0, numbers as usize));
+                assert!(!rueful.is_stopped());
+            } else {
+                // What waited, and what the destructor sent.
+                assert_eq!((heard, dead, failures), (vec![0], u64::from(numbers), 1));
+                assert!(rueful.is_stopped());
+            }
+            drop(rueful);
+            here.run();
+        });
+    }
+}

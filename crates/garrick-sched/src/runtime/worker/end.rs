@@ -183,7 +183,7 @@ impl Worker {
         let Some(cell) = self.running.get() else {
             return;
         };
-        self.undo();
+        let is_at_mailbox = self.undo();
         self.running.set(None);
         self.lane.end(self.turns(), || self.now());
         self.lane.panicked(cell);
@@ -195,20 +195,25 @@ impl Worker {
                 self.pool
                     .give_cell(pool::cell_class(cell.table().block_bytes), cell);
             }
-        } else if !self.recovers(cell, panic) {
-            self.stop(cell, &Ended::Failed(panic.message().into()));
+        } else if !self.recovers(cell, panic, is_at_mailbox) {
+            let ended = Ended::Failed(panic.message().into());
+            if is_at_mailbox || !cell.has(SCHEDULED) {
+                self.stop(cell, &ended);
+            } else {
+                // It has been sent to, by itself or by a destructor, and stands in a run queue. The cell is closed
+                // when it is taken from there.
+                self.retire(cell, &ended);
+            }
         }
         // What the reporter sent.
         self.commit();
     }
 
     /// Lets the task of a turn that panicked go on, if it can.
-    pub(super) fn recovers(&self, cell: CellPtr, panic: &Panic) -> bool {
+    pub(super) fn recovers(&self, cell: CellPtr, panic: &Panic, is_at_mailbox: bool) -> bool {
         let Some(recover) = cell.table().recover else {
             return false;
         };
-        // A cell that was at its mailbox stands in no run queue, but is scheduled.
-        let busy = cell.has(SCHEDULED);
         let worker = NonNull::from(self).cast();
         self.running.set(Some(cell));
         // SAFETY: the cell is ours, of the table's type, and does not run.
@@ -222,14 +227,10 @@ impl Worker {
         if goes_on {
             self.lane.recovered(cell);
         }
-        if goes_on && busy {
+        if goes_on && is_at_mailbox {
             self.requeue(cell);
         } else if goes_on && !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
-        } else if !goes_on && !busy && cell.has(SCHEDULED) {
-            // It has sent to itself before it gave up. It is closed when it is taken from the run queue.
-            self.retire(cell, &Ended::Failed(panic.message().into()));
-            return true;
         }
         goes_on
     }

@@ -13,8 +13,11 @@ use crate::runtime::watch::Watcher;
 impl Worker {
     /// The turn's effects vanish. Everything is taken out of the world before any of it is dropped, because
     /// a message may send while it is dropped.
+    ///
+    /// Says whether the cell that runs is at its mailbox, and so stays scheduled without standing in a run queue. That
+    /// can be seen only here, in between: what is sent to the cell while messages are dropped puts it into one.
     #[cold]
-    pub(crate) fn undo(&self) {
+    pub(crate) fn undo(&self) -> bool {
         let (mut envelopes, mut chains, mut entries) = (Vec::new(), Vec::new(), Vec::new());
         let pool = NonNull::from(&self.pool).cast();
         self.stage.undo(
@@ -37,6 +40,8 @@ impl Worker {
         for entry in &entries {
             entry.cell().clear(SCHEDULED);
         }
+        let running = self.running.get();
+        let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED));
         self.begin_pause();
         for owed in self.stage.take_owed(turn) {
             // SAFETY: the staged answer that keeps the asker alive is dropped below.
@@ -57,6 +62,7 @@ impl Worker {
         }
         // What was sent meanwhile was sent by destructors, not by the turn.
         self.commit();
+        is_at_mailbox
     }
 
     /// Drops the message of an entry that is in no queue any more.
