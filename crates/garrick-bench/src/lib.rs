@@ -65,5 +65,6 @@ mod commands;
 pub use channel::{Channel, Ours, Parked, Std};
 pub use clock::{Clock, Span, Stopwatch};
 pub use commands::{measure, run};
+pub use machine::provenance;
 pub use pipeline::{Counts, Message};
 pub use scenario::{Contender, Effort, Measured, Result, Scenario};

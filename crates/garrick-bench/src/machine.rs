@@ -1,7 +1,7 @@
 //! Where figures come from: machine, compiler and commit.
 
-use std::fs;
 use std::thread;
+use std::{fmt, fs};
 
 use serde::Serialize;
 
@@ -40,6 +40,28 @@ impl Machine {
             profile: env!("GARRICK_PROFILE"),
         }
     }
+}
+
+/// The machine in words, with compiler and commit: what stands under every table of figures.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            cpu,
+            cores,
+            system,
+            compiler,
+            profile,
+        } = self;
+        write!(
+            f,
+            "{cpu}, {cores} cores, {system}; {compiler}, {profile}; commit {COMMIT}"
+        )
+    }
+}
+
+/// Where the figures of this process come from, in one line: machine, compiler and commit.
+pub fn provenance() -> String {
+    Machine::this().to_string()
 }
 
 /// The first processor's name in the text of `/proc/cpuinfo`.

@@ -62,17 +62,11 @@ impl Report {
             table.add_row(cells.map(|(text, (_, figures))| aligned(text, figures)));
         }
         let mut text = table.trim_fmt();
-        let Machine {
-            cpu,
-            cores,
-            system,
-            compiler,
-            profile,
-        } = &self.machine;
+        let machine = &self.machine;
         let _ = write!(
             text,
             "\n\nMedians of each operation's time; x rmw is CPU time in units of one atomic addition just then.\n\
-             {cpu}, {cores} cores, {system}; {compiler}, {profile}; commit {COMMIT}\n"
+             {machine}\n"
         );
         if cfg!(debug_assertions) {
             text.push_str("Built with debug assertions: these figures mean nothing.\n");

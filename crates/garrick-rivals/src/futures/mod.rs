@@ -71,6 +71,7 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     println!("\nLatency\n{}", table::latency(&measured));
     println!("\nThroughput\n{}", table::throughput(&measured));
     println!("\nLoad\n{}", table::load(&measured));
+    println!("\n{}", garrick_bench::provenance());
     ExitCode::SUCCESS
 }
 
