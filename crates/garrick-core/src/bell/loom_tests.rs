@@ -31,8 +31,8 @@ fn a_wake_is_answered_by_a_poll_that_sees_what_it_was_for() {
             (seen, call) = poll(&bell, &data);
             assert_eq!((seen, call), (1, Call::Quiet));
         }
-        if waker.join().unwrap() == Call::Ring {
-            assert!(bell.arrived());
+        // A ring that a poll has overtaken is worth nothing: that poll has answered it.
+        if waker.join().unwrap() == Call::Ring && bell.arrived() {
             (seen, _) = poll(&bell, &data);
         }
         assert_eq!(seen, 1, "the wake was lost");
