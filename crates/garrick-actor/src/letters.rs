@@ -3,7 +3,7 @@
 //! An actor that passes messages on may find that their receiver has stopped. What it then holds would have been
 //! a dead letter, had it come a moment earlier; so it is counted as one.
 
-use garrick_sched::{Address, SendError};
+use garrick_sched::{Address, SendError, count_dead_letters};
 
 use crate::actor::Next;
 use crate::context::Context;
@@ -28,7 +28,7 @@ impl<M: 'static> Context<'_, M> {
     /// ```
     #[cold]
     pub fn dead_letter<N>(&self, msg: N) {
-        self.turn().count_dead_letter();
+        count_dead_letters(1);
         drop(msg);
     }
 

@@ -9,6 +9,9 @@
 #[doc(hidden)]
 pub mod prim;
 
+#[cfg(test)]
+mod testing;
+
 pub mod fence;
 pub mod random;
 

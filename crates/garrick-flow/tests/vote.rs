@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{Result, fail, silence_panics};
 use garrick_flow::testing::Stepper;
-use garrick_flow::{Because, Cx, Graph, Receiver, Stage, Straggler, Wait, stages};
+use garrick_flow::{Because, Cx, Graph, Receiver, Running, Stage, Straggler, Wait, stages};
 
 /// Guards against hanging only.
 const SOON: Duration = Duration::from_secs(60);
@@ -31,14 +31,21 @@ fn reader(
     }
 }
 
-#[test]
-fn while_one_is_against_it_all_go_on_and_then_they_end() -> Result {
-    let objects = Arc::new(AtomicBool::new(true));
+/// Starts a graph without an end of its own, whose reader is against one as long as it `objects`.
+fn start_reading(
+    objects: &Arc<AtomicBool>,
+) -> std::result::Result<Running, Box<dyn std::error::Error>> {
     let mut graph = Graph::new();
     let (numbers, input) = graph.channel(64)?;
     graph.source("numbers", stages::produce(numbers, 0..));
-    graph.stage("reader", reader(input, &objects));
-    let running = graph.start()?;
+    graph.stage("reader", reader(input, objects));
+    Ok(graph.start()?)
+}
+
+#[test]
+fn while_one_is_against_it_all_go_on_and_then_they_end() -> Result {
+    let objects = Arc::new(AtomicBool::new(true));
+    let running = start_reading(&objects)?;
     running.stop();
     let taken = || running.totals().channels[0].taken;
     let before = taken();
@@ -244,11 +251,7 @@ fn who_has_something_to_do_says_so() -> Result {
 #[test]
 fn an_end_that_is_overruled_drains() -> Result {
     let objects = Arc::new(AtomicBool::new(true));
-    let mut graph = Graph::new();
-    let (numbers, input) = graph.channel(64)?;
-    graph.source("numbers", stages::produce(numbers, 0..));
-    graph.stage("reader", reader(input, &objects));
-    let running = graph.start()?;
+    let running = start_reading(&objects)?;
     running.overrule();
     let report = running.join_timeout(SOON)?;
     assert_eq!(report.channels()[0].left(), 0);

@@ -18,7 +18,7 @@ use std::any::type_name;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Address, Flow, Task, Turn};
+use garrick_sched::{Address, Flow, Task, Turn, count_dead_letters};
 
 use super::note::{Job, Line, Report};
 use crate::actor::{Actor, Next};
@@ -202,7 +202,7 @@ impl<A: Actor> Task for Front<A> {
         match self.seat.admit(message) {
             Admitted::Held => Flow::Continue,
             Admitted::Over => {
-                turn.count_dead_letter();
+                count_dead_letters(1);
                 Flow::Stop
             }
             Admitted::Run(actor, message) => {
@@ -343,7 +343,7 @@ where
 
     fn abandon(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let (actor, held) = self.seat.close();
-        held.iter().for_each(|_| turn.count_dead_letter());
+        count_dead_letters(held.len() as u64);
         drop((actor, held));
         self.front.stop();
         self.seat.line.report(turn, Report::Down);

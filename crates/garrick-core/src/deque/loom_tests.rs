@@ -7,7 +7,7 @@ use std::iter;
 use loom::{alloc::Track, model::Builder, thread};
 
 use super::{Full, Steal, Stealer, Worker, bounded_with_fence, growing_with_fence};
-use crate::fence::Asymmetric;
+use crate::{fence::Asymmetric, testing::assert_each_once};
 
 const FENCE: Asymmetric = Asymmetric::symmetric();
 
@@ -84,17 +84,6 @@ fn spawn(
 ) -> thread::JoinHandle<Vec<u32>> {
     let stealer = worker.stealer();
     thread::spawn(move || f(&stealer))
-}
-
-/// Every value below `count` was seen once.
-fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
-    let mut all: Vec<u32> = parts.into_iter().flatten().collect();
-    all.sort_unstable();
-    assert_eq!(
-        all,
-        Vec::from_iter(0..count),
-        "every value must be seen once"
-    );
 }
 
 /// Does an owner that pops and a thief that steals the only value ever get it both, or lose it?

@@ -4,29 +4,7 @@ use std::{cell::Cell, collections::VecDeque, rc::Rc};
 use proptest::prelude::*;
 
 use super::*;
-
-/// A value that counts how many of its kind are alive.
-#[derive(Debug)]
-struct Counted {
-    number: u32,
-    alive: Rc<Cell<usize>>,
-}
-
-impl Counted {
-    fn new(number: u32, alive: &Rc<Cell<usize>>) -> Self {
-        alive.set(alive.get() + 1);
-        Self {
-            number,
-            alive: alive.clone(),
-        }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.alive.set(self.alive.get() - 1);
-    }
-}
+use crate::testing::Counted;
 
 #[derive(Debug, Clone, Copy)]
 enum Step {

@@ -20,6 +20,7 @@ use loom::{
 use super::bell::{Bell, Call, Sleeper};
 use super::*;
 use crate::park::{Parker, Unparker};
+use crate::testing::assert_each_once;
 
 /// Runs `f` with each thread taken off the core at most `preemptions_max` times, or fewer if `LOOM_MAX_PREEMPTIONS`
 /// says so: with one more, a model of three threads takes minutes.
@@ -59,17 +60,6 @@ fn drain(worker: &mut Worker<Value>) -> Vec<u32> {
     iter::from_fn(|| worker.recv())
         .map(Track::into_inner)
         .collect()
-}
-
-/// Every value below `count` was seen once.
-fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
-    let mut all: Vec<u32> = parts.into_iter().flatten().collect();
-    all.sort_unstable();
-    assert_eq!(
-        all,
-        Vec::from_iter(0..count),
-        "every value must be seen once"
-    );
 }
 
 /// Owner and thief want the only value. Who does not get it may say empty only because the other has it.

@@ -19,6 +19,7 @@ use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
 use crate::parcel;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
+use crate::runtime::count_dead_letters;
 use crate::runtime::current;
 use crate::runtime::sponsor::Failure;
 use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
@@ -324,11 +325,11 @@ impl<M: 'static> Task for Courier<M> {
     type Message = ();
     const STARTS: bool = true;
 
-    fn start(&mut self, turn: &Turn<'_, ()>) -> Flow {
+    fn start(&mut self, _: &Turn<'_, ()>) -> Flow {
         if let Some((to, message)) = self.0.take()
             && let Err(SendError(message)) = to.send(message)
         {
-            turn.count_dead_letter();
+            count_dead_letters(1);
             quiet::drop(message);
         }
         Flow::Continue

@@ -26,8 +26,8 @@ pub fn audit() -> Audit {
     pool::blocks_in_use()
 }
 
-/// Counts messages that nobody will handle, for the sponsor that runs the calling thread. Elsewhere nothing happens:
-/// for destructors of what keeps messages.
+/// Counts messages that nobody will handle, for the sponsor that runs the calling thread: in a turn, or in the destructor
+/// of what keeps messages. Elsewhere nothing happens.
 pub fn count_dead_letters(count: u64) {
     if let Some(worker) = current::worker() {
         worker.count_dead_letters(count);

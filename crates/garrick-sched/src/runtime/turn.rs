@@ -164,11 +164,6 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Counts a message that nobody will handle.
-    pub fn count_dead_letter(&self) {
-        self.worker.count_dead_letters(1);
-    }
-
     /// The time of the sponsor's world, in nanoseconds.
     pub fn now(&self) -> Nanos {
         self.worker.now()

@@ -1,0 +1,42 @@
+//! What the tests of several modules have in common.
+
+#[cfg(not(garrick_loom))]
+use std::{cell::Cell, rc::Rc};
+
+/// A value that counts how many of its kind are alive.
+#[cfg(not(garrick_loom))]
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) number: u32,
+    alive: Rc<Cell<usize>>,
+}
+
+#[cfg(not(garrick_loom))]
+impl Counted {
+    pub(crate) fn new(number: u32, alive: &Rc<Cell<usize>>) -> Self {
+        alive.set(alive.get() + 1);
+        Self {
+            number,
+            alive: alive.clone(),
+        }
+    }
+}
+
+#[cfg(not(garrick_loom))]
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.alive.set(self.alive.get() - 1);
+    }
+}
+
+/// Every value below `count` was seen once.
+#[cfg(garrick_loom)]
+pub(crate) fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
+    let mut all: Vec<u32> = parts.into_iter().flatten().collect();
+    all.sort_unstable();
+    assert_eq!(
+        all,
+        Vec::from_iter(0..count),
+        "every value must be seen once"
+    );
+}
