@@ -1,0 +1,9 @@
+//! Connections as their users see them, and as somebody in between does.
+
+mod frames;
+mod greeting;
+mod orderly;
+mod sockets;
+mod stand;
+mod tampering;
+mod time;
