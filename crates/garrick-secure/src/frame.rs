@@ -36,7 +36,7 @@ pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 const STEP_BYTES: usize = 8 * 1024;
 
 /// How far from the number that was due others are tried, to say what is wrong with a frame.
-const NEIGHBOURS: u64 = 1_024;
+const NEIGHBOURS: u64 = 256;
 
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -193,6 +193,7 @@ fn a_future_waits_for_room() {
     let stand = Stand::new();
     let options = Options {
         queue: 1,
+        window: 1_000,
         ..Options::default()
     };
     let (client, server) = pair(&stand, 100, &options);

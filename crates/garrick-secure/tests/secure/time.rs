@@ -9,6 +9,9 @@ use super::stand::{Stand, sealed};
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// More than what a timer may be late.
+const MOMENT: Duration = Duration::from_millis(1);
+
 #[test]
 fn a_frame_that_drips_is_cut_at_its_deadline() {
     let stand = Stand::new();
@@ -26,13 +29,14 @@ fn a_frame_that_drips_is_cut_at_its_deadline() {
         assert!(side.told().is_empty(), "silence is allowed");
         for byte in &frame[..dripping] {
             raw.say(&[*byte]);
+            stand.run();
             stand.advance(SECOND / 10);
             assert!(side.told().is_empty());
         }
         let spent = SECOND * (dripping as u32) / 10;
-        stand.advance(limit - spent - Duration::from_millis(1));
+        stand.advance(limit - spent - MOMENT);
         assert!(side.told().is_empty(), "not before its deadline");
-        stand.advance(Duration::from_millis(1));
+        stand.advance(2 * MOMENT);
         assert_eq!(side.closed(), Err(Error::TimedOut { wait, limit }));
     }
 }
@@ -50,14 +54,14 @@ fn frames_in_time_may_go_on_for_ever() {
         let frame = sealed(&mut session, &[n; 50]);
         let (head, tail) = frame.split_at(30);
         raw.say(head);
-        stand.advance(SECOND - Duration::from_millis(1));
+        stand.advance(SECOND - MOMENT);
         raw.say(tail);
         stand.run();
         assert_eq!(side.frame(), [n; 50]);
         stand.advance(2 * SECOND);
     }
     assert!(side.told().is_empty());
-    stand.advance(SECOND);
+    stand.advance(SECOND + MOMENT);
     let wait = Wait::Silence;
     let limit = 3 * SECOND;
     assert_eq!(side.closed(), Err(Error::TimedOut { wait, limit }));
@@ -92,7 +96,7 @@ fn a_greeting_has_a_deadline() {
     stand.run();
     stand.advance(9 * SECOND);
     assert!(side.told().is_empty());
-    stand.advance(SECOND);
+    stand.advance(SECOND + MOMENT);
     let (wait, limit) = (Wait::Greeting, 10 * SECOND);
     assert_eq!(side.closed(), Err(Error::TimedOut { wait, limit }));
     assert!(!raw.hear().1);
@@ -122,9 +126,9 @@ fn a_peer_that_takes_nothing_is_given_up() {
     }
     stand.run();
     let held = client.told();
-    stand.advance(limit - Duration::from_millis(1));
+    stand.advance(limit - MOMENT);
     assert!(server.told().is_empty());
-    stand.advance(Duration::from_millis(1));
+    stand.advance(2 * MOMENT);
     let wait = Wait::Write;
     assert_eq!(server.closed(), Err(Error::TimedOut { wait, limit }));
     drop(held);
