@@ -30,7 +30,7 @@ mod event;
 mod link;
 
 pub use error::{Error, Part, Wait};
-pub use event::{Event, Frame};
+pub use event::{Event, Frame, Listener};
 pub use frame::{Kind, LENGTH_BYTES, OVERHEAD_BYTES, Opener, Sealer};
 pub use greeting::{Greeting, HELLO_BYTES, PROOF_BYTES, Proving, Session};
 pub use key::{PreSharedKey, Role};

@@ -12,7 +12,7 @@ use super::scribe;
 use super::source::{self, Fill};
 use super::transport::{Sink, Transport};
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Event, Listener};
 use crate::frame::Sealer;
 use crate::greeting::Session;
 use crate::key::{PreSharedKey, Role};
@@ -42,7 +42,7 @@ pub(super) enum Msg {
 
 /// The actor.
 pub(super) struct Keeper {
-    events: Address<Event>,
+    listener: Listener,
     options: Options,
     source: Option<Address<Fill>>,
     open: Option<Open>,
@@ -60,9 +60,9 @@ struct Open {
 }
 
 impl Keeper {
-    pub(super) fn new(options: Options, events: Address<Event>) -> Self {
+    pub(super) fn new(options: Options, listener: Listener) -> Self {
         Self {
-            events,
+            listener,
             options,
             source: None,
             open: None,
@@ -82,7 +82,11 @@ impl Keeper {
         let source = cx.spawn_async(move |mailbox| source::run(mailbox, start));
         let _ = cx.watch(&source, |ended| Msg::Ended("source", ended));
         self.source = Some(source);
-        self.watch = Some(cx.watch(&self.events, |_| Msg::Deserted));
+        let keeper = cx.address();
+        self.watch = Some(self.listener.watch(move |_| {
+            // A connection that is over is missed by nobody.
+            let _ = keeper.send(Msg::Deserted);
+        }));
     }
 
     fn opened(&mut self, session: Session, sink: Sink, cx: &Context<'_, Msg>) {
@@ -95,7 +99,7 @@ impl Keeper {
             keys: opener.keys,
             body_bytes_max: opener.body_bytes_max,
             buffer: buffer.clone(),
-            events: self.events.clone(),
+            listener: self.listener.clone(),
             keeper: cx.address(),
         };
         let reader = cx.spawn(reader(Arc::new(known)));
@@ -128,7 +132,7 @@ impl Keeper {
         let payload_bytes_max = self.options.payload_bytes_max;
         let writer = Writer::new(scribe.clone(), room, payload_bytes_max, open);
         // One that is gone already is found by the watch.
-        let _ = cx.send(&self.events, Event::Opened(writer));
+        let _ = self.listener.tell(Event::Opened(writer));
         scribe
     }
 
@@ -156,7 +160,7 @@ impl Keeper {
                 let open = self.open.as_mut()?;
                 open.has_heard = true;
                 let has_said = open.has_said;
-                let _ = cx.send(&self.events, Event::Finished);
+                let _ = self.listener.tell(Event::Finished);
                 return has_said.then_some(Ok(()));
             }
         }
@@ -188,7 +192,7 @@ impl Actor for Keeper {
         };
         self.end();
         // Nobody is left to be told if this fails.
-        let _ = cx.send(&self.events, Event::Closed(outcome));
+        let _ = self.listener.tell(Event::Closed(outcome));
         Next::Stop
     }
 }

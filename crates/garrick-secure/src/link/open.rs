@@ -6,7 +6,7 @@ use garrick_actor::{Address, Handle};
 
 use super::keeper::{Keeper, Msg};
 use super::transport::Transport;
-use crate::event::Event;
+use crate::event::Listener;
 use crate::key::{PreSharedKey, Role};
 use crate::options::{Options, OptionsError};
 
@@ -26,8 +26,8 @@ pub enum OpenError {
     Ending,
 }
 
-/// Makes a connection over `transport`: its actors, which run on the workers of `system`. `events` is told what happens
-/// to it.
+/// Makes a connection over `transport`: its actors, which run on the workers of `system`. `listener` is told what happens
+/// to it; if it ends, so does the connection.
 ///
 /// # Errors
 /// See [`OpenError`]. What goes wrong with the peer is told as the last event.
@@ -69,11 +69,11 @@ pub fn open(
     key: PreSharedKey,
     role: Role,
     options: Options,
-    events: Address<Event>,
+    listener: impl Into<Listener>,
 ) -> Result<Connection, OpenError> {
     options.check().map_err(OpenError::Options)?;
     let keeper = system
-        .spawn(Keeper::new(options, events))
+        .spawn(Keeper::new(options, listener.into()))
         .map_err(|_| OpenError::Ending)?;
     keeper
         .send(Msg::Begin(Box::new((transport, key, role))))

@@ -16,7 +16,7 @@ use garrick_actor::{Address, Behavior, BehaviorContext, Next, Reply, behavior};
 use super::buffer::{self, Get, Got};
 use super::keeper;
 use crate::error::{Error, Part};
-use crate::event::{Event, Frame};
+use crate::event::{Event, Frame, Listener};
 use crate::frame::{Keys, Kind, LENGTH_BYTES, check_length};
 use crate::tag::TAG_BYTES;
 
@@ -25,7 +25,7 @@ pub(super) struct Known {
     pub(super) keys: Arc<Keys>,
     pub(super) body_bytes_max: u32,
     pub(super) buffer: Address<buffer::Msg>,
-    pub(super) events: Address<Event>,
+    pub(super) listener: Listener,
     pub(super) keeper: Address<keeper::Msg>,
 }
 
@@ -82,7 +82,7 @@ fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
         known.step(cx, |cx| {
             let (mut body, tag) = taken(got, Part::Tag, TAG_BYTES)?;
             match known.keys.open(sequence, &mut body, &tag)? {
-                Kind::Data => known.deliver(cx, body)?,
+                Kind::Data => known.deliver(body)?,
                 Kind::End => {
                     let _ = cx.send(&known.keeper, keeper::Msg::Heard);
                     return Ok(None);
@@ -133,9 +133,12 @@ impl Known {
         let _ = cx.send(&self.buffer, buffer::Msg::Get(get));
     }
 
-    fn deliver(&self, cx: &BehaviorContext<'_, Got>, payload: BytesMut) -> Result<(), Error> {
+    fn deliver(&self, payload: BytesMut) -> Result<(), Error> {
         let place = Reply::to_task(self.buffer.clone(), |_| buffer::Msg::PlaceFree);
         let frame = Event::Frame(Frame::new(payload, place));
-        cx.send(&self.events, frame).map_err(|_| Error::Deserted)
+        self.listener
+            .tell(frame)
+            .then_some(())
+            .ok_or(Error::Deserted)
     }
 }
