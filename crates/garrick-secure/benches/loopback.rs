@@ -9,7 +9,8 @@
 //! loopback has a third thread, tokio's, which waits for the sockets. What is measured is wall time from the first frame
 //! to the last.
 //!
-//! `cargo bench -p garrick-secure --bench loopback` measures everything; a number behind it is how many rounds.
+//! `cargo bench -p garrick-secure --bench loopback` measures everything. Behind `--` a number is how many rounds, and
+//! `SHA-256` or `SHA3-256` the one that is measured.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -46,7 +47,11 @@ fn main() -> Outcome<()> {
     let rounds = std::env::args().find_map(|argument| argument.parse().ok());
     let rounds = rounds.unwrap_or(ROUNDS).max(1);
     println!("HMAC      payload    memory     loopback   ratio   median of {rounds} rounds");
+    let only = std::env::args().find(|argument| SUITES.iter().any(|(name, _)| name == argument));
     for (name, suite) in SUITES {
+        if only.as_ref().is_some_and(|only| only != name) {
+            continue;
+        }
         for payload_bytes in PAYLOADS {
             let (memory, loopback, ratio) = measure(suite, payload_bytes, rounds)?;
             println!(

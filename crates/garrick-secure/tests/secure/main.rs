@@ -1,6 +1,7 @@
 //! Connections as their users see them, and as somebody in between does.
 
 mod frames;
+mod fuzz;
 mod greeting;
 mod orderly;
 mod sockets;
