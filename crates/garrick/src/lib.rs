@@ -47,6 +47,10 @@ pub use garrick_flow as flow;
 /// A work-stealing channel, for threads of one's own.
 pub use garrick_core::steal;
 
+/// Authenticated and encrypted frames over byte streams.
+#[cfg(feature = "secure")]
+pub use garrick_secure as secure;
+
 /// What goes on in the process, live.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
@@ -117,3 +121,7 @@ pub struct Pipelines;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/async.md")]
 pub struct Async;
+/// The Rust code in the guide to the secure socket.
+#[cfg(all(doctest, feature = "secure"))]
+#[doc = include_str!("../../../docs/secure-socket.md")]
+pub struct SecureSocket;
