@@ -177,7 +177,8 @@ pub(crate) fn check_length(length: [u8; LENGTH_BYTES], max: u32) -> Result<usize
 /// # Examples
 /// See [`Session`](crate::Session).
 pub struct Sealer {
-    keys: Keys,
+    /// Large, and so not moved about.
+    keys: Box<Keys>,
     /// The number of the next frame.
     sequence: u64,
     payload_bytes_max: u32,
@@ -186,7 +187,7 @@ pub struct Sealer {
 impl Sealer {
     pub(crate) fn new(keys: Keys, payload_bytes_max: u32) -> Self {
         Self {
-            keys,
+            keys: Box::new(keys),
             sequence: 0,
             payload_bytes_max,
         }

@@ -161,7 +161,7 @@ impl Crowd {
 #[test]
 fn a_crowd_works_side_by_side_in_flat_memory() {
     let connections = number("GARRICK_SOAK_CONNECTIONS", 100);
-    let rounds = number("GARRICK_SOAK_ROUNDS", 10);
+    let rounds = number("GARRICK_SOAK_ROUNDS", 40);
     let crowd = Crowd::new();
     let empty = resident();
     let writers: Vec<(Writer, Writer)> = (0..connections).map(|n| crowd.connect(n)).collect();
@@ -182,11 +182,11 @@ fn a_crowd_works_side_by_side_in_flat_memory() {
         warm.saturating_sub(empty) / connections,
         end.saturating_sub(empty) / connections,
     );
-    // A leak of one payload a round would be ten times that.
-    let leaked = end.saturating_sub(warm);
+    // Who keeps one payload a round keeps more than that.
+    let kept = end.saturating_sub(warm);
     assert!(
-        leaked < connections * rounds * PAYLOAD_BYTES / 10 + (1 << 20),
-        "{leaked} bytes"
+        kept < connections * rounds * PAYLOAD_BYTES / 4 + (4 << 20),
+        "{kept} bytes"
     );
 
     drop(writers);

@@ -39,7 +39,9 @@ pub(super) async fn run(mut mailbox: Incoming<Fill>, start: Start) {
     let keeper = start.keeper.clone();
     let limit = start.options.greeting_timeout;
     // The keeper outlives whoever it keeps, or is not interested any more.
-    let mut source = match timely(&cx, Wait::Greeting, limit, greet(start)).await {
+    // In a box of its own, which is gone when it is over: the greeting is large, and the rest is small.
+    let greeting = Box::pin(greet(start));
+    let mut source = match timely(&cx, Wait::Greeting, limit, greeting).await {
         Ok((session, source, sink)) => {
             let _ = cx.send(&keeper, keeper::Msg::Opened(Box::new((session, sink))));
             source
