@@ -32,6 +32,10 @@ impl Suite {
 
 /// A tag on its way: what was hashed so far. A clone goes its own way from there.
 #[derive(Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is cloned for each frame, and a box would be an allocation each time"
+)]
 pub(crate) enum Tagger {
     Sha256(Hmac<Sha256>),
     Sha3(Hmac<Sha3_256>),

@@ -34,6 +34,23 @@ fn transport(stream: TcpStream) -> Transport {
     Transport::new(read, write)
 }
 
+/// Says what it hears.
+async fn echo(mut events: Incoming<Event>) {
+    let mut writer = None;
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::Opened(opened) => writer = Some(opened),
+            Event::Frame(frame) => {
+                let payload = frame.into_payload().freeze();
+                writer.as_ref().unwrap().send(payload).await.unwrap();
+            }
+            Event::Finished => writer = None,
+            Event::Closed(outcome) => return outcome.unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[test]
 fn payloads_of_all_sizes_come_back_over_sockets() {
     for suite in [Suite::Aes256CtrHmacSha256, Suite::Aes256CtrHmacSha3] {
@@ -45,23 +62,7 @@ fn payloads_of_all_sizes_come_back_over_sockets() {
         let (near, far) = driver.block_on(streams());
         let system = System::builder().workers(2).start().unwrap();
 
-        let echo = system
-            .spawn_async(|mut events: Incoming<Event>| async move {
-                let mut writer = None;
-                while let Some(event) = events.recv().await {
-                    match event {
-                        Event::Opened(opened) => writer = Some(opened),
-                        Event::Frame(frame) => {
-                            let payload = frame.into_payload().freeze();
-                            writer.as_ref().unwrap().send(payload).await.unwrap();
-                        }
-                        Event::Finished => writer = None,
-                        Event::Closed(outcome) => return outcome.unwrap(),
-                        other => panic!("{other:?}"),
-                    }
-                }
-            })
-            .unwrap();
+        let echo = system.spawn_async(echo).unwrap();
         let (told, heard) = channel();
         let asks = system.spawn_behavior(move |event, _| {
             told.send(event).unwrap();
