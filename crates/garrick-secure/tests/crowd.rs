@@ -45,6 +45,7 @@ fn resident() -> usize {
 }
 
 fn transport(stream: TcpStream) -> Transport {
+    stream.set_nodelay(true).unwrap();
     let (read, write) = stream.into_split();
     Transport::new(read, write)
 }
@@ -139,6 +140,7 @@ impl Crowd {
     fn attack(&self, number: usize) -> Error {
         let address = self.listener.local_addr().unwrap();
         let mut near = std::net::TcpStream::connect(address).unwrap();
+        near.set_nodelay(true).unwrap();
         let (far, _) = self.driver.block_on(self.listener.accept()).unwrap();
         self.open(number, far, Role::Server);
         let client = Greeting::new(key(), Suite::default(), Role::Client, 1_000).unwrap();
