@@ -20,21 +20,24 @@ const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 /// See the module.
 pub(crate) struct Timers {
     wheel: RefCell<Wheel<Timed>>,
-    /// Activations to the next look at the clock; 0 while there are no timers.
+    /// Activations to the next look at the clock; 0 while there is no reason to look.
     countdown: Cell<u32>,
+    /// Whether there always is one, because the worker has a driver.
+    always: bool,
 }
 
 impl Timers {
-    pub(crate) fn new(now: Nanos) -> Self {
+    pub(crate) fn new(now: Nanos, always: bool) -> Self {
         Self {
             wheel: RefCell::new(Wheel::new(now)),
-            countdown: Cell::new(0),
+            countdown: Cell::new(if always { LOOK_EVERY } else { 0 }),
+            always,
         }
     }
 
-    /// Whether there are any.
+    /// Whether there is no reason to look at the clock: no timers, nor a driver.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(crate) fn are_calm(&self) -> bool {
         self.countdown.get() == 0
     }
 
@@ -42,7 +45,7 @@ impl Timers {
         self.wheel
             .borrow_mut()
             .insert(timed.deadline.min(DEADLINE_MAX), timed);
-        if self.is_empty() {
+        if self.are_calm() {
             self.countdown.set(LOOK_EVERY);
         }
     }
@@ -59,7 +62,7 @@ impl Timers {
     pub(crate) fn pop_due(&self, now: Nanos) -> Option<Timed> {
         let mut wheel = self.wheel.borrow_mut();
         let due = wheel.pop_due(now);
-        if wheel.is_empty() {
+        if wheel.is_empty() && !self.always {
             self.countdown.set(0);
         }
         due
