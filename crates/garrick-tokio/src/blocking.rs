@@ -126,19 +126,23 @@ where
         // An actor that has stopped does not miss it.
         let _ = to.send(convert(result));
     };
-    let promise = Promise(Some(Box::new(give)));
     drop(cx.spawn(Errand {
         runtime,
-        work: Some((work, promise)),
+        work: Some((work, Box::new(give))),
     }));
 }
 
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
-/// Somebody will be told of the result; if this is dropped, that there is none.
+/// Somebody will be told of the result; if this is dropped, that there is none. Made when the work begins: who spawns it in a
+/// turn that is undone is told nothing.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {
+    fn new(give: Give<R>) -> Self {
+        Self(Some(give))
+    }
+
     fn keep(mut self, result: Result<R, BlockingError>) {
         if let Some(give) = self.0.take() {
             give(result);
@@ -159,7 +163,7 @@ struct Errand<W, R> {
     /// Whose threads, if not those of the runtime that is around.
     runtime: Option<Handle>,
     /// Taken when it begins.
-    work: Option<(W, Promise<R>)>,
+    work: Option<(W, Give<R>)>,
 }
 
 impl<W, R> Actor for Errand<W, R>
@@ -168,14 +172,16 @@ where
     W: FnOnce() -> R + Send + 'static,
 {
     type Msg = ();
+    const STARTS: bool = true;
 
     fn started(&mut self, _: &mut Context<'_, ()>) -> Next {
         let runtime = self.runtime.take().or_else(|| Handle::try_current().ok());
         match (self.work.take(), runtime) {
-            (Some((work, promise)), Some(runtime)) => {
+            (Some((work, give)), Some(runtime)) => {
+                let promise = Promise::new(give);
                 runtime.spawn_blocking(move || promise.keep(run(work)));
             }
-            (Some((_, promise)), None) => promise.keep(Err(BlockingError::NoRuntime)),
+            (Some((_, give)), None) => give(Err(BlockingError::NoRuntime)),
             (None, _) => {}
         }
         Next::Stop
