@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod blocking;
+mod drivers;
 mod ends;
 #[cfg(target_os = "linux")]
 mod idle;

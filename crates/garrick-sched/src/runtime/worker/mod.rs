@@ -185,7 +185,7 @@ impl Worker {
             }
             self.share(signal);
         }
-        if !self.timers.are_calm() && self.timers.count_down() {
+        if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
             let now = self.fire_timers();
             self.poll_driver(now);
         }
