@@ -31,7 +31,8 @@ pub trait Driver: Send {
     /// called in there.
     fn surround(&self, life: &mut dyn FnMut());
 
-    /// Waits until the waker is called, but not longer than `timeout`. It may return early.
+    /// Waits until the waker is called, but not longer than `timeout`. It may return early, but not without having done what
+    /// [`Driver::poll`] does.
     fn park(&self, timeout: Option<Duration>);
 
     /// Does what there is to do without waiting. Called every few ten microseconds while the worker is busy.

@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::time::Duration;
@@ -153,7 +154,11 @@ impl Driver for TokioDriver {
 
     fn park(&self, timeout: Option<Duration>) {
         self.runtime.get().block_on(async {
-            let token = self.token.0.notified();
+            let mut token = pin!(self.token.0.notified());
+            if token.as_mut().enable() {
+                // The token was there. Were it always there, nobody would ever look at the driver.
+                return yield_now().await;
+            }
             let Some(timeout) = timeout else {
                 return token.await;
             };

@@ -25,7 +25,7 @@ pub(crate) struct Timers {
     /// Whether there always is one, because the worker has a driver.
     always: bool,
     /// The number of the turn at the last look.
-    looked: Cell<u64>,
+    looked_at: Cell<u64>,
 }
 
 impl Timers {
@@ -34,7 +34,7 @@ impl Timers {
             wheel: RefCell::new(Wheel::new(now)),
             calm: Cell::new(!always),
             always,
-            looked: Cell::new(0),
+            looked_at: Cell::new(0),
         }
     }
 
@@ -53,21 +53,24 @@ impl Timers {
 
     /// Whether it is time to look at the clock again, in the turn of that number.
     pub(crate) fn wants_look(&self, turn: u64) -> bool {
-        let wants = turn.wrapping_sub(self.looked.get()) >= LOOK_EVERY;
+        let wants = turn.wrapping_sub(self.looked_at.get()) >= LOOK_EVERY;
         if wants {
-            self.looked.set(turn);
+            self.looked_at.set(turn);
         }
         wants
     }
 
     /// Takes a timer that is due.
     pub(crate) fn pop_due(&self, now: Nanos) -> Option<Timed> {
-        let mut wheel = self.wheel.borrow_mut();
-        let due = wheel.pop_due(now);
-        if wheel.is_empty() {
-            self.calm.set(!self.always);
+        self.wheel.borrow_mut().pop_due(now)
+    }
+
+    /// The clock was looked at, and something was due or not. What was due is still to be handled, so it is calm no earlier
+    /// than with the next look.
+    pub(crate) fn looked(&self, fired: bool) {
+        if !fired && !self.always && self.wheel.borrow().is_empty() {
+            self.calm.set(true);
         }
-        due
     }
 
     /// How long a worker may sleep.

@@ -175,6 +175,11 @@ impl Worker {
     #[inline(never)]
     fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
         self.running.set(None);
+        if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
+            let now = self.fire_timers();
+            self.poll_driver(now);
+        }
+        // What was due is among it.
         if self.remote.ready.has_some() {
             self.take_ready();
         }
@@ -184,10 +189,6 @@ impl Worker {
                 return true;
             }
             self.share(signal);
-        }
-        if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
-            let now = self.fire_timers();
-            self.poll_driver(now);
         }
         false
     }
@@ -356,9 +357,12 @@ impl Worker {
     #[cold]
     pub(crate) fn fire_timers(&self) -> Nanos {
         let now = self.now();
+        let mut fired = false;
         while let Some(timed) = self.timers.pop_due(now) {
+            fired = true;
             self.deliver_staged(timed.cell, timed.chain);
         }
+        self.timers.looked(fired);
         // What a message to nobody did while it was dropped.
         self.commit();
         now
