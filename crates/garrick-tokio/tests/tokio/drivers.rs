@@ -9,7 +9,7 @@ use std::time::Duration;
 use garrick_actor::{Driver, Drivers, Incoming, Next, Reply, System};
 use garrick_tokio::Tokio;
 
-use super::{ends, wait};
+use super::{ends, later, wait};
 
 /// Tokio's, with something between.
 struct Wrapped(fn(Box<dyn Driver>) -> Box<dyn Driver>);
@@ -95,7 +95,7 @@ fn one_that_panics_is_reported_and_takes_no_worker_down() {
         }
         let patient = system.spawn_async(|mut mailbox: Incoming<Reply<()>>| async move {
             let reply = mailbox.recv().await.unwrap();
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            later(Duration::from_millis(1)).await;
             reply.send(());
         });
         assert_eq!(patient.unwrap().ask(|reply| reply).wait(), Ok(()));
@@ -118,7 +118,7 @@ fn wakes_for_no_reason_do_no_harm() {
             .unwrap();
         let (told, heard) = channel();
         let actor = system.spawn_async(move |mailbox: Incoming<()>| async move {
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            later(Duration::from_millis(2)).await;
             mailbox.context().sleep(Duration::from_micros(300)).await;
             told.send(()).unwrap();
         });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use garrick_actor::Incoming;
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{ends, system, wait};
+use super::{ends, later, system, wait};
 
 /// Processor time of a thread of this process, in nanoseconds.
 fn busy_ns(thread: &str) -> u64 {
@@ -38,7 +38,7 @@ fn workers_with_open_sockets_and_timers_sleep() {
                 tokio::select! {
                     _ = listener.accept() => {}
                     () = own => {}
-                    () = tokio::time::sleep(Duration::from_secs(3_600)) => {}
+                    () = later(Duration::from_secs(3_600)) => {}
                     _ = mailbox.recv() => {}
                 }
             })

@@ -29,6 +29,11 @@ fn system(workers: usize) -> System {
     builder.driver(Tokio::new()).start().unwrap()
 }
 
+/// One of tokio's own timers.
+fn later(delay: Duration) -> tokio::time::Sleep {
+    tokio::time::sleep_until(tokio::time::Instant::now() + delay)
+}
+
 /// What comes next, if anything ever does.
 #[track_caller]
 fn wait<T>(heard: &Receiver<T>) -> T {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use garrick_actor::{Incoming, Next, Reply, System};
 use garrick_tokio::{Signals, Tokio, run_until_signal, shutdown};
 
-use super::{ends, system};
+use super::{ends, later, system};
 
 async fn sums(system: System) {
     let sum = Arc::new(AtomicUsize::new(0));
@@ -71,7 +71,7 @@ fn a_system_may_be_dropped_and_fail_to_start_inside_of_a_runtime() {
         runtime.block_on(async {
             let driven = system(1);
             let waiting = driven.spawn_async(|_: Incoming<()>| async {
-                tokio::time::sleep(Duration::from_secs(3_600)).await;
+                later(Duration::from_secs(3_600)).await;
             });
             drop((driven, waiting));
             let nul = System::builder().name("\0").driver(Tokio::new()).start();

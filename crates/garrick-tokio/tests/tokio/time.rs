@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use garrick_actor::{Actor, Context, Incoming, Next};
 use tokio::sync::mpsc;
-use tokio::time::{interval, sleep, timeout};
+use tokio::time::{interval, timeout};
 
-use super::{ends, system, wait};
+use super::{ends, later, system, wait};
 
 /// Sends itself a message as long as it lives.
 struct Busy;
@@ -33,7 +33,7 @@ fn tokio_s_timers_are_never_early_and_come() {
         let (told, heard) = channel();
         let actor = system.spawn_async(move |_: Incoming<()>| async move {
             let began = Instant::now();
-            sleep(Duration::from_millis(3)).await;
+            later(Duration::from_millis(3)).await;
             told.send((3, began.elapsed())).unwrap();
             let mut ticks = interval(Duration::from_millis(2));
             let began = Instant::now();
@@ -41,7 +41,7 @@ fn tokio_s_timers_are_never_early_and_come() {
                 ticks.tick().await;
             }
             told.send((4, began.elapsed())).unwrap();
-            let late = timeout(Duration::from_millis(1), sleep(Duration::from_secs(3_600))).await;
+            let late = timeout(Duration::from_millis(1), later(Duration::from_secs(3_600))).await;
             assert!(late.is_err());
             told.send((0, Duration::ZERO)).unwrap();
         });
@@ -85,7 +85,7 @@ fn a_busy_worker_looks_after_its_driver() {
         let busy = system.spawn(Busy).unwrap();
         let actor = system.spawn_async(move |mailbox: Incoming<()>| async move {
             for _ in 0..3 {
-                sleep(Duration::from_millis(1)).await;
+                later(Duration::from_millis(1)).await;
                 mailbox.context().sleep(Duration::from_micros(10)).await;
                 told.send(tokio::spawn(async { 7 }).await.unwrap()).unwrap();
             }
