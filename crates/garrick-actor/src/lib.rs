@@ -92,8 +92,9 @@ pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
 pub use future::{AsyncActor, AsyncContext, Incoming, Sleep};
 pub use garrick_sched::{
-    Address, Ask, Circle, Door, Ended, KindSample, Nanos, NoReply, Notice, RealWorld, Reply,
-    Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample, World, door,
+    Address, Ask, Circle, Door, Driver, Drivers, Ended, KindSample, Nanos, NoReply, Notice,
+    RealWorld, Reply, Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample,
+    World, door,
 };
 pub use handle::Handle;
 pub use local::Local;

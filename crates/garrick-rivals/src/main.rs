@@ -11,6 +11,7 @@ mod mailbox;
 mod pipeline;
 mod steal;
 mod tasks;
+mod timers;
 
 use std::process::ExitCode;
 
@@ -37,8 +38,11 @@ fn main() -> ExitCode {
     if let Some(arguments) = futures::asked_for(std::env::args().skip(1)) {
         return futures::main(&arguments);
     }
+    if let Some(arguments) = timers::asked_for(std::env::args().skip(1)) {
+        return timers::main(&arguments);
+    }
     let about = "Measure Garrick against others, in turns and beside an atomic addition. With `async [--quick]`: async \
-                 actors against tokio's, in three tables.";
+                 actors against tokio's, in three tables. With `timers [--quick]`: how late sleepers wake.";
     garrick_bench::measure("garrick-rivals", about, SCENARIOS)
 }
 

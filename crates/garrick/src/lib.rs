@@ -28,12 +28,13 @@ pub mod prelude;
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncContext, Backoff, BatchError,
     Behavior, BehaviorContext, Builder, CapacityError, Child, ChildState, Circle, Context,
-    Contramap, Contramapped, Decision, Door, Ended, Failure, Fallible, Fault, Handle, Incoming,
-    Inlet, KindSample, Local, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Pending, RealWorld,
-    Reply, Request, Restart, Sample, SendBatch, SendError, SendEveryError, Shutdown, Sleep,
-    Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy, SuperviseError,
-    Supervisor, System, TaskId, Timer, Tree, TryActor, TrySendError, Watch, WithReceiveTimeout,
-    WorkerSample, Workload, World, behavior, door, naming, route, with_receive_timeout, with_stash,
+    Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Failure, Fallible, Fault,
+    Handle, Incoming, Inlet, KindSample, Local, Mailbox, Nanos, Next, NoReply, Notice, OnFull,
+    Pending, RealWorld, Reply, Request, Restart, Sample, SendBatch, SendError, SendEveryError,
+    Shutdown, Sleep, Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy,
+    SuperviseError, Supervisor, System, TaskId, Timer, Tree, TryActor, TrySendError, Watch,
+    WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming, route,
+    with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -50,6 +51,10 @@ pub use garrick_core::steal;
 /// What goes on in the process, live.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
+
+/// Actors that wait in tokio's driver, blocking work, and ends by signals.
+#[cfg(feature = "tokio")]
+pub use garrick_tokio as tokio;
 
 /// The Rust code in the project's README, compiled and run with the documentation's examples.
 #[cfg(doctest)]
@@ -117,3 +122,7 @@ pub struct Pipelines;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/async.md")]
 pub struct Async;
+/// The Rust code in the guide to tokio.
+#[cfg(all(doctest, feature = "tokio"))]
+#[doc = include_str!("../../../docs/tokio.md")]
+pub struct TokioGuide;

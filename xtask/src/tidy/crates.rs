@@ -14,6 +14,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-flow", 2),
     ("garrick-macros", 2),
     ("garrick-telemetry", 3),
+    ("garrick-tokio", 3),
     ("garrick", 4),
     ("garrick-bench", 5),
     ("garrick-examples", 6),
