@@ -34,9 +34,23 @@ mod incoming;
 mod body;
 
 mod actor;
+mod local;
 mod spawn;
 
+mod resident;
+
+mod piped;
+
+mod attach;
+mod pipe;
+
 pub use actor::AsyncActor;
+pub use attach::{Attachment, Streamed, Ticket};
 pub use context::AsyncContext;
+pub(crate) use gate::address_of_kept;
 pub use incoming::Incoming;
+pub use local::LocalAsyncActor;
+pub use piped::PipeError;
+pub(crate) use resident::{House, Make, Resident, make_of_actor};
 pub use sleep::Sleep;
+pub(crate) use spawn::{SHARE, SHARE_OF_HANDLERS};
