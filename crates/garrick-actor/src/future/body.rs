@@ -115,11 +115,11 @@ where
                 }
                 // The turn that was to make it was undone.
                 Some(Says::Closed(_)) if self.make.is_some() => return false,
-                Some(Says::Closed(opening)) => {
-                    if self.shared.entry().1 == opening {
-                        self.shared.inner().closed = true;
-                        self.owes |= self.wants;
-                    }
+                // An opening of before has been followed by another one.
+                Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
+                Some(Says::Closed(_)) => {
+                    self.shared.inner().closed = true;
+                    self.owes |= self.wants;
                 }
             },
         }
