@@ -18,6 +18,12 @@
 //!
 //! **Ends.** A waker keeps nothing but the shared part alive; the actor keeps itself alive, until its future ends or it is
 //! stopped. When the last address is gone, [`Incoming::recv`] says that nothing more will come.
+//!
+//! **Beside an actor.** A future that is piped to an actor, and a stream that is attached to one, are such a body as well, which
+//! receives nothing but wakes. What becomes of them is told by `crate::pipes`.
+//!
+//! **In care.** A supervisor's seat runs the body as an actor that receives words, and makes another one at a restart; what the
+//! last one had not received is handed on.
 
 mod sleepers;
 

@@ -4,15 +4,17 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+use garrick_core::backoff::Backoff;
 use garrick_sched::Address;
 
 use super::policy::{Decision, Policy, Restart, Shutdown, policy_setters};
 use super::tree::{Child, SuperviseError, Tree};
 use crate::fault::Fault;
-use crate::future::{AsyncActor, House, Incoming, Make, Resident, address_of_kept, make_of_actor};
-use crate::future::{SHARE, SHARE_OF_HANDLERS};
+use crate::future::{
+    AsyncActor, House, Incoming, Make, Resident, SHARE, SHARE_OF_HANDLERS, address_of_kept,
+    make_of_actor,
+};
 use crate::handle::Handle;
-use garrick_core::backoff::Backoff;
 
 /// How an async actor is made and treated, as [`Child`] is for others. Its future is made at the start and again at each
 /// restart; the address stays, and so does the mailbox: the next future receives what the last one has not.

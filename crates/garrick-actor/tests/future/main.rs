@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod attached;
 mod beside;
 mod outward;
 mod supervised;
