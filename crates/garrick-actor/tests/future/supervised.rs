@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
 use garrick_actor::{
-    Address, AsyncActor, AsyncChild, AsyncContext, Context, Decision, Incoming, Local,
-    LocalAsyncActor, Next, Restart, Strategy, Supervisor, System, Tree,
+    Address, AsyncActor, AsyncChild, AsyncContext, Decision, Incoming, Local, LocalAsyncActor,
+    Next, Restart, Strategy, Supervisor, System, Tree,
 };
 
 use crate::common::{self, fail, ms, settle, silence_panics};
