@@ -22,11 +22,12 @@ struct Reader {
     attachment: Option<Attachment>,
 }
 
+/// Attaches a stream.
+type Attach = Box<dyn FnOnce(&mut Context<'_, Read>) -> Attachment + Send>;
+
+/// What a reader is told.
 enum Read {
-    Attach(
-        Box<dyn FnOnce(&mut Context<'_, Read>) -> Attachment + Send>,
-        Next,
-    ),
+    Attach(Attach, Next),
     Streamed(Streamed<u32>),
     GiveBack(usize),
     Detach,

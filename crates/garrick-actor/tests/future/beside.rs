@@ -305,7 +305,7 @@ fn a_restart_ends_what_its_predecessor_had_under_way() {
         piper.send(Msg::Pipe(2, Next::Continue)).unwrap();
         stand.run();
         assert_eq!(stand.heard(), [0, 1], "only what the new one has begun");
-        let _ = tree.stop();
+        drop(tree.stop());
         stand.run();
     }
 }
