@@ -31,7 +31,7 @@
 //!     Ok(Measured::new(ops, watch.stop()))
 //! }
 //!
-//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS).
+//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS, &[]).
 //! let effort = Effort { quick: true, seconds_per_row: 0.1 };
 //! for mut contender in (SCENARIOS[0].contenders)(&effort) {
 //!     let measured = (contender.measure)(1000)?;
@@ -67,4 +67,4 @@ pub use clock::{Clock, Span, Stopwatch};
 pub use commands::{measure, run};
 pub use machine::provenance;
 pub use pipeline::{Counts, Message};
-pub use scenario::{Contender, Effort, Measured, Result, Scenario};
+pub use scenario::{Contender, Effort, Measured, Result, Scenario, Study};

@@ -21,6 +21,24 @@ pub struct Scenario {
     pub contenders: fn(&Effort) -> Vec<Contender>,
 }
 
+/// What is measured in a way of its own, and shown in tables of its own: a subcommand.
+pub struct Study {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// The line about it in the help.
+    pub about: &'static str,
+    /// Measures, in a few seconds if told to be quick, and says what came of it.
+    pub run: fn(quick: bool) -> Result<String>,
+}
+
+impl fmt::Debug for Study {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Study")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scenario")

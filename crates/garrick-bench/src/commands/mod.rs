@@ -6,6 +6,7 @@
 mod bench;
 mod console;
 mod logging;
+mod study;
 mod top;
 
 mod telemetry;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, Study};
 use crate::scenarios::{SCENARIOS, idle_memory};
 
 /// Garrick: actors and pipelines.
@@ -68,19 +69,31 @@ pub fn run() -> ExitCode {
 }
 
 /// Does what the process was asked to as a command called `name` that measures `scenarios`, and returns how it
-/// is to exit: `garrick bench` for another list. `about` is the first line of its help.
+/// is to exit: `garrick bench` for another list. `about` is the first line of its help. Each of the `studies` is a
+/// subcommand.
 pub fn measure(
     name: &'static str,
     about: &'static str,
     scenarios: &'static [Scenario],
+    studies: &'static [Study],
 ) -> ExitCode {
     let command = bench::Arguments::augment_args(clap::Command::new(name))
         .about(about)
         .version(version())
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+        .subcommands(studies.iter().map(study::command))
         .after_help(bench::scenarios_help(name, scenarios));
-    match parse(command) {
+    let matches = match command.try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return exit(Ok(explain(&error))),
+    };
+    if let Some(ended) = study::run_asked(studies, &matches) {
+        return exit(ended);
+    }
+    match bench::Arguments::from_arg_matches(&matches) {
         Ok(arguments) => exit(bench::run(&arguments, scenarios)),
-        Err(ended) => exit(Ok(ended)),
+        Err(error) => exit(Ok(explain(&error))),
     }
 }
 
