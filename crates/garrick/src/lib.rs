@@ -49,6 +49,10 @@ pub use garrick_flow as flow;
 /// A work-stealing channel, for threads of one's own.
 pub use garrick_core::steal;
 
+/// Authenticated and encrypted frames over byte streams.
+#[cfg(feature = "secure")]
+pub use garrick_secure as secure;
+
 /// What goes on in the process, live.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
@@ -127,3 +131,7 @@ pub struct Async;
 #[cfg(all(doctest, feature = "tokio"))]
 #[doc = include_str!("../../../docs/tokio.md")]
 pub struct TokioGuide;
+/// The Rust code in the guide to the secure socket.
+#[cfg(all(doctest, feature = "secure"))]
+#[doc = include_str!("../../../docs/secure-socket.md")]
+pub struct SecureSocket;
