@@ -19,7 +19,7 @@ pub enum Clock {
 
 impl Clock {
     /// CPU time used so far.
-    fn now(self) -> Duration {
+    pub(crate) fn now(self) -> Duration {
         let id = match self {
             Self::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
             Self::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,

@@ -43,8 +43,13 @@
 
 mod clock;
 mod machine;
-mod statistics;
+mod next;
+mod point;
 mod units;
+
+mod statistics;
+
+mod noise;
 
 mod pipeline;
 
@@ -52,10 +57,18 @@ mod scenario;
 
 mod channel;
 mod list;
+mod stop;
 mod yardstick;
 
-mod harness;
+mod dut;
+mod row;
+
+mod engine;
+mod plot;
+
 mod report;
+
+mod experiment;
 mod scenarios;
 
 mod top;
@@ -64,7 +77,15 @@ mod commands;
 
 pub use channel::{Channel, Ours, Parked, Std};
 pub use clock::{Clock, Span, Stopwatch};
-pub use commands::{measure, run};
+pub use commands::{experiment, measure, run};
+pub use dut::Dut;
+pub use experiment::Experiment;
 pub use machine::provenance;
 pub use pipeline::{Counts, Message};
+pub use plot::Plot;
+pub use point::Point;
+pub use report::{Change, Comparison, Report, Verdict};
+pub use row::{Relative, Row};
 pub use scenario::{Contender, Effort, Measured, Result, Scenario};
+pub use statistics::{Interval, Summary};
+pub use stop::Stop;

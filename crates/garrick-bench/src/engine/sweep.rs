@@ -1,0 +1,41 @@
+//! The actor that goes from set to set.
+
+use std::rc::Rc;
+
+use garrick::{Actor, Context, Next as Turn};
+
+use super::step::{Desk, Job};
+
+/// Has one set laid out after another: scenarios, or the points of a sweep.
+pub(super) struct Sweep {
+    /// How many there are.
+    plans: usize,
+    /// The next one's number.
+    next: usize,
+    desk: Rc<Desk>,
+}
+
+/// The set before is over, or there was none.
+pub(super) struct Next;
+
+impl Sweep {
+    pub(super) fn new(plans: usize, desk: Rc<Desk>) -> Self {
+        Self {
+            plans,
+            next: 0,
+            desk,
+        }
+    }
+}
+
+impl Actor for Sweep {
+    type Msg = Next;
+
+    fn receive(&mut self, _: Next, _: &mut Context<'_, Next>) -> Turn {
+        if self.next < self.plans {
+            self.desk.put(Job::Lay(self.next));
+            self.next += 1;
+        }
+        Turn::Continue
+    }
+}
