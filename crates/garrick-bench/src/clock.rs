@@ -19,7 +19,7 @@ pub enum Clock {
 
 impl Clock {
     /// CPU time used so far.
-    pub(crate) fn now(self) -> Duration {
+    fn now(self) -> Duration {
         let id = match self {
             Self::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
             Self::Process => ClockId::CLOCK_PROCESS_CPUTIME_ID,

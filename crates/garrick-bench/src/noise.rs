@@ -1,15 +1,12 @@
 //! What else the machine did meanwhile, and whether figures are to be believed.
 //!
 //! Two witnesses. `/proc/stat` counts what all programs together used and what the host took away; less what
-//! this process used itself, that is the part of others. And the yardstick runs on one thread and waits for
-//! nothing, so where its wall time exceeds its CPU time, the thread was held up.
+//! this process and its children used, that is the part of others. And the yardstick runs on one thread and
+//! waits for nothing, so where its wall time exceeds its CPU time, the thread was held up.
 
 use std::fs;
-use std::time::Duration;
 
-use nix::unistd::{SysconfVar, sysconf};
-
-use crate::clock::{Clock, Span};
+use crate::clock::Span;
 use crate::statistics::Summary;
 use crate::units;
 
@@ -61,13 +58,22 @@ impl Ticks {
     }
 }
 
-/// The machine at one moment.
+/// The ticks that `/proc/self/stat` says of a process and its children: fields 14 to 17, of which the second is
+/// a name in parentheses that may have anything in it.
+fn own_ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let fields = fields.split(' ').skip(11).take(4);
+    let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+    (ticks.len() == 4).then(|| ticks.iter().sum())
+}
+
+/// The machine at one moment. Nothing where the system does not tell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    /// None where the system does not tell.
+    /// What all programs have used.
     ticks: Option<Ticks>,
-    /// CPU time of this process so far.
-    own: Duration,
+    /// What this process has used, and those of its children that have ended.
+    own: Option<u64>,
 }
 
 /// What went on between two moments, as parts of all cores.
@@ -82,23 +88,22 @@ pub(crate) struct Noise {
 impl Moment {
     /// This one.
     pub(crate) fn now() -> Self {
-        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let read = |file| fs::read_to_string(file).unwrap_or_default();
         Self {
-            ticks: Ticks::parse(&stat),
-            own: Clock::Process.now(),
+            ticks: Ticks::parse(&read("/proc/stat")),
+            own: own_ticks(&read("/proc/self/stat")),
         }
     }
 
     /// What went on from then to `end`, if it was long enough to tell.
     pub(crate) fn until(&self, end: &Self) -> Option<Noise> {
-        let per_second = sysconf(SysconfVar::CLK_TCK).ok()??;
         let (before, after) = (self.ticks?, end.ticks?);
         let busy = after.busy.saturating_sub(before.busy);
         let stolen = after.stolen.saturating_sub(before.stolen);
         let all = busy + stolen + after.idle.saturating_sub(before.idle);
-        let own = end.own.saturating_sub(self.own).as_secs_f64() * per_second as f64;
+        let own = end.own?.saturating_sub(self.own?);
         (all >= TICKS_MIN).then(|| Noise {
-            others: (busy as f64 - own).max(0.0) / all as f64,
+            others: busy.saturating_sub(own) as f64 / all as f64,
             stolen: stolen as f64 / all as f64,
         })
     }
@@ -157,11 +162,12 @@ pub(crate) fn spread(cpu: &Summary) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
-    fn moment(stat: &str, own_ms: u64) -> Moment {
+    fn moment(stat: &str, own: u64) -> Moment {
         Moment {
             ticks: Ticks::parse(stat),
-            own: Duration::from_millis(own_ms),
+            own: Some(own),
         }
     }
 
@@ -174,16 +180,24 @@ mod tests {
 
     #[test]
     fn what_others_used_is_told_from_ones_own() {
-        let before = moment("cpu  100 0 50 1000 0 0 0 10 0 0\ncpu0 1 2 3\n", 500);
-        let after = moment("cpu  180 10 60 1070 10 0 0 30 0 0\n", 1500);
-        // 100 ticks were busy, at the usual 100 a second all of them this process's.
+        let before = moment("cpu  100 0 50 1000 0 0 0 10 0 0\ncpu0 1 2 3\n", 50);
+        let after = moment("cpu  180 10 60 1070 10 0 0 30 0 0\n", 150);
+        // 100 ticks were busy, all of them this process's.
         let noise = before.until(&after).unwrap();
         assert_eq!(noise.others, 0.0);
         assert_eq!(noise.stolen, 0.1);
-        let others = moment("cpu  100 0 50 1000 0 0 0 10 0 0\n", 1500)
+        let others = moment("cpu  100 0 50 1000 0 0 0 10 0 0\n", 150)
             .until(&after)
             .unwrap();
         assert_eq!(others.others, 0.5);
+    }
+
+    #[test]
+    fn children_count_as_ones_own() {
+        let stat = "12 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0 1 0";
+        assert_eq!(own_ticks(stat), Some(127));
+        assert_eq!(own_ticks("12 (a) S 1 2"), None);
+        assert!(Moment::now().own.is_some());
     }
 
     #[test]

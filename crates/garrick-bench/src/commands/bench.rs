@@ -112,11 +112,11 @@ pub(super) fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
         }
         return Ok(Ended::Well);
     }
+    let stop = Stop::on_ctrl_c()?;
     let before = match arguments.outputs.check() {
         Ok(before) => before,
         Err(why) => return Ok(Ended::Refused(why)),
     };
-    let stop = Stop::on_ctrl_c()?;
     let effort = arguments.effort();
     let plans = chosen.iter().flat_map(|choice| {
         let plan = |point| plan(*choice, point, effort);

@@ -25,11 +25,11 @@ pub(super) fn run(arguments: &Arguments, mut experiment: Experiment) -> Result<E
     if let Some(seconds) = arguments.seconds_per {
         experiment = experiment.seconds_per_row(seconds);
     }
+    let stop = Stop::on_ctrl_c()?;
     let before = match experiment.check().and_then(|()| arguments.outputs.check()) {
         Ok(before) => before,
         Err(why) => return Ok(Ended::Refused(why)),
     };
-    let stop = Stop::on_ctrl_c()?;
     let title = experiment.name().to_owned();
     console::print(&format!("{title}: {}\n", experiment.operation()));
     let bar = Bar::new(experiment.points().len());
