@@ -12,8 +12,8 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-/// Enough for a cold build of everything on two cores.
-const LIMIT: Duration = Duration::from_secs(15 * 60);
+/// Enough for a cold build of everything on two cores that others use too.
+const LIMIT: Duration = Duration::from_secs(45 * 60);
 
 /// How long a process may take to end after it was asked to.
 const KILL_AFTER_S: u32 = 5;

@@ -54,6 +54,49 @@ fn pinning() {
 }
 
 #[test]
+fn a_newborn_goes_to_the_worker_that_is_free() {
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let handle = sponsor.handle();
+        let has_parked = |times: u64| {
+            while handle
+                .sample()
+                .workers
+                .iter()
+                .map(|worker| worker.parks)
+                .sum::<u64>()
+                < times
+            {
+                thread::yield_now();
+            }
+        };
+        has_parked(2);
+        let (begun, begins) = channel();
+        let (end, until) = channel::<()>();
+        let blocks = handle.spawn(does(move |(), _| {
+            begun.send(()).unwrap();
+            // The end of the test, however it ends.
+            let _ = until.recv();
+            Flow::Stop
+        }));
+        blocks.unwrap().send(()).unwrap();
+        wait(&begins);
+        // Were it done in turns, every second would wait for the blocked worker.
+        for parks in 3..8 {
+            let (told, tells) = channel();
+            let newborn = handle.spawn(does(move |(), _| {
+                told.send(()).unwrap();
+                Flow::Stop
+            }));
+            newborn.unwrap().send(()).unwrap();
+            wait(&tells);
+            has_parked(parks);
+        }
+        drop(end);
+    });
+}
+
+#[test]
 fn a_sponsor_that_has_ended_gives_tasks_back() {
     let sponsor = Sponsor::pool(1).unwrap();
     let handle = sponsor.handle();

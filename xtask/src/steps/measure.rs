@@ -35,11 +35,12 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
     Ok(format!("{} examples", examples.len()))
 }
 
-/// Builds every benchmark as it is measured, and runs each for a moment.
+/// Builds every benchmark and runs each for a moment. What is measured in earnest is optimized across crates too,
+/// which here would only take time: every dependency would be built once more.
 pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
-        let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]);
+        let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]).without_lto();
         benches = of_kind(build.build()?, &TargetKind::Bench);
         run_each(workspace, &benches, BENCH_LIMIT, |job| {
             job.arguments(&["--bench", QUICK])
@@ -55,6 +56,7 @@ pub(super) fn bench(workspace: &Workspace) -> Result<String> {
         "bench",
         QUICK,
     ])
+    .without_lto()
     .run()?;
     Ok(format!("{} benches, and the command", benches.len()))
 }

@@ -5,20 +5,10 @@ use anyhow::{Result, bail};
 use crate::process::Job;
 use crate::tidy;
 use crate::tools;
-use crate::workspace::Workspace;
+use crate::workspace::{Kind, Workspace};
 
 /// The part of a test's path that makes it a stress test.
 const STRESS: &str = "stress";
-
-/// The programs, which take long to build and have no stress tests.
-const NOT_STRESSED: &[&str] = &[
-    "--exclude",
-    "xtask",
-    "--exclude",
-    "garrick-bench",
-    "--exclude",
-    "garrick-rivals",
-];
 
 /// The part of a test's path that makes it a loom test.
 const LOOM: &str = "loom";
@@ -63,11 +53,26 @@ pub(super) fn doctest(_: &Workspace) -> Result<String> {
 }
 
 /// The stress tests once more, optimized: the compiler then reorders what the code lets it.
-pub(super) fn stress(_: &Workspace) -> Result<String> {
-    let job = Job::cargo(&["test", "--release", "--tests", STRESS, "--workspace"])
-        .arguments(NOT_STRESSED)
-        .without_lto();
-    counted(&job)
+pub(super) fn stress(workspace: &Workspace) -> Result<String> {
+    let job = stress_job(workspace, &["test", "--release"])?;
+    counted(&job.without_lto())
+}
+
+/// Runs the stress tests by `command`, and builds no test program that has none.
+fn stress_job(workspace: &Workspace, command: &[&str]) -> Result<Job> {
+    let targets = tidy::targets_that_mention(workspace, STRESS);
+    if targets.is_empty() {
+        bail!("no stress tests: `{STRESS}` must be part of their name, or of their module's");
+    }
+    let mut job = Job::cargo(command);
+    for (package, target) in targets {
+        job = job.arguments(&["-p", &package.name]);
+        job = match target.kind {
+            Kind::Test => job.arguments(&["--test", &target.name]),
+            _ => job.arguments(&["--lib"]),
+        };
+    }
+    Ok(job.arguments(&[STRESS]))
 }
 
 /// The models of every crate that has any. One call for all: cargo then builds loom once.
@@ -106,9 +111,7 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
 
 /// The stress tests under AddressSanitizer and LeakSanitizer.
 pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
-    let job = Job::cargo(&["test", "--tests", STRESS, "--workspace"])
-        .arguments(NOT_STRESSED)
-        .arguments(&["--target", SANITIZED_TARGET])
+    let job = stress_job(workspace, &["test", "--target", SANITIZED_TARGET])?
         .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
         // The flag is unstable; the stable compiler has it all the same.
         .environment("RUSTC_BOOTSTRAP", "1")

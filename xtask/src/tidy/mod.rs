@@ -35,7 +35,7 @@ use anyhow::{Context, Result};
 
 pub(crate) use violation::Violation;
 
-use crate::workspace::{Kind, Package, Workspace};
+use crate::workspace::{Kind, Package, Target, Workspace};
 use layers::Layers;
 use source::Source;
 use tree::Tree;
@@ -61,6 +61,25 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
         findings.check_package(workspace, package, &read)?;
     }
     Ok(findings)
+}
+
+/// The libraries and test programs in whose source `word` occurs, with their packages. Of this package there is none:
+/// the word stands in it because it looks for it.
+pub(crate) fn targets_that_mention<'a>(
+    workspace: &'a Workspace,
+    word: &str,
+) -> Vec<(&'a Package, &'a Target)> {
+    let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
+    let mentions = |(_, target): &(&Package, &Target)| {
+        let tree = Tree::load(&target.path, target.kind == Kind::Test, &read);
+        tree.sources.iter().any(|source| source.text.contains(word))
+    };
+    [Kind::Lib, Kind::Test]
+        .into_iter()
+        .flat_map(|kind| workspace.targets(kind))
+        .filter(|(package, _)| package.name != env!("CARGO_PKG_NAME"))
+        .filter(mentions)
+        .collect()
 }
 
 /// The packages with tests that run under loom only.

@@ -132,6 +132,7 @@ impl Worker {
             self.remote().ready.has_some() || shared.queued() > 0 || shared.signal().is_stopping()
         };
         shared.announce_idle();
+        shared.note_free(self.home);
         // There is a core to spin on only if there are more of them than workers awake.
         spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
         if spin.wait(|| wanted().then_some(())).is_none() {

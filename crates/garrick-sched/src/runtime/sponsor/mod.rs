@@ -104,6 +104,8 @@ pub(crate) struct Shared {
     queued: AtomicUsize,
     /// For handing newborns from outside round.
     next_home: AtomicUsize,
+    /// Where a worker ran out of work last, as its index in `homes` and one; 0 if a newborn was sent there since.
+    last_free: AtomicUsize,
     reporter: Option<Reporter>,
     /// What the layer above wants to know of it.
     attachment: Option<Attachment>,
@@ -133,6 +135,7 @@ impl Shared {
             queue: Mutex::default(),
             queued: AtomicUsize::new(0),
             next_home: AtomicUsize::new(0),
+            last_free: AtomicUsize::new(0),
             reporter: extras.reporter,
             attachment: extras.attachment,
             failures: AtomicUsize::new(0),
@@ -257,9 +260,12 @@ impl Shared {
 
     /// What the worker of one of its homes counts in, from its beginning on.
     pub(crate) fn open_lane(&self, home: Home) -> Box<Lane> {
+        Box::new(self.lanes.open(self.index_of(home), || self.world.seed()))
+    }
+
+    fn index_of(&self, home: Home) -> usize {
         let index = self.homes.iter().position(|other| *other == home);
-        let index = index.expect("a worker's home is one of its sponsor's");
-        Box::new(self.lanes.open(index, || self.world.seed()))
+        index.expect("a worker's home is one of its sponsor's")
     }
 
     pub(crate) fn count_dead_letters(&self, count: u64) {
@@ -273,10 +279,32 @@ impl Shared {
         }
     }
 
-    /// The worker whose turn it is to get a newborn from outside.
+    /// The worker of `home` has nothing to do.
+    fn note_free(&self, home: Home) {
+        // Relaxed: a hint.
+        self.last_free.store(self.index_of(home) + 1, Relaxed);
+    }
+
+    /// Who gets a newborn from outside: the worker that has run out of work last, because it is the one most likely
+    /// to be awake still, on a core that is; it gets one, and the rest go round, from the next worker on.
     fn next_home(&self) -> Home {
-        let next = self.next_home.fetch_add(1, Relaxed);
+        let next = match self.take_free() {
+            Some(free) => {
+                self.next_home.store(free + 1, Relaxed);
+                free
+            }
+            None => self.next_home.fetch_add(1, Relaxed),
+        };
         self.homes[next % self.homes.len()]
+    }
+
+    /// The index of the worker that is free, for one caller.
+    fn take_free(&self) -> Option<usize> {
+        // Relaxed: a hint; a worker that has got work meanwhile gets one more.
+        if self.last_free.load(Relaxed) == 0 {
+            return None;
+        }
+        self.last_free.swap(0, Relaxed).checked_sub(1)
     }
 }
 
@@ -310,7 +338,7 @@ impl Handle {
     }
 
     /// Makes a task on one of the sponsor's workers: the caller's own if it is one of them, else
-    /// the next in turn.
+    /// one that is free, else the next in turn.
     ///
     /// # Errors
     /// Gives the task back if the sponsor is ending.

@@ -1,0 +1,71 @@
+//! The complaint about actors whose memory grows as they send to themselves, beside those in `complaints.rs`.
+//!
+//! A program of its own: it looks at the memory of the whole process, in which no other test may run.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use garrick::prelude::*;
+
+/// Ends a scenario that hangs. Nothing is measured by it.
+const HANGS_AFTER: Duration = Duration::from_secs(60);
+
+/// Resident memory of this process in bytes.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .unwrap();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    1024 * kilobytes
+}
+
+#[test]
+fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
+    const TURNS: u64 = 3_000_000;
+    /// Always has two messages to itself under way.
+    struct Restless(mpsc::Sender<()>);
+    impl Actor for Restless {
+        type Msg = u64;
+
+        fn receive(&mut self, left: u64, cx: &mut Context<'_, u64>) -> Next {
+            if left == 0 {
+                self.0.send(()).unwrap();
+                return Next::Continue;
+            }
+            cx.send(&cx.address(), left - 1).unwrap();
+            Next::Continue
+        }
+    }
+    struct Neighbour;
+    impl Actor for Neighbour {
+        type Msg = Reply<()>;
+
+        fn receive(&mut self, reply: Reply<()>, _: &mut Context<'_, Reply<()>>) -> Next {
+            reply.send(());
+            Next::Continue
+        }
+    }
+    let system = System::builder().workers(1).start().unwrap();
+    let (told, done) = mpsc::channel();
+    let restless = system.spawn(Restless(told)).unwrap();
+    let neighbour = system.spawn(Neighbour).unwrap();
+    let before = resident();
+    restless.send(TURNS).unwrap();
+    restless.send(TURNS).unwrap();
+    for _ in 0..100 {
+        assert_eq!(
+            neighbour.ask(|reply| reply).wait_timeout(HANGS_AFTER),
+            Ok(())
+        );
+    }
+    for _ in 0..2 {
+        done.recv_timeout(HANGS_AFTER).unwrap();
+    }
+    let grown = resident().saturating_sub(before);
+    // All its messages at once would be 96 MB.
+    assert!(grown < 24 << 20, "{grown} bytes");
+}
