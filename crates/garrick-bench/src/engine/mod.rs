@@ -35,9 +35,11 @@ mod step;
 
 mod timer;
 
-mod median;
-mod normaliser;
 mod table;
+
+mod normaliser;
+
+mod median;
 
 mod rounds;
 mod warm_up;
@@ -56,7 +58,7 @@ use crate::yardstick;
 
 use normaliser::Normaliser;
 use rounds::Rounds;
-use step::{Desk, Entrant, Job, Set, Step, Trial, Who};
+use step::{Desk, Entrant, Job, Over, Set, Step, Trial, Who};
 use sweep::Sweep;
 use table::Table;
 use timer::{Timer, Timing};
@@ -120,7 +122,7 @@ pub(crate) fn run(
     let local = Local::new()?;
     let engine = Engine::assemble(&local, plans.len(), pace, reference);
     let mut bench = Bench::new(plans);
-    send(&engine.sweep, sweep::Next)?;
+    send(&engine.sweep, Over)?;
     local.run();
     while let Some(job) = engine.desk.take() {
         if stop.is_wanted() {
@@ -147,7 +149,7 @@ pub(crate) fn run(
 
 /// The actors that [`run`] talks to.
 struct Engine {
-    sweep: Address<sweep::Next>,
+    sweep: Address<Over>,
     warm_up: Address<Step>,
     rounds: Address<Step>,
     timer: Address<Timing>,
@@ -205,7 +207,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Puts the contenders of a plan in the place of those before, who may end threads of theirs meanwhile.
-    fn lay(&mut self, number: usize, over: &Address<sweep::Next>) -> Result<Set> {
+    fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
         self.contenders.clear();
         let plan = self.plans[number].take().ok_or("a plan is laid out once")?;
         (self.plan, self.scenario) = (number, plan.scenario);

@@ -7,8 +7,7 @@ use crate::noise::Moment;
 use crate::scenario::Measured;
 
 use super::median::Finished;
-use super::step::{Set, Step, Trial, Who};
-use super::sweep;
+use super::step::{Over, Set, Step, Trial, Who};
 use super::timer::Timing;
 
 /// Deals with one set at a time, one round after another.
@@ -119,7 +118,7 @@ impl Rounds {
         if handed_on.is_err() {
             return Next::Stop;
         }
-        sent(&cx.send(&over, sweep::Next))
+        sent(&cx.send(&over, Over))
     }
 }
 

@@ -8,8 +8,6 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 use crate::scenario::{Contender, Measured, Size};
 
-use super::sweep;
-
 /// Work that must not be done inside of a turn.
 #[derive(Debug)]
 pub(super) enum Job {
@@ -64,6 +62,9 @@ pub(super) enum Step {
     Stop,
 }
 
+/// The set before is over, or there was none: what makes the sweep go on.
+pub(super) struct Over;
+
 /// Contenders that take turns, and what is known of them by now.
 pub(super) struct Set {
     pub(super) scenario: String,
@@ -73,7 +74,7 @@ pub(super) struct Set {
     /// What these took, and how many they were.
     pub(super) yardsticks: Vec<(Span, u64)>,
     /// Who wants to know when the set is over.
-    pub(super) over: Address<sweep::Next>,
+    pub(super) over: Address<Over>,
 }
 
 /// A contender, as far as the actors know it.

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use garrick::{Actor, Context, Next as Turn};
+use garrick::{Actor, Context, Next};
 
-use super::step::{Desk, Job};
+use super::step::{Desk, Job, Over};
 
 /// Has one set laid out after another: scenarios, or the points of a sweep.
 pub(super) struct Sweep {
@@ -14,9 +14,6 @@ pub(super) struct Sweep {
     next: usize,
     desk: Rc<Desk>,
 }
-
-/// The set before is over, or there was none.
-pub(super) struct Next;
 
 impl Sweep {
     pub(super) fn new(plans: usize, desk: Rc<Desk>) -> Self {
@@ -29,13 +26,13 @@ impl Sweep {
 }
 
 impl Actor for Sweep {
-    type Msg = Next;
+    type Msg = Over;
 
-    fn receive(&mut self, _: Next, _: &mut Context<'_, Next>) -> Turn {
+    fn receive(&mut self, _: Over, _: &mut Context<'_, Over>) -> Next {
         if self.next < self.plans {
             self.desk.put(Job::Lay(self.next));
             self.next += 1;
         }
-        Turn::Continue
+        Next::Continue
     }
 }

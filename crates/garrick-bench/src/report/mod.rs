@@ -3,9 +3,9 @@
 mod csv;
 mod table;
 
-mod html;
-
 mod compare;
+
+mod html;
 
 use std::path::Path;
 use std::{fs, io};
