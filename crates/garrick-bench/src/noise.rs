@@ -109,7 +109,8 @@ impl Moment {
     }
 }
 
-/// What speaks against a scenario's figures, in words; nothing if the machine was quiet. `yardsticks` are all
+/// What speaks against a scenario's figures, in words: of what kind it is, a colon, and how much. Nothing if the
+/// machine was quiet. `yardsticks` are all
 /// that were measured meanwhile, as time and additions.
 pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -117,13 +118,13 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     if let Some(Noise { others, stolen }) = noise {
         if others > OTHERS_MAX {
             doubts.push(format!(
-                "other programs used {} % of the machine",
+                "other programs used the machine: {} % of it",
                 percent(others)
             ));
         }
         if stolen > STOLEN_MAX {
             doubts.push(format!(
-                "the host took {} % of the machine away",
+                "the host took the machine away: {} % of it",
                 percent(stolen)
             ));
         }
@@ -143,7 +144,7 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     let change = slowest / paces.fold(f64::MAX, f64::min);
     if change > PACE_CHANGE_MAX {
         doubts.push(format!(
-            "the machine's pace changed by a factor of {change:.1}"
+            "the machine's pace changed: by a factor of {change:.1}"
         ));
     }
     doubts
@@ -155,7 +156,7 @@ pub(crate) fn spread(cpu: &Summary) -> Option<String> {
     let wide = interval.high - interval.low > SPREAD_MAX * cpu.median;
     wide.then(|| {
         let (low, high) = (units::time(interval.low), units::time(interval.high));
-        format!("the median is anywhere from {low} to {high}")
+        format!("the median is not sure: {low} to {high}")
     })
 }
 
@@ -243,6 +244,6 @@ mod tests {
         assert_eq!(spread(&Summary::of((0..15).map(|_| 5.0))), None);
         assert_eq!(spread(&Summary::of([1.0, 9.0])), None);
         let said = spread(&Summary::of((1..=15).map(f64::from))).unwrap();
-        assert!(said.contains("4.00 ns to 12.0 ns"), "{said}");
+        assert!(said.ends_with(": 4.00 ns to 12.0 ns"), "{said}");
     }
 }

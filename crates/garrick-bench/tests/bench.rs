@@ -189,23 +189,37 @@ fn a_sweep_is_written_in_every_form() {
     let sweep = [
         "fork-bomb",
         "--sweep",
-        "depth=2..6*2",
-        "--sweep",
-        "workers=1,2",
+        "depth=2..4",
+        "--reference",
+        "recursion",
     ];
-    let output = bench(&[&sweep[..], &flags, &["--reference", "recursion"]].concat());
+    let output = bench(&[&sweep[..], &flags].concat());
     let table = String::from_utf8(output.stdout).unwrap();
-    assert!(table.contains("x recursion depth=2"), "{table}");
-    let csv = folder.read("all.csv");
-    // Garrick, recursion and continuations at two depths with two numbers of workers each.
-    assert_eq!(csv.lines().count(), 1 + 3 * 4, "{csv}");
-    assert!(csv.contains("fork-bomb,garrick,"), "{csv}");
+    assert!(table.contains("x recursion "), "{table}");
+    // Garrick with one worker and two, recursion and continuations at three depths.
+    assert_eq!(folder.read("all.csv").lines().count(), 1 + 3 * 4);
     let page = folder.read("all.html");
     assert!(page.contains("<svg") && page.contains("depth=4"), "{page}");
     let svg = folder.read("plots/fork-bomb.svg");
     assert!(svg.contains("recursion"), "{svg}");
     let png = fs::read(folder.path("plots/fork-bomb.png")).unwrap();
     assert_eq!(&png[1..4], b"PNG");
+}
+
+#[test]
+fn two_parameters_are_swept_together() {
+    let two = [
+        "fork-bomb",
+        "--sweep",
+        "depth=2,4",
+        "--sweep",
+        "workers=1..2",
+    ];
+    let report = json_of(&two, "two-parameters.json");
+    let rows = report["rows"].as_array().unwrap();
+    let at = |row: &Value| ["depth", "workers"].map(|name| row["params"][name].as_u64().unwrap());
+    let points: Vec<_> = rows.iter().map(at).collect();
+    assert_eq!(points, [[2, 1], [2, 2], [4, 1], [4, 2]]);
 }
 
 /// Replaces the cost of every row in a JSON file by `factor` times as much.

@@ -31,19 +31,31 @@ impl Normaliser {
     }
 
     fn normalise(&self, set: Vec<Normal>) -> Vec<Row> {
-        let named = |normal: &&Normal| Some(&normal.row.contender) == self.reference.as_ref();
-        let reference = set.iter().find(named);
-        let reference = reference.map(|normal| (normal.row.label(), normal.times.clone()));
-        let related = |Normal { mut row, times }| {
-            if let Some((label, ones)) = &reference {
-                row.to_reference = Some(Relative {
-                    contender: label.clone(),
-                    ratio: Summary::of(times.iter().zip(ones).map(|(time, one)| time / one)),
-                });
-            }
+        let related = |normal: &Normal| {
+            let mut row = normal.row.clone();
+            row.to_reference = self.reference_of(&row, &set).map(|reference| {
+                let times = normal.times.iter().zip(&reference.times);
+                Relative {
+                    contender: reference.row.contender.clone(),
+                    ratio: Summary::of(times.map(|(time, one)| time / one)),
+                }
+            });
             row
         };
-        set.into_iter().map(related).collect()
+        set.iter().map(related).collect()
+    }
+
+    /// Of those with the reference's name, the one that has most parameters in common with `row`.
+    fn reference_of<'a>(&self, row: &Row, set: &'a [Normal]) -> Option<&'a Normal> {
+        let common = |normal: &&Normal| {
+            let params = normal.row.params.iter();
+            params
+                .filter(|(name, value)| row.params.get(*name) == Some(value))
+                .count()
+        };
+        let named = |normal: &&Normal| Some(&normal.row.contender) == self.reference.as_ref();
+        // Of several that are equal, `max_by_key` takes the last.
+        set.iter().rev().filter(named).max_by_key(common)
     }
 }
 

@@ -72,6 +72,22 @@ fn times_are_put_in_relation_to_the_reference() {
 }
 
 #[test]
+fn the_reference_is_the_one_with_the_same_parameters() {
+    let pairs = || {
+        let pair = |depth, ns| {
+            [steady("a", ns), steady("b", 3.0 * ns)].map(|contender| contender.with("depth", depth))
+        };
+        pair(0, 10.0).into_iter().chain(pair(64, 50.0)).collect()
+    };
+    let rows = measured(vec![plan(pairs)], Some("a"));
+    let ratios: Vec<f64> = rows
+        .iter()
+        .map(|row| row.to_reference.as_ref().unwrap().ratio.median)
+        .collect();
+    assert_eq!(ratios, [1.0, 3.0, 1.0, 3.0]);
+}
+
+#[test]
 fn contenders_take_turns_and_sets_follow_one_another() {
     let three = || vec![steady("a", 1e4), steady("b", 1e4), steady("c", 1e4)];
     let order = order(vec![plan(three), plan(|| vec![steady("d", 1e4)])]);

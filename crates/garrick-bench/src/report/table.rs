@@ -106,24 +106,36 @@ pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     columns.iter().map(cell).collect()
 }
 
-/// What speaks against figures, each said once: of a whole scenario where it holds for all its rows.
+/// What speaks against figures: of which rows, and what. Each kind is said once for a scenario, as it is with the
+/// first row.
 pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
-    let mut said: Vec<(String, String)> = Vec::new();
+    let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
     for row in rows {
-        let others = || rows.iter().filter(|other| other.scenario == row.scenario);
         for doubt in &row.doubts {
-            let of = if others().all(|other| other.doubts.contains(doubt)) {
-                row.scenario.clone()
-            } else {
-                format!("{} {}", row.scenario, row.label())
+            let like = |(first, said, _): &&mut (&Row, &str, usize)| {
+                first.scenario == row.scenario && kind(said) == kind(doubt)
             };
-            let line = (of, doubt.clone());
-            if !said.contains(&line) {
-                said.push(line);
+            match kinds.iter_mut().find(like) {
+                Some((_, _, count)) => *count += 1,
+                None => kinds.push((row, doubt, 1)),
             }
         }
     }
-    said
+    let said = |(first, doubt, count): (&Row, &str, usize)| {
+        let scenario = &first.scenario;
+        let all = rows.iter().filter(|row| row.scenario == *scenario).count();
+        let of = match count {
+            1 => format!("{scenario} {}", first.label()),
+            count => format!("{scenario}, {count} of {all} rows"),
+        };
+        (of, doubt.to_owned())
+    };
+    kinds.into_iter().map(said).collect()
+}
+
+/// What a doubt says before it says how much.
+fn kind(doubt: &str) -> &str {
+    doubt.split_once(':').map_or(doubt, |(kind, _)| kind)
 }
 
 fn aligned(text: &str, figures: bool) -> Cell {

@@ -91,10 +91,11 @@ fn the_table_says_what_speaks_against_its_figures_once() {
         steady("s", "b", 2.0),
         steady("t", "c", 3.0),
     ];
-    rows[0].doubts = vec!["busy".to_owned(), "spread".to_owned()];
-    rows[1].doubts = vec!["busy".to_owned()];
+    rows[0].doubts = vec!["busy: 40 %".to_owned(), "spread: 1 to 3".to_owned()];
+    rows[1].doubts = vec!["busy: 30 %".to_owned()];
     let table = Report::new(rows).table();
-    assert!(table.contains("~ s: busy\n~ s a: spread\n"), "{table}");
+    let expected = "~ s, 2 of 2 rows: busy: 40 %\n~ s a: spread: 1 to 3\n";
+    assert!(table.contains(expected), "{table}");
     assert!(table.contains(" b~ ") && !table.contains(" c~ "), "{table}");
 }
 

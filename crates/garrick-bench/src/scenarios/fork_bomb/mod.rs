@@ -61,13 +61,18 @@ fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
         };
         Contender::fixed("garrick", grow).with("workers", workers)
     });
-    let others = [
-        Contender::fixed("recursion", move || Ok(plain::recursion(depth))),
-        Contender::fixed("boxed-continuations", move || {
-            Ok(plain::continuations(depth))
-        }),
-    ];
-    ours.chain(others)
+    let mut contenders: Vec<Contender> = ours.collect();
+    // They have no workers to sweep.
+    if point.get("workers").is_none() {
+        contenders.extend([
+            Contender::fixed("recursion", move || Ok(plain::recursion(depth))),
+            Contender::fixed("boxed-continuations", move || {
+                Ok(plain::continuations(depth))
+            }),
+        ]);
+    }
+    contenders
+        .into_iter()
         .map(|contender| contender.with("depth", depth))
         .collect()
 }
