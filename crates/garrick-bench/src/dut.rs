@@ -29,8 +29,11 @@ use crate::scenario::{Contender, Measured, Result};
 /// ```
 pub struct Dut {
     name: &'static str,
-    make: Box<dyn Fn(&Point) -> Result<Contender>>,
+    make: Make,
 }
+
+/// What makes a contender at a point.
+type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
 
 impl Dut {
     /// Measures the function that `make` makes, called on the measuring thread. What `make` does is not part
@@ -62,7 +65,7 @@ impl Dut {
         R: 'static,
     {
         Self::contender(name, move |point| {
-            let crew = Crew::start(workers, Arc::new(make(point)))?;
+            let crew = Crew::start(workers, &Arc::new(make(point)))?;
             let measured = Contender::fitted(name, move |ops| crew.measure(ops));
             Ok(measured.with("workers", workers))
         })
@@ -144,7 +147,7 @@ where
 }
 
 impl Crew {
-    fn start<F, R>(workers: usize, function: Arc<F>) -> Result<Self>
+    fn start<F, R>(workers: usize, function: &Arc<F>) -> Result<Self>
     where
         F: Fn() -> R + Send + Sync + 'static,
         R: 'static,

@@ -30,10 +30,10 @@ impl Normaliser {
         }
     }
 
-    fn normalise(&self, set: Vec<Normal>) -> Vec<Row> {
+    fn normalise(&self, set: &[Normal]) -> Vec<Row> {
         let related = |normal: &Normal| {
             let mut row = normal.row.clone();
-            row.to_reference = self.reference_of(&row, &set).map(|reference| {
+            row.to_reference = self.reference_of(&row, set).map(|reference| {
                 let times = normal.times.iter().zip(&reference.times);
                 Relative {
                     contender: reference.row.contender.clone(),
@@ -63,6 +63,6 @@ impl Actor for Normaliser {
     type Msg = Vec<Normal>;
 
     fn receive(&mut self, set: Vec<Normal>, cx: &mut Context<'_, Vec<Normal>>) -> Next {
-        sent(&cx.send(&self.table, Message::Rows(self.normalise(set))))
+        sent(&cx.send(&self.table, Message::Rows(self.normalise(&set))))
     }
 }

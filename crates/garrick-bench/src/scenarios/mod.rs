@@ -55,6 +55,7 @@ mod tests {
     use super::*;
     use crate::point::Point;
     use crate::scenario::Effort;
+    use serde_json::Value;
 
     #[test]
     fn what_can_be_swept_says_where_it_was_measured() {
@@ -71,9 +72,10 @@ mod tests {
             for (name, allowed) in swept.parameters {
                 let point = Point::default().with(name, *allowed.start());
                 let contenders = (swept.contenders)(&effort, &point);
-                let told = contenders.iter().filter(|contender| {
-                    contender.params.get(*name) == Some(&allowed.start().clone().into())
-                });
+                let first = Value::from(*allowed.start());
+                let told = contenders
+                    .iter()
+                    .filter(|contender| contender.params.get(*name) == Some(&first));
                 assert!(told.count() > 0, "{} {name}", swept.scenario);
             }
         }
