@@ -106,6 +106,7 @@ fn a_report_is_one_page_that_shows_its_plots_and_asks_nobody() {
         assert_eq!(page.text(fill), ground, "{name}");
         assert_eq!(page.eval(OVERFLOW), json!(0), "{name}");
         assert_eq!(page.eval(FAINT), json!([]), "{name}");
+        page.eval("document.querySelector('svg').scrollIntoView()");
         page.keep(&format!("measured-{name}"));
     }
     page.is_clean_and_alone();
