@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread;
 
-use garrick_sched::{Sponsor, World};
+use garrick_sched::{Drivers, Sponsor, World};
 
 use crate::failure::Failure;
 use crate::named;
@@ -36,6 +36,7 @@ pub struct Builder {
     reporter: Option<Reporter>,
     probes: bool,
     workload: Workload,
+    drivers: Option<Box<dyn Drivers + Send>>,
 }
 
 impl Builder {
@@ -48,6 +49,7 @@ impl Builder {
             reporter: None,
             probes: false,
             workload: Workload::Mixed,
+            drivers: None,
         }
     }
 
@@ -94,6 +96,14 @@ impl Builder {
         self
     }
 
+    /// What its workers sleep in; in their threads' own sleep unless told. `garrick-tokio` has one, so that actors can wait for
+    /// what tokio waits for.
+    #[must_use]
+    pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
+        self.drivers = Some(Box::new(drivers));
+        self
+    }
+
     /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic. Unless told, a line
     /// on standard error says which actor it was, by its path if it was given a name, where, and what it said.
     #[must_use]
@@ -121,6 +131,10 @@ impl Builder {
                     message: failure.message.clone(),
                 });
             });
+        let sponsor = match self.drivers {
+            Some(drivers) => sponsor.driver(drivers),
+            None => sponsor,
+        };
         match self.world {
             Some(world) => sponsor.world(world),
             None => sponsor,

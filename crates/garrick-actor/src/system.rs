@@ -116,6 +116,37 @@ impl System {
     pub fn shutdown_now(self) {
         self.sponsor.shutdown_now();
     }
+
+    /// Begins what [`System::shutdown`] does, and returns at once. Dropping the system then waits for its end.
+    ///
+    /// # Examples
+    /// An end in order, with a limit:
+    /// ```
+    /// use std::{sync::Arc, thread};
+    /// use garrick_actor::System;
+    ///
+    /// let system = Arc::new(System::new()?);
+    /// system.begin_shutdown();
+    /// let waiting = system.clone();
+    /// let end = thread::spawn(move || waiting.wait());
+    /// // Whoever loses patience meanwhile:
+    /// system.begin_shutdown_now();
+    /// end.join().unwrap();
+    /// # Ok::<(), garrick_actor::StartError>(())
+    /// ```
+    pub fn begin_shutdown(&self) {
+        self.sponsor.begin_shutdown();
+    }
+
+    /// Begins what [`System::shutdown_now`] does, also if an end in order is under way, and returns at once.
+    pub fn begin_shutdown_now(&self) {
+        self.sponsor.begin_shutdown_now();
+    }
+
+    /// Waits for the end of the system, which somebody else may begin. Called by an actor of its own, it returns at once.
+    pub fn wait(&self) {
+        self.sponsor.wait();
+    }
 }
 
 impl Builder {

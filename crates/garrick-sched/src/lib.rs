@@ -17,6 +17,9 @@ mod quiet;
 mod world;
 
 #[cfg(not(garrick_loom))]
+mod driver;
+
+#[cfg(not(garrick_loom))]
 mod room;
 
 #[cfg(not(garrick_loom))]
@@ -41,6 +44,7 @@ mod reply;
 
 #[cfg(not(garrick_loom))]
 pub use {
+    driver::{Driver, Drivers},
     pool::Audit,
     probe::{KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,

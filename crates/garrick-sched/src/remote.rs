@@ -4,7 +4,8 @@ use garrick_core::prim::atomic::{
     AtomicPtr,
     Ordering::{AcqRel, Acquire},
 };
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 use std::thread::Thread;
 
 use crossbeam_utils::CachePadded;
@@ -20,7 +21,16 @@ pub(crate) struct Remote {
     /// The cells whose token was taken by others.
     pub(crate) ready: CachePadded<Ready>,
     /// Whom to unpark. Written when a worker begins and ends.
-    thread: Mutex<Option<Thread>>,
+    sleeper: Mutex<Sleeper>,
+}
+
+/// Who sleeps, and how it is woken.
+#[derive(Debug, Default)]
+pub(crate) struct Sleeper {
+    /// The worker's thread, while there is one.
+    pub(crate) thread: Option<Thread>,
+    /// What wakes the thread if it sleeps in a driver.
+    pub(crate) waker: Option<Waker>,
 }
 
 static REMOTES: [AtomicPtr<Remote>; WORKERS_MAX + 1] =
@@ -51,7 +61,7 @@ impl Remote {
     /// Gives a number back. No cell has it as its home any more.
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
-        remote.set_thread(None);
+        remote.set_sleeper(Sleeper::default());
         let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
         numbers.0.push(home.number());
     }
@@ -67,15 +77,24 @@ impl Remote {
     }
 
     /// Says whom to unpark.
-    pub(crate) fn set_thread(&self, thread: Option<Thread>) {
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+    pub(crate) fn set_sleeper(&self, sleeper: Sleeper) {
+        // Dropped when the lock is free again: a waker may do anything then.
+        let before = std::mem::replace(&mut *self.sleeper(), sleeper);
+        drop(before);
+    }
+
+    fn sleeper(&self) -> MutexGuard<'_, Sleeper> {
+        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether it is the calling thread whose business this home is.
     pub(crate) fn is_this_thread(&self) -> bool {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let here = std::thread::current().id();
-        thread.as_ref().is_some_and(|thread| thread.id() == here)
+        let sleeper = self.sleeper();
+        sleeper
+            .thread
+            .as_ref()
+            .is_some_and(|thread| thread.id() == here)
     }
 
     /// Puts the carrier of a token on the ready stack and wakes the worker if it sleeps.
@@ -100,7 +119,13 @@ impl Remote {
 
     #[cold]
     fn unpark(&self) {
-        if let Some(thread) = &*self.thread.lock().unwrap_or_else(PoisonError::into_inner) {
+        let sleeper = self.sleeper();
+        if let Some(waker) = &sleeper.waker {
+            // A driver's waker is foreign code, which is not called under our lock.
+            let waker = waker.clone();
+            drop(sleeper);
+            waker.wake();
+        } else if let Some(thread) = &sleeper.thread {
             thread.unpark();
         }
     }

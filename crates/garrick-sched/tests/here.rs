@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{does, ends};
-use garrick_sched::{Address, Ask, Flow, Here, NoReply, Reply, Sponsor, Turn};
+use garrick_sched::{Address, Ask, Driver, Drivers, Flow, Here, NoReply, Reply, Sponsor, Turn};
 
 /// A task that adds up, in a place that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
@@ -269,4 +269,17 @@ fn dropping_it_drops_its_tasks_and_gives_messages_back() {
     assert_eq!(add.send(2).unwrap_err().0, 2);
     assert!(handle.spawn(does(|(), _| Flow::Continue)).is_err());
     thread::spawn(move || drop(add)).join().unwrap();
+}
+
+#[test]
+fn it_has_no_driver() {
+    struct Never;
+    impl Drivers for Never {
+        fn driver(&self, _: usize) -> std::io::Result<Box<dyn Driver>> {
+            unreachable!("nobody is to be asked")
+        }
+    }
+    let refused = Sponsor::builder().driver(Never).here();
+    let error = refused.unwrap_err().to_string();
+    assert!(error.contains("threads of its own"), "{error}");
 }

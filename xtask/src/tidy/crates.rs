@@ -15,6 +15,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-macros", 2),
     ("garrick-secure", 3),
     ("garrick-telemetry", 3),
+    ("garrick-tokio", 3),
     ("garrick", 4),
     ("garrick-bench", 5),
     ("garrick-examples", 6),

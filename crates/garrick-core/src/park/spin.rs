@@ -5,25 +5,34 @@
 //! Spinning for a Shared-Memory Multiprocessor" (SOSP 1991): by what the last ones did.
 //!
 //! ```text
-//!     ready while spinning            budget x 2, up to ROUNDS_MAX
+//!     ready while spinning            budget x 2, up to SPIN_MAX
 //!     not ready                       budget / 2, below ROUNDS_MIN it is 0
-//!     budget 0                        every PROBE_EVERY-th wait spins ROUNDS_MAX, to learn anew
+//!     budget 0                        every PROBE_EVERY-th wait spins SPIN_MAX, to learn anew
 //! ```
 
-use std::{fmt, sync::OnceLock};
+use std::{
+    fmt,
+    ops::RangeInclusive,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
 
 use crate::prim::hint;
 
-/// The longest spin: at 20 to 60 ns a round (the pause instruction and one look) some 20 to 60 us, about
-/// what parking and waking cost in a virtual machine. With a quarter of it two threads that answer each
-/// other never found that spinning pays, and a round trip took 70 us instead of half a microsecond.
-const ROUNDS_MAX: u32 = 1024;
+/// The longest spin: about what it takes in a virtual machine to park a thread, to wake it, and for the one that wakes it
+/// to be woken in turn. With a third of it a thread that hands single tasks to a worker, and sleeps until each is
+/// answered, found that worker parked every time: a task of 80 us took 115 to 135 us instead of 90 to 110.
+const SPIN_MAX: Duration = Duration::from_micros(60);
+
+/// The rounds of the longest spin lie between these, however long the pause instruction takes: 10 to 60 ns where
+/// we have looked.
+const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
 /// The shortest spin worth the trouble.
 const ROUNDS_MIN: u32 = 16;
 
 /// Of how many waits without spinning one is spun for a try. A thread whose waits are always long so
-/// loses at most a sixteenth of [`ROUNDS_MAX`] a wait.
+/// loses at most a sixteenth of [`SPIN_MAX`] a wait.
 const PROBE_EVERY: u32 = 16;
 
 /// How long to spin before parking, learned by one thread from its own waits.
@@ -60,7 +69,7 @@ impl Spin {
     pub fn new(threads_running: usize) -> Self {
         let mut spin = Self {
             is_on: false,
-            budget: ROUNDS_MAX,
+            budget: rounds_max(),
             waits_unspun: 0,
         };
         spin.set_threads_running(threads_running);
@@ -98,7 +107,7 @@ impl Spin {
         None
     }
 
-    /// How many rounds a wait may spin now; a round takes some 20 to 60 ns.
+    /// How many rounds a wait may spin now: a pause and a look each.
     pub fn budget(&self) -> u32 {
         if self.is_on { self.budget } else { 0 }
     }
@@ -113,11 +122,11 @@ impl Spin {
             return 0;
         }
         self.waits_unspun = 0;
-        ROUNDS_MAX
+        rounds_max()
     }
 
     fn paid(&mut self, rounds: u32) {
-        self.budget = (rounds * 2).min(ROUNDS_MAX);
+        self.budget = (rounds * 2).min(rounds_max());
     }
 
     fn failed(&mut self, rounds: u32) {
@@ -141,6 +150,26 @@ impl fmt::Debug for Spin {
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// The rounds of the longest spin, found once by trying: the pause instruction takes four times as long on some
+/// processors as on others.
+fn rounds_max() -> u32 {
+    /// So many rounds are tried at a time, of which the shortest counts: what is longer was disturbed.
+    const TRIED: u32 = 64;
+    const TRIES: usize = 4;
+    static ROUNDS: OnceLock<u32> = OnceLock::new();
+    *ROUNDS.get_or_init(|| {
+        let tried = (0..TRIES).map(|_| {
+            let start = Instant::now();
+            (0..TRIED).for_each(|_| std::hint::spin_loop());
+            start.elapsed()
+        });
+        let shortest = tried.min().unwrap_or_default().as_nanos().max(1);
+        let rounds = SPIN_MAX.as_nanos() * u128::from(TRIED) / shortest;
+        let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+        rounds.clamp(*ROUNDS_MAX.start(), *ROUNDS_MAX.end())
+    })
 }
 
 #[cfg(all(test, not(garrick_loom)))]
@@ -172,7 +201,7 @@ mod tests {
         assert_eq!(spin.budget(), 0);
         let probed = (0..2 * PROBE_EVERY).position(|_| wait_for(&mut spin, 40).0);
         assert!(probed.is_some(), "never tried again");
-        assert_eq!(spin.budget(), ROUNDS_MAX);
+        assert_eq!(spin.budget(), rounds_max());
     }
 
     #[test]
@@ -182,7 +211,7 @@ mod tests {
         let looks: u32 = (0..PROBE_EVERY)
             .map(|_| wait_for(&mut spin, u32::MAX).1)
             .sum();
-        assert_eq!(looks, PROBE_EVERY + ROUNDS_MAX);
+        assert_eq!(looks, PROBE_EVERY + rounds_max());
         assert_eq!(spin.budget(), 0);
     }
 
@@ -192,7 +221,7 @@ mod tests {
         for _ in 0..10 {
             assert_eq!(wait_for(&mut spin, 1), (true, 2));
         }
-        assert_eq!(wait_for(&mut spin, u32::MAX), (false, ROUNDS_MAX + 1));
+        assert_eq!(wait_for(&mut spin, u32::MAX), (false, rounds_max() + 1));
     }
 
     #[test]
@@ -202,6 +231,6 @@ mod tests {
         assert_eq!(wait_for(&mut spin, u32::MAX), (false, 1));
         assert_eq!(Spin::off().budget(), 0);
         spin.set_threads_running(0);
-        assert_eq!(spin.budget(), ROUNDS_MAX);
+        assert_eq!(spin.budget(), rounds_max());
     }
 }

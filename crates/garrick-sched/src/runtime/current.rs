@@ -56,7 +56,7 @@ pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Makes this thread `worker` until dropped.
+/// Makes this thread `worker`, or nobody, until dropped.
 pub(crate) struct Entered {
     before: (*const Worker, Home),
 }
@@ -66,6 +66,14 @@ impl Entered {
         let before = (WORKER.get(), HOME.get());
         WORKER.set(worker);
         HOME.set(worker.home);
+        Self { before }
+    }
+
+    /// Makes this thread no worker, for code that is no task's: what it sends is in no turn.
+    pub(crate) fn nobody() -> Self {
+        let before = (WORKER.get(), HOME.get());
+        WORKER.set(ptr::null());
+        HOME.set(Home::STRANGER);
         Self { before }
     }
 }

@@ -13,6 +13,8 @@ use crate::runtime::worker::Worker;
 
 /// Messages that one activation handles at most, before others get their turn.
 const MESSAGES_MAX: u32 = 256;
+/// The same where timers are waited for, which must not come late by so many messages of one mailbox.
+const MESSAGES_MAX_TIMED: u32 = 32;
 
 /// What a turn leads to.
 #[derive(PartialEq, Eq)]
@@ -71,14 +73,19 @@ impl Limits {
         left: 0,
     };
 
-    fn of(cell: CellPtr) -> Self {
+    fn of(cell: CellPtr, worker: &Worker) -> Self {
         let last = cell.mailbox_tail();
+        let calm = worker.timers.are_calm();
         // SAFETY: in the local mailbox, hence ours.
         let last_free = unsafe { last.as_ref() }.map_or(0, Envelope::free);
         Self {
             last,
             last_free,
-            left: MESSAGES_MAX,
+            left: if calm {
+                MESSAGES_MAX
+            } else {
+                MESSAGES_MAX_TIMED
+            },
         }
     }
 }
@@ -224,7 +231,7 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 /// The first batch of an activation that cannot be over with `message`, or has none.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) -> Option<Batch> {
-    worker.limits.set(Limits::of(cell));
+    worker.limits.set(Limits::of(cell, worker));
     if message.is_null() {
         return next_batch::<T>(cell, worker);
     }
@@ -251,7 +258,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         if worker.move_away(cell, oldest) {
             return None;
         }
-        worker.limits.set(Limits::of(cell));
+        worker.limits.set(Limits::of(cell, worker));
         return next_batch::<T>(cell, worker);
     }
     let count = take_share(worker, envelope);

@@ -1,7 +1,7 @@
 //! A worker's timers: messages to be delivered later.
 //!
 //! One timing wheel per worker, which only its worker touches. A worker with timers looks at the clock
-//! every few activations, and sleeps no longer than to the next of them.
+//! every few turns, handles fewer messages of one mailbox at a stretch, and sleeps no longer than to the next of them.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use garrick_core::wheel::Wheel;
 use crate::runtime::stage::Timed;
 use crate::world::Nanos;
 
-/// Activations between two looks at the clock, while there are timers.
-const LOOK_EVERY: u32 = 8;
+/// Turns between two looks at the clock, while there are timers. A look costs some 30 ns.
+const LOOK_EVERY: u64 = 8;
 
 /// The latest deadline that the wheel fires, some centuries from the beginning of a world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
@@ -20,49 +20,57 @@ const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 /// See the module.
 pub(crate) struct Timers {
     wheel: RefCell<Wheel<Timed>>,
-    /// Activations to the next look at the clock; 0 while there are no timers.
-    countdown: Cell<u32>,
+    /// Whether there is no reason to look at the clock.
+    calm: Cell<bool>,
+    /// Whether there always is one, because the worker has a driver.
+    always: bool,
+    /// The number of the turn at the last look.
+    looked_at: Cell<u64>,
 }
 
 impl Timers {
-    pub(crate) fn new(now: Nanos) -> Self {
+    pub(crate) fn new(now: Nanos, always: bool) -> Self {
         Self {
             wheel: RefCell::new(Wheel::new(now)),
-            countdown: Cell::new(0),
+            calm: Cell::new(!always),
+            always,
+            looked_at: Cell::new(0),
         }
     }
 
-    /// Whether there are any.
+    /// Whether there is no reason to look at the clock: no timers, nor a driver.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.countdown.get() == 0
+    pub(crate) fn are_calm(&self) -> bool {
+        self.calm.get()
     }
 
     pub(crate) fn insert(&self, timed: Timed) {
         self.wheel
             .borrow_mut()
             .insert(timed.deadline.min(DEADLINE_MAX), timed);
-        if self.is_empty() {
-            self.countdown.set(LOOK_EVERY);
-        }
+        self.calm.set(false);
     }
 
-    /// Counts one activation; true if it is time to look at the clock.
-    pub(crate) fn count_down(&self) -> bool {
-        let left = self.countdown.get();
-        self.countdown
-            .set(if left == 1 { LOOK_EVERY } else { left - 1 });
-        left == 1
+    /// Whether it is time to look at the clock again, in the turn of that number.
+    pub(crate) fn wants_look(&self, turn: u64) -> bool {
+        let wants = turn.wrapping_sub(self.looked_at.get()) >= LOOK_EVERY;
+        if wants {
+            self.looked_at.set(turn);
+        }
+        wants
     }
 
     /// Takes a timer that is due.
     pub(crate) fn pop_due(&self, now: Nanos) -> Option<Timed> {
-        let mut wheel = self.wheel.borrow_mut();
-        let due = wheel.pop_due(now);
-        if wheel.is_empty() {
-            self.countdown.set(0);
+        self.wheel.borrow_mut().pop_due(now)
+    }
+
+    /// The clock was looked at, and something was due or not. What was due is still to be handled, so it is calm no earlier
+    /// than with the next look.
+    pub(crate) fn looked(&self, fired: bool) {
+        if !fired && !self.always && self.wheel.borrow().is_empty() {
+            self.calm.set(true);
         }
-        due
     }
 
     /// How long a worker may sleep.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Attachment, Extras, Failure, Here, Reporter, Shared, Sponsor, thread};
 use crate::cell::Home;
+use crate::driver::{Driver, Drivers};
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{RealWorld, World};
 
@@ -36,6 +37,10 @@ pub enum StartError {
     },
     /// The system gave no thread.
     Thread(io::Error),
+    /// A worker's driver could not be made.
+    Driver(io::Error),
+    /// A driver was named for the calling thread. Only threads of the sponsor's own sleep in one.
+    DriverHere,
 }
 
 impl fmt::Display for StartError {
@@ -63,6 +68,10 @@ impl fmt::Display for StartError {
                 )
             }
             Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
+            Self::Driver(error) => write!(f, "a worker's driver could not be made: {error}"),
+            Self::DriverHere => f.write_str(
+                "the calling thread cannot sleep in a driver: only a sponsor with threads of its own can have one",
+            ),
         }
     }
 }
@@ -70,7 +79,7 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Thread(error) => Some(error),
+            Self::Thread(error) | Self::Driver(error) => Some(error),
             _ => None,
         }
     }
@@ -92,6 +101,7 @@ pub struct Builder {
     reporter: Option<Reporter>,
     probes: bool,
     attachment: Option<Attachment>,
+    drivers: Option<Box<dyn Drivers + Send>>,
 }
 
 impl Builder {
@@ -104,6 +114,7 @@ impl Builder {
             reporter: None,
             probes: false,
             attachment: None,
+            drivers: None,
         }
     }
 
@@ -150,6 +161,13 @@ impl Builder {
         self
     }
 
+    /// Lets its workers sleep in drivers; in their threads' own sleep unless told.
+    #[must_use]
+    pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
+        self.drivers = Some(Box::new(drivers));
+        self
+    }
+
     /// Calls `reporter`, on the worker's thread, for every task that ends in a panic.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
@@ -166,8 +184,21 @@ impl Builder {
     /// If the [`World`] does; nothing is left running then either.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
+        let drivers = self.drivers()?;
         let shared = self.share()?;
-        thread::start(&shared, &cores)
+        thread::start(&shared, &cores, drivers)
+    }
+
+    /// A driver for each worker, or none.
+    fn drivers(&self) -> Result<Vec<Option<Box<dyn Driver>>>, StartError> {
+        let make = |worker| {
+            let drivers = self.drivers.as_ref();
+            drivers.map(|drivers| drivers.driver(worker)).transpose()
+        };
+        (0..self.workers)
+            .map(make)
+            .collect::<io::Result<_>>()
+            .map_err(StartError::Driver)
     }
 
     /// Makes a sponsor of the calling thread.
@@ -175,6 +206,9 @@ impl Builder {
     /// # Errors
     /// See [`StartError`].
     pub fn here(mut self) -> Result<Here, StartError> {
+        if self.drivers.is_some() {
+            return Err(StartError::DriverHere);
+        }
         self.workers = 1;
         self.check()?;
         Ok(Here::new(self.share()?))

@@ -13,7 +13,7 @@ use garrick_core::park::Spin;
 
 use super::idle::Awake;
 use super::{Handle, Shared};
-use crate::remote::Remote;
+use crate::remote::{Remote, Sleeper};
 use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::task::{Flow, Task};
@@ -63,9 +63,12 @@ impl Here {
 
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let home = shared.homes[0];
-        Remote::of(home).set_thread(Some(std::thread::current()));
+        Remote::of(home).set_sleeper(Sleeper {
+            thread: Some(std::thread::current()),
+            waker: None,
+        });
         Self {
-            worker: ManuallyDrop::new(Worker::new(home, shared)),
+            worker: ManuallyDrop::new(Worker::new(home, shared, None)),
             here: PhantomData,
         }
     }
@@ -183,8 +186,9 @@ impl Task for Nudged {
 impl Drop for Here {
     fn drop(&mut self) {
         self.worker.shared.stop();
+        self.worker.wind_up();
         // SAFETY: taken once, here, and not used again.
-        unsafe { ManuallyDrop::take(&mut self.worker) }.end();
+        unsafe { ManuallyDrop::take(&mut self.worker) }.leave();
     }
 }
 

@@ -54,7 +54,12 @@ impl Worker {
     pub(super) fn serve(&self) {
         // It was expected, and counted as idle.
         self.shared.announce_busy();
-        let mut spin = Spin::new(1);
+        let mut spin = if self.is_driven() {
+            // Whoever spins does not see what comes from the operating system.
+            Spin::off()
+        } else {
+            Spin::new(1)
+        };
         let (_awake, _entered) = (Awake::new(), Entered::new(self));
         loop {
             self.run_ready(Signal::is_stopping);
@@ -133,8 +138,10 @@ impl Worker {
         };
         shared.announce_idle();
         shared.note_free(self.home);
-        // There is a core to spin on only if there are more of them than workers awake.
-        spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
+        if !self.is_driven() {
+            // There is a core to spin on only if there are more of them than workers awake.
+            spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
+        }
         if spin.wait(|| wanted().then_some(())).is_none() {
             AWAKE.fetch_sub(1, Relaxed);
             self.park(wanted);
@@ -169,9 +176,8 @@ impl Worker {
     fn sleep(&self) {
         while self.remote().ready.is_parked() {
             match self.timers.time_left(self.now()) {
-                None => std::thread::park(),
                 Some(Duration::ZERO) => return,
-                Some(left) => std::thread::park_timeout(left),
+                left => self.wait(left),
             }
         }
     }

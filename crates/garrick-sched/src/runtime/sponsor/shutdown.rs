@@ -13,20 +13,22 @@ use crate::runtime::worker::Worker;
 
 impl Worker {
     /// Closes all cells of this worker, and returns once nobody can reach it any more (README, step 7).
-    pub(super) fn end(self) {
-        {
-            let _entered = Entered::new(&self);
+    pub(super) fn wind_up(&self) {
+        let _entered = Entered::new(self);
+        self.close_all();
+        // Release: pairs with the Acquire below; every worker has closed its cells.
+        self.shared.closed.fetch_add(1, Release);
+        self.shared.wake_all();
+        // Others may still release references to us, and tokens may be on their way.
+        while !self.is_over() {
+            self.take_ready();
             self.close_all();
-            // Release: pairs with the Acquire below; every worker has closed its cells.
-            self.shared.closed.fetch_add(1, Release);
-            self.shared.wake_all();
-            // Others may still release references to us, and tokens may be on their way.
-            while !self.is_over() {
-                self.take_ready();
-                self.close_all();
-                self.park(|| self.remote().ready.has_some() || self.is_over());
-            }
+            self.park(|| self.remote().ready.has_some() || self.is_over());
         }
+    }
+
+    /// Gives the home back, once all is wound up.
+    pub(super) fn leave(self) {
         let home = self.home;
         drop(self);
         Remote::release(home);

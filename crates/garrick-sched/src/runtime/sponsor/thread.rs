@@ -8,7 +8,8 @@ use garrick_core::prim::atomic::Ordering::Release;
 
 use super::{Builder, Handle, Shared, StartError};
 use crate::cell::Home;
-use crate::remote::Remote;
+use crate::driver::Driver;
+use crate::remote::{Remote, Sleeper};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
@@ -64,15 +65,32 @@ impl Sponsor {
         drop(self);
     }
 
+    /// Begins what [`Sponsor::shutdown`] does, and returns at once. Dropping the sponsor then waits for its end, as
+    /// [`Sponsor::wait`] does.
+    pub fn begin_shutdown(&self) {
+        self.shared.drain();
+    }
+
+    /// Begins what [`Sponsor::shutdown_now`] does, also if an end in order is under way, and returns at once.
+    pub fn begin_shutdown_now(&self) {
+        self.shared.stop();
+    }
+
+    /// Waits for the end of the sponsor, which somebody else may begin. Called by a task of its own, it returns at
+    /// once.
+    pub fn wait(&self) {
+        self.join();
+    }
+
     fn join(&self) {
         let ours =
             current::worker().is_some_and(|worker| Arc::ptr_eq(&worker.shared, &self.shared));
         if ours {
             return;
         }
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
+        // Held meanwhile, so that whoever else waits returns no earlier.
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
             // A worker's panics are caught; what is left is a bug of ours, and should be heard.
             if let Err(panic) = thread.join()
                 && !std::thread::panicking()
@@ -105,6 +123,8 @@ struct Seat {
     home: Home,
     /// None once the home is a worker's.
     shared: Option<Arc<Shared>>,
+    /// What the worker is to sleep in.
+    driver: Option<Box<dyn Driver>>,
 }
 
 impl Seat {
@@ -116,12 +136,20 @@ impl Seat {
         if let Some(core) = core {
             pin(core);
         }
-        Remote::of(self.home).set_thread(Some(std::thread::current()));
+        sleep_precisely();
+        let driver = self.driver.take();
+        Remote::of(self.home).set_sleeper(Sleeper {
+            thread: Some(std::thread::current()),
+            waker: driver.as_ref().map(|driver| driver.waker()),
+        });
         // If this panics, for the world has no time, the seat is still ours to give back.
-        let worker = Worker::new(self.home, shared);
+        let worker = Worker::new(self.home, shared, driver);
         drop(self.shared.take());
-        worker.serve();
-        worker.end();
+        worker.live(|| {
+            worker.serve();
+            worker.wind_up();
+        });
+        worker.leave();
     }
 }
 
@@ -140,7 +168,11 @@ impl Drop for Seat {
 }
 
 /// Starts a thread for each home. If that fails, or panics, those that were started are ended.
-pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, StartError> {
+pub(super) fn start(
+    shared: &Arc<Shared>,
+    cores: &[usize],
+    drivers: Vec<Option<Box<dyn Driver>>>,
+) -> Result<Sponsor, StartError> {
     // Dropped after the seats: it waits for the threads, which wait until no seat is left.
     let sponsor = Sponsor {
         shared: shared.clone(),
@@ -150,9 +182,11 @@ pub(super) fn start(shared: &Arc<Shared>, cores: &[usize]) -> Result<Sponsor, St
     let seats: Vec<_> = shared
         .homes
         .iter()
-        .map(|&home| Seat {
+        .zip(drivers)
+        .map(|(&home, driver)| Seat {
             home,
             shared: Some(shared.clone()),
+            driver,
         })
         .collect();
     for (index, seat) in seats.into_iter().enumerate() {
@@ -189,3 +223,15 @@ fn pin(core: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn pin(_core: usize) {}
+
+/// Lets this thread's timed sleeps end when they are over. Linux otherwise lets each of them last up to 50 us longer, to wake a
+/// core for several threads at once; a worker sleeps with a time only when a timer of its tasks is next.
+#[cfg(target_os = "linux")]
+fn sleep_precisely() {
+    const SLACK_NS: libc::c_ulong = 1;
+    // SAFETY: the call takes a number by value. A refusal leaves the sleeps as they are.
+    let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sleep_precisely() {}

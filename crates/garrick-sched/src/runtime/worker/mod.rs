@@ -3,6 +3,7 @@
 //! Nothing in here is touched by another thread; what others may touch is in
 //! [`Remote`](crate::remote::Remote) and in the cells.
 
+mod drive;
 mod end;
 mod ready;
 mod undo;
@@ -11,7 +12,10 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use drive::Drive;
+
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
+use crate::driver::Driver;
 use crate::pool::Pool;
 use crate::probe::Lane;
 use crate::quiet;
@@ -66,6 +70,8 @@ pub(crate) struct Worker {
     /// Activations since the last claim, while cells wait in the shared queue.
     pub(crate) looks: Cell<u32>,
     pub(crate) timers: Timers,
+    /// What it sleeps in, if that is more than its thread's sleep.
+    driver: Option<Drive>,
     /// What it counts; apart, so that what each turn needs stays close together.
     pub(crate) lane: Box<Lane>,
     /// Cells to be closed whose token is still on its way.
@@ -73,7 +79,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(home: Home, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(home: Home, shared: Arc<Shared>, driver: Option<Box<dyn Driver>>) -> Self {
         let now = shared.world.now();
         let lane = shared.open_lane(home);
         Self {
@@ -93,7 +99,8 @@ impl Worker {
             garbage: RefCell::default(),
             picks: Cell::new(0),
             looks: Cell::new(0),
-            timers: Timers::new(now),
+            timers: Timers::new(now, driver.is_some()),
+            driver: driver.map(Drive::new),
             lane,
             awaited: Cell::new(0),
         }
@@ -151,7 +158,7 @@ impl Worker {
     fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
         let (ready, shared) = (&self.remote.ready, &*self.shared);
         loop {
-            let calm = !ready.has_some() && shared.signal().is_quiet() && self.timers.is_empty();
+            let calm = !ready.has_some() && shared.signal().is_quiet() && self.timers.are_calm();
             if !calm && self.attend(until) {
                 return;
             }
@@ -168,6 +175,11 @@ impl Worker {
     #[inline(never)]
     fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
         self.running.set(None);
+        if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
+            let now = self.fire_timers();
+            self.poll_driver(now);
+        }
+        // What was due is among it.
         if self.remote.ready.has_some() {
             self.take_ready();
         }
@@ -177,9 +189,6 @@ impl Worker {
                 return true;
             }
             self.share(signal);
-        }
-        if !self.timers.is_empty() && self.timers.count_down() {
-            self.fire_timers();
         }
         false
     }
@@ -344,15 +353,19 @@ impl Worker {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Delivers what is due.
+    /// Delivers what is due, and says what time that was.
     #[cold]
-    pub(crate) fn fire_timers(&self) {
+    pub(crate) fn fire_timers(&self) -> Nanos {
         let now = self.now();
+        let mut fired = false;
         while let Some(timed) = self.timers.pop_due(now) {
+            fired = true;
             self.deliver_staged(timed.cell, timed.chain);
         }
+        self.timers.looked(fired);
         // What a message to nobody did while it was dropped.
         self.commit();
+        now
     }
 
     /// Delivers a chain, with the reference that kept its receiver alive.

@@ -1,0 +1,79 @@
+//! A worker with a driver: what it sleeps in, and looks after while it is busy.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use super::Worker;
+use crate::driver::Driver;
+use crate::quiet;
+use crate::runtime::current::Entered;
+use crate::runtime::sponsor::Failure;
+use crate::world::Nanos;
+
+/// The shortest time between two polls of the driver while the worker is busy. A poll costs about half a microsecond, so
+/// this keeps it near two percent.
+const POLL_EVERY_NS: Nanos = 25_000;
+
+/// The name under which a driver's panics are reported.
+const NAME: &str = "the worker's driver";
+
+/// A worker's driver.
+pub(super) struct Drive {
+    driver: Box<dyn Driver>,
+    /// When it was polled last.
+    polled: Cell<Nanos>,
+}
+
+impl Drive {
+    pub(super) fn new(driver: Box<dyn Driver>) -> Self {
+        Self {
+            driver,
+            polled: Cell::new(0),
+        }
+    }
+}
+
+impl Worker {
+    /// Whether it has a driver.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.driver.is_some()
+    }
+
+    /// Calls `life` where its tasks are to live.
+    pub(crate) fn live(&self, mut life: impl FnMut()) {
+        match &self.driver {
+            Some(drive) => drive.driver.surround(&mut life),
+            None => life(),
+        }
+    }
+
+    /// Sleeps until somebody wakes this thread, but not longer than `timeout`.
+    pub(crate) fn wait(&self, timeout: Option<Duration>) {
+        match (&self.driver, timeout) {
+            (Some(drive), _) => self.leave_to(|| drive.driver.park(timeout)),
+            (None, None) => std::thread::park(),
+            (None, Some(left)) => std::thread::park_timeout(left),
+        }
+    }
+
+    /// Polls the driver, if there is one and it is time to.
+    pub(super) fn poll_driver(&self, now: Nanos) {
+        let Some(drive) = &self.driver else { return };
+        if now.saturating_sub(drive.polled.get()) >= POLL_EVERY_NS {
+            drive.polled.set(now);
+            self.leave_to(|| drive.driver.poll());
+        }
+    }
+
+    /// Leaves the thread to foreign code, which is in no turn. A panic of it must not take the worker down.
+    fn leave_to(&self, foreign: impl FnOnce()) {
+        let _nobody = Entered::nobody();
+        if let Err(panic) = quiet::call(foreign) {
+            let failure = Failure {
+                task: NAME,
+                message: panic.message(),
+            };
+            let _ = quiet::call(|| self.shared.report(&failure));
+        }
+    }
+}

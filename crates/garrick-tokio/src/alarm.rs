@@ -1,0 +1,87 @@
+//! A timer that ends a worker's sleep in tokio's driver.
+//!
+//! tokio's own timers count milliseconds, and so does the timeout that it sleeps with. Garrick's are finer by a factor of a hundred.
+//! On Linux a timer file descriptor ends the sleep: the driver waits for it as for a socket, and the kernel does not round
+//! its time. Elsewhere it is one of tokio's timers.
+
+use std::io;
+use std::time::Duration;
+
+#[cfg(target_os = "linux")]
+pub(crate) use fine::Alarm;
+
+#[cfg(target_os = "linux")]
+mod fine {
+    use std::os::fd::OwnedFd;
+
+    use rustix::time::{
+        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+        timerfd_settime,
+    };
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    use super::{Duration, io};
+
+    /// The timer of one driver.
+    #[derive(Debug)]
+    pub(crate) struct Alarm {
+        timer: AsyncFd<OwnedFd>,
+    }
+
+    impl Alarm {
+        /// A timer of the tokio that is around.
+        #[expect(
+            deprecated,
+            reason = "what makes it unsound, a descriptor that changes or is closed, an `OwnedFd` cannot do"
+        )]
+        pub(crate) fn new() -> io::Result<Self> {
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            let timer = AsyncFd::with_interest(timer, Interest::READABLE)?;
+            Ok(Self { timer })
+        }
+
+        /// Returns when `delay` is over.
+        pub(crate) async fn wait(&self, delay: Duration) {
+            let set = self.set(delay);
+            debug_assert!(set.is_ok(), "{set:?}");
+            // Setting it again takes back what it has counted, so there is nothing to read: only the readiness that
+            // tokio has noted, which may still be that of the time before.
+            if let Ok(mut ready) = self.timer.readable().await {
+                ready.clear_ready();
+            }
+        }
+
+        fn set(&self, delay: Duration) -> io::Result<()> {
+            // Zero would mean never.
+            let delay = delay.max(Duration::from_nanos(1));
+            let time = Itimerspec {
+                it_interval: Timespec::default(),
+                it_value: Timespec {
+                    tv_sec: i64::try_from(delay.as_secs()).unwrap_or(i64::MAX),
+                    tv_nsec: delay.subsec_nanos().into(),
+                },
+            };
+            timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &time)?;
+            Ok(())
+        }
+    }
+}
+
+/// The timer of one driver.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(crate) struct Alarm;
+
+#[cfg(not(target_os = "linux"))]
+impl Alarm {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Returns when `delay` is over.
+    pub(crate) async fn wait(&self, delay: Duration) {
+        tokio::time::sleep(delay).await;
+    }
+}

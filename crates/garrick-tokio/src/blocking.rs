@@ -1,0 +1,203 @@
+//! Work that blocks its thread, whose result comes back to the actor as a message.
+//!
+//! What a turn does happens when the turn commits. So the work is begun by a small actor, which the turn spawns: an undone turn has
+//! spawned nobody.
+
+use std::error::Error;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use garrick_actor::{Actor, Context, Next};
+use tokio::runtime::Handle;
+
+/// Why blocking work has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockingError {
+    /// It panicked, and said this.
+    Panicked(String),
+    /// There is no tokio around the actor: its system was not built with [`Tokio`](crate::Tokio).
+    NoRuntime,
+    /// The runtime ended before the work began.
+    Ended,
+}
+
+impl fmt::Display for BlockingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panicked(message) => write!(f, "the blocking work panicked: {message}"),
+            Self::NoRuntime => f.write_str(
+                "there is no tokio around this actor: build its system with the driver `Tokio`, or name a runtime",
+            ),
+            Self::Ended => f.write_str("the runtime ended before the blocking work began"),
+        }
+    }
+}
+
+impl Error for BlockingError {}
+
+/// Blocking work for actors; see [`SpawnBlocking::spawn_blocking`].
+pub trait SpawnBlocking<M> {
+    /// Runs `work` on a thread of its own once the turn commits, and lets what `convert` makes of its result come to this actor.
+    /// The message keeps the actor alive until then. An actor that has stopped does not miss it.
+    ///
+    /// Async actors can do without: `tokio::task::spawn_blocking(work).await` works in there.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Context, Next, Reply};
+    /// use garrick_tokio::{BlockingError, SpawnBlocking};
+    ///
+    /// struct Reader(Option<Reply<usize>>);
+    ///
+    /// enum Msg {
+    ///     CountBytes(Reply<usize>),
+    ///     Counted(Result<usize, BlockingError>),
+    /// }
+    ///
+    /// impl Actor for Reader {
+    ///     type Msg = Msg;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::CountBytes(reply) => {
+    ///                 self.0 = Some(reply);
+    ///                 let count = || std::fs::read("Cargo.toml").map_or(0, |bytes| bytes.len());
+    ///                 cx.spawn_blocking(count, Msg::Counted);
+    ///             }
+    ///             Msg::Counted(count) => {
+    ///                 if let (Some(reply), Ok(count)) = (self.0.take(), count) {
+    ///                     reply.send(count);
+    ///                 }
+    ///             }
+    ///         }
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// let system = garrick_tokio::system()?;
+    /// let reader = system.spawn(Reader(None))?;
+    /// assert!(reader.ask(Msg::CountBytes).wait()? > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn spawn_blocking<R, W, C>(&self, work: W, convert: C)
+    where
+        R: 'static,
+        W: FnOnce() -> R + Send + 'static,
+        C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static;
+
+    /// The same on the threads of that runtime: for actors of any system.
+    fn spawn_blocking_on<R, W, C>(&self, runtime: &Handle, work: W, convert: C)
+    where
+        R: 'static,
+        W: FnOnce() -> R + Send + 'static,
+        C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static;
+}
+
+impl<M: Send + 'static> SpawnBlocking<M> for Context<'_, M> {
+    fn spawn_blocking<R, W, C>(&self, work: W, convert: C)
+    where
+        R: 'static,
+        W: FnOnce() -> R + Send + 'static,
+        C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static,
+    {
+        spawn(self, None, work, convert);
+    }
+
+    fn spawn_blocking_on<R, W, C>(&self, runtime: &Handle, work: W, convert: C)
+    where
+        R: 'static,
+        W: FnOnce() -> R + Send + 'static,
+        C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static,
+    {
+        spawn(self, Some(runtime.clone()), work, convert);
+    }
+}
+
+fn spawn<M, R, W, C>(cx: &Context<'_, M>, runtime: Option<Handle>, work: W, convert: C)
+where
+    M: Send + 'static,
+    R: 'static,
+    W: FnOnce() -> R + Send + 'static,
+    C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static,
+{
+    let to = cx.address();
+    let give = move |result| {
+        // An actor that has stopped does not miss it.
+        let _ = to.send(convert(result));
+    };
+    drop(cx.spawn(Errand {
+        runtime,
+        work: Some((work, Box::new(give))),
+    }));
+}
+
+type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
+
+/// Somebody will be told of the result; if this is dropped, that there is none. Made when the work begins: who spawns it in a
+/// turn that is undone is told nothing.
+struct Promise<R>(Option<Give<R>>);
+
+impl<R> Promise<R> {
+    fn new(give: Give<R>) -> Self {
+        Self(Some(give))
+    }
+
+    fn keep(mut self, result: Result<R, BlockingError>) {
+        if let Some(give) = self.0.take() {
+            give(result);
+        }
+    }
+}
+
+impl<R> Drop for Promise<R> {
+    fn drop(&mut self) {
+        if let Some(give) = self.0.take() {
+            give(Err(BlockingError::Ended));
+        }
+    }
+}
+
+/// Begins the work in a turn of its own.
+struct Errand<W, R> {
+    /// Whose threads, if not those of the runtime that is around.
+    runtime: Option<Handle>,
+    /// Taken when it begins.
+    work: Option<(W, Give<R>)>,
+}
+
+impl<W, R> Actor for Errand<W, R>
+where
+    R: 'static,
+    W: FnOnce() -> R + Send + 'static,
+{
+    type Msg = ();
+    const STARTS: bool = true;
+
+    fn started(&mut self, _: &mut Context<'_, ()>) -> Next {
+        let runtime = self.runtime.take().or_else(|| Handle::try_current().ok());
+        match (self.work.take(), runtime) {
+            (Some((work, give)), Some(runtime)) => {
+                let promise = Promise::new(give);
+                runtime.spawn_blocking(move || promise.keep(run(work)));
+            }
+            (Some((_, give)), None) => give(Err(BlockingError::NoRuntime)),
+            (None, _) => {}
+        }
+        Next::Stop
+    }
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        Next::Stop
+    }
+}
+
+fn run<R>(work: impl FnOnce() -> R) -> Result<R, BlockingError> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        BlockingError::Panicked(text.unwrap_or_else(|| "a panic without a message".to_owned()))
+    })
+}

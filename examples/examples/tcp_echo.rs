@@ -1,0 +1,104 @@
+//! A server that echoes lines in capitals: the listener and each connection are actors in tokio's driver, and the capitals are
+//! made by an actor of an ordinary pool. Eight clients, actors too, talk to it at once.
+//!
+//! Run it with `cargo run --release -p garrick-examples --example tcp_echo`.
+use std::error::Error;
+use std::io;
+use std::sync::mpsc;
+
+use garrick::{Address, Handle, Incoming, Next, Reply, System};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+const CLIENTS: usize = 8;
+const LINES: usize = 1_000;
+
+/// A line, and where the one in capitals is wanted.
+type Question = (String, Reply<String>);
+
+/// One connection of the server.
+async fn serve(stream: TcpStream, capitals: Address<Question>) -> io::Result<()> {
+    let (from, mut to) = stream.into_split();
+    let mut lines = BufReader::new(from).lines();
+    while let Some(line) = lines.next_line().await? {
+        let answer = capitals.ask(|reply| (line, reply)).await;
+        let answer = answer.map_err(io::Error::other)?;
+        to.write_all(format!("{answer}\n").as_bytes()).await?;
+    }
+    Ok(())
+}
+
+/// The server: an actor for each connection.
+async fn listen(listener: TcpListener, capitals: Address<Question>, sponsor: Handle) {
+    while let Ok((stream, from)) = listener.accept().await {
+        let capitals = capitals.clone();
+        let connection = move |_: Incoming<()>| async move {
+            if let Err(error) = serve(stream, capitals).await {
+                eprintln!("{from}: {error}");
+            }
+        };
+        if sponsor.spawn_async(connection).is_err() {
+            // The system is ending.
+            return;
+        }
+    }
+}
+
+/// A client: sends lines, and counts those that come back as they should.
+async fn talk(port: u16, number: usize) -> io::Result<usize> {
+    let (from, mut to) = TcpStream::connect(("127.0.0.1", port)).await?.into_split();
+    let mut answers = BufReader::new(from).lines();
+    let mut right = 0;
+    for line in 0..LINES {
+        let question = format!("client {number}, line {line}");
+        to.write_all(format!("{question}\n").as_bytes()).await?;
+        if answers.next_line().await? == Some(question.to_uppercase()) {
+            right += 1;
+        }
+    }
+    Ok(right)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let computing = System::builder().name("computing").workers(1).start()?;
+    let capitals = computing.spawn_behavior(|(line, reply): Question, _| {
+        reply.send(line.to_uppercase());
+        Next::Continue
+    })?;
+
+    let net = System::builder()
+        .name("net")
+        .workers(1)
+        .driver(garrick::tokio::Tokio::new())
+        .start()?;
+    let sponsor = net.handle();
+    let server = net.spawn_async(|mut mailbox: Incoming<Reply<io::Result<u16>>>| async move {
+        let listener = TcpListener::bind("127.0.0.1:0").await;
+        let port = listener.as_ref().map_err(io::Error::other);
+        let port = port.and_then(|listener| Ok(listener.local_addr()?.port()));
+        if let Some(reply) = mailbox.recv().await {
+            reply.send(port);
+        }
+        if let Ok(listener) = listener {
+            listen(listener, capitals, sponsor).await;
+        }
+    })?;
+    let port = server.ask(|reply| reply).wait()??;
+
+    let (told, heard) = mpsc::channel();
+    for number in 0..CLIENTS {
+        let told = told.clone();
+        net.spawn_async(move |_: Incoming<()>| async move {
+            // Nobody listens any more once a client has failed.
+            let _ = told.send(talk(port, number).await);
+        })?;
+    }
+    let mut right = 0;
+    for result in heard.iter().take(CLIENTS) {
+        right += result?;
+    }
+    println!("{CLIENTS} clients had {right} lines back in capitals");
+    assert_eq!(right, CLIENTS * LINES, "a line was lost");
+    net.shutdown();
+    Ok(())
+}
