@@ -76,6 +76,8 @@ fn connect(
     role: Role,
     listener: impl Into<Listener>,
 ) -> Result<(), Box<dyn std::error::Error>> {
+    // What is written is a whole frame, which need not wait for more.
+    stream.set_nodelay(true)?;
     let (read, write) = stream.into_split();
     let transport = Transport::new(read, write);
     open(

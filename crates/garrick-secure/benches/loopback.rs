@@ -181,6 +181,7 @@ impl Wire {
         let near = (near, Role::Client, events.into());
         let far = (far, Role::Server, told);
         for (handle, (stream, role, events)) in handles.iter().zip([near, far]) {
+            stream.set_nodelay(true)?;
             let (read, write) = stream.into_split();
             let transport = Transport::new(read, write);
             open(

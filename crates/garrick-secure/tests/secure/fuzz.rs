@@ -14,7 +14,7 @@ use garrick_secure::{Error, Event, Greeting, Options, Role, Suite};
 use super::stand::{Stand, key, sealed};
 
 /// Iterations if nothing else is asked for.
-const ITERATIONS: u64 = 150;
+const ITERATIONS: u64 = 100;
 
 /// Numbers that look random: SplitMix64.
 struct Random(u64);

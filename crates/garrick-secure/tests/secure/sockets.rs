@@ -10,6 +10,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::stand::key;
 
+/// Payloads that go there and back, of up to 200,000 bytes.
+const PAYLOADS: usize = 60;
+
 /// Only guards against hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -30,6 +33,7 @@ async fn streams() -> (TcpStream, TcpStream) {
 }
 
 fn transport(stream: TcpStream) -> Transport {
+    stream.set_nodelay(true).unwrap();
     let (read, write) = stream.into_split();
     Transport::new(read, write)
 }
@@ -83,15 +87,15 @@ fn payloads_of_all_sizes_come_back_over_sockets() {
         let Ok(Event::Opened(writer)) = heard.recv_timeout(PATIENCE) else {
             panic!("not opened");
         };
-        let payload = |n: usize| vec![n as u8; n * n % 300_000];
+        let payload = |n: usize| vec![n as u8; n * n * n % 200_000];
         let sends = std::thread::spawn(move || {
-            for n in 0..200 {
+            for n in 0..PAYLOADS {
                 driver.block_on(writer.send(payload(n))).unwrap();
             }
             drop(writer);
             driver
         });
-        for n in 0..200 {
+        for n in 0..PAYLOADS {
             let Ok(Event::Frame(frame)) = heard.recv_timeout(PATIENCE) else {
                 panic!("no frame {n}");
             };
