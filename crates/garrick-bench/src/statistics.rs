@@ -82,6 +82,11 @@ pub(crate) fn outliers(values: &[f64]) -> usize {
     deviations.iter().filter(|off| **off > allowed).count()
 }
 
+/// How many `ones` there are in `of`; none if one is nothing, for what took no time can be compared with nothing.
+pub(crate) fn ratio(of: f64, one: f64) -> f64 {
+    if one > 0.0 { of / one } else { 0.0 }
+}
+
 /// Rounds to what a measurement can tell: a thousandth of a nanosecond is below any noise.
 pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
@@ -183,6 +188,12 @@ mod tests {
         assert_eq!(outliers(&[5.0; 9]), 0);
         assert_eq!(outliers(&[5.0, 5.0, 5.0, 5.04, 5.0]), 0);
         assert_eq!(outliers(&[5.0, 5.0, 5.0, 5.06, 5.0]), 1);
+    }
+
+    #[test]
+    fn a_ratio_is_a_number_in_any_case() {
+        assert_eq!(ratio(6.0, 2.0), 3.0);
+        assert_eq!((ratio(6.0, 0.0), ratio(0.0, 0.0)), (0.0, 0.0));
     }
 
     #[test]

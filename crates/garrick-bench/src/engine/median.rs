@@ -6,7 +6,7 @@ use crate::next::sent;
 use crate::noise::{self, Noise};
 use crate::row::Row;
 use crate::scenario::Measured;
-use crate::statistics::{Summary, outliers};
+use crate::statistics::{Summary, outliers, ratio};
 
 use super::normaliser::Normal;
 use super::step::{Entrant, Set};
@@ -54,7 +54,7 @@ fn summed_up(scenario: &str, entrant: Entrant, doubts: &[String]) -> Normal {
     let cpu = Summary::of(times.iter().copied());
     let wall = Summary::of(each(Measured::wall_per_op));
     let samples = entrant.samples.iter();
-    let to_rmw = Summary::of(samples.map(|(measured, rmw)| measured.cpu_per_op() / rmw));
+    let to_rmw = Summary::of(samples.map(|(measured, rmw)| ratio(measured.cpu_per_op(), *rmw)));
     let bytes = entrant.samples.iter();
     let bytes: Vec<f64> = bytes
         .filter_map(|(measured, _)| measured.bytes_per_actor)
@@ -65,7 +65,7 @@ fn summed_up(scenario: &str, entrant: Entrant, doubts: &[String]) -> Normal {
         unit: "ns".to_owned(),
         cpu,
         wall,
-        ops_per_s: (1e9 / wall.median).round(),
+        ops_per_s: ratio(1e9, wall.median).round(),
         bytes_per_actor: (!bytes.is_empty()).then(|| Summary::of(bytes).median),
         ratio_to_rmw: to_rmw.median,
         to_rmw: Some(to_rmw),

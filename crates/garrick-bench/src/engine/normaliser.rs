@@ -4,7 +4,7 @@ use garrick::{Actor, Address, Context, Next};
 
 use crate::next::sent;
 use crate::row::{Relative, Row};
-use crate::statistics::Summary;
+use crate::statistics::{self, Summary};
 
 use super::table::Message;
 
@@ -37,7 +37,7 @@ impl Normaliser {
                 let times = normal.times.iter().zip(&reference.times);
                 Relative {
                     contender: reference.row.contender.clone(),
-                    ratio: Summary::of(times.map(|(time, one)| time / one)),
+                    ratio: Summary::of(times.map(|(time, one)| statistics::ratio(*time, *one))),
                 }
             });
             row
