@@ -28,6 +28,13 @@ async fn serve(stream: TcpStream, capitals: Address<Question>) -> io::Result<()>
     Ok(())
 }
 
+/// A listener at a port that is free.
+async fn bind() -> io::Result<(TcpListener, u16)> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let port = listener.local_addr()?.port();
+    Ok((listener, port))
+}
+
 /// The server: an actor for each connection.
 async fn listen(listener: TcpListener, capitals: Address<Question>, sponsor: Handle) {
     while let Ok((stream, from)) = listener.accept().await {
@@ -73,13 +80,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .start()?;
     let sponsor = net.handle();
     let server = net.spawn_async(|mut mailbox: Incoming<Reply<io::Result<u16>>>| async move {
-        let listener = TcpListener::bind("127.0.0.1:0").await;
-        let port = listener.as_ref().map_err(io::Error::other);
-        let port = port.and_then(|listener| Ok(listener.local_addr()?.port()));
+        let (listener, port) = match bind().await {
+            Ok((listener, port)) => (Some(listener), Ok(port)),
+            Err(error) => (None, Err(error)),
+        };
         if let Some(reply) = mailbox.recv().await {
             reply.send(port);
         }
-        if let Ok(listener) = listener {
+        if let Some(listener) = listener {
             listen(listener, capitals, sponsor).await;
         }
     })?;
