@@ -1,8 +1,10 @@
 //! What stands beside a turn for actors that were made with more than a mailbox.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use crate::path::ActorPath;
+use crate::pipes::Pipes;
 use crate::shelf::Shelf;
 
 /// What the wrappers around an actor lend to its context. An actor without wrappers has none of it, and pays
@@ -14,6 +16,8 @@ pub(crate) struct Beside<'a, M> {
     pub(crate) patience: Option<&'a Cell<Option<Patience>>>,
     /// Its path. The context reads it.
     pub(crate) path: Option<&'a ActorPath>,
+    /// What it has under way, if it has a limit of its own. The context enters more.
+    pub(crate) pipes: Option<&'a Arc<Pipes>>,
 }
 
 impl<M> Clone for Beside<'_, M> {
@@ -30,6 +34,7 @@ impl<M> Beside<'_, M> {
         stash: None,
         patience: None,
         path: None,
+        pipes: None,
     };
 }
 

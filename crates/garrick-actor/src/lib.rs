@@ -36,6 +36,8 @@ mod shelf;
 #[cfg(feature = "tracing")]
 mod span;
 
+mod pipes;
+
 mod beside;
 
 mod context;
@@ -60,6 +62,7 @@ mod waits;
 mod within;
 
 mod pipe;
+mod pipe_limit;
 
 pub mod behaviors;
 
@@ -90,7 +93,10 @@ pub use contramap::{Contramap, Contramapped};
 pub use failure::Failure;
 pub use fallible::{Fallible, TryActor};
 pub use fault::Fault;
-pub use future::{AsyncActor, AsyncContext, Incoming, Sleep};
+pub use future::{
+    AsyncActor, AsyncContext, Attachment, Incoming, LocalAsyncActor, PipeError, Sleep, Streamed,
+    Ticket,
+};
 pub use garrick_sched::{
     Address, Ask, Circle, Door, Driver, Drivers, Ended, KindSample, Nanos, NoReply, Notice,
     RealWorld, Reply, Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample,
@@ -98,15 +104,18 @@ pub use garrick_sched::{
 };
 pub use handle::Handle;
 pub use local::Local;
-pub use mailbox::{CapacityError, Inlet, Mailbox, OnFull, TrySendError};
+pub use mailbox::{
+    CapacityError, Inlet, InletSink, Mailbox, OnFull, Outlet, SinkError, TrySendError,
+};
 pub use path::ActorPath;
 pub use pipe::Pending;
+pub use pipe_limit::{WithPipeLimit, with_pipe_limit};
 pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
 pub use request::Request;
 pub use stash::{StashError, Stashing, with_stash};
 pub use supervise::{
-    Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf, Strategy,
-    SuperviseError, Supervisor, Tree,
+    AsyncChild, Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf,
+    Strategy, SuperviseError, Supervisor, Tree,
 };
 pub use system::System;
 pub use timer::{SendEveryError, Timer};

@@ -137,7 +137,8 @@ impl<M: 'static> Context<'_, M> {
     /// undone, so is the ask, and nothing comes.
     ///
     /// An actor that asks by itself does better with [`Context::ask`] or [`Context::ask_within`]; this is for asks that
-    /// somebody else has made, as the typed handles of `#[garrick::actor]` do.
+    /// somebody else has made, as the typed handles of `#[garrick::actor]` do. It is cheaper than
+    /// [`Context::pipe`], which takes any future, and counts for no limit.
     ///
     /// # Examples
     /// ```
@@ -155,7 +156,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
-    ///             Msg::Add(ask) => cx.pipe(ask, |answer| Msg::Answer(2, answer)),
+    ///             Msg::Add(ask) => cx.pipe_answer(ask, |answer| Msg::Answer(2, answer)),
     ///             Msg::Answer(factor, answer) => {
     ///                 self.0 += factor * answer.unwrap_or(0);
     ///                 assert_eq!(self.0, 42);
@@ -175,7 +176,7 @@ impl<M: 'static> Context<'_, M> {
     /// assert_eq!(local.handle().failures(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn pipe<R, F>(&self, ask: impl Pending<R>, convert: F)
+    pub fn pipe_answer<R, F>(&self, ask: impl Pending<R>, convert: F)
     where
         M: Send,
         R: 'static,

@@ -32,10 +32,10 @@ impl Actor for Piper {
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
             Msg::Pipe(n, ask, next) => {
-                cx.pipe(ask, move |answer| Msg::Heard(n, answer));
+                cx.pipe_answer(ask, move |answer| Msg::Heard(n, answer));
                 return next;
             }
-            Msg::PipeWithin(n, ask) => cx.pipe(ask, move |answer| Msg::Heard(n, answer)),
+            Msg::PipeWithin(n, ask) => cx.pipe_answer(ask, move |answer| Msg::Heard(n, answer)),
             Msg::Callback(callback) => callback(cx.reply(|answer| Msg::Heard(0, answer))),
             Msg::Heard(n, answer) => self.heard.borrow_mut().push((n, answer)),
         }

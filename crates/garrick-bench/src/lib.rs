@@ -1,11 +1,31 @@
-//! The `garrick` command, and what another command measures scenarios of its own with.
+//! The `garrick` command, and what measures anything else in the same way.
 //!
-//! [`run`] is the `garrick` command. [`measure`] is `garrick bench` for another list of scenarios, with the
-//! same flags, table and JSON: contenders take turns beside an atomic addition, and a figure stands with its
-//! machine, compiler and commit.
+//! An [`Experiment`] measures functions of one's own, over parameters if there are any, and [`experiment`] makes a
+//! command of it. [`run`] is the `garrick` command. [`measure`] is `garrick bench` for another list of scenarios.
+//! All go through one engine of actors, with the same flags, tables, pictures and JSON: contenders take turns
+//! beside an atomic addition, and a figure stands with its machine, compiler and commit. The guide is
+//! `docs/measuring.md`.
 //!
 //! # Examples
-//! A scenario with two contenders:
+//! A function of one's own:
+//!
+//! ```
+//! use garrick_bench::{Dut, Experiment};
+//!
+//! let sum = Dut::new("sum", |point| {
+//!     let numbers: Vec<u64> = (0..point["n"]).collect();
+//!     move || numbers.iter().sum::<u64>()
+//! });
+//! let report = Experiment::new("sum", "adding n numbers")
+//!     .sweep("n", [10, 100, 1000])
+//!     .dut(sum)
+//!     .seconds_per_row(0.01)
+//!     .run()?;
+//! println!("{}", report.table());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A scenario with two contenders who take their time themselves:
 //!
 //! ```
 //! use std::hint::black_box;
@@ -31,7 +51,7 @@
 //!     Ok(Measured::new(ops, watch.stop()))
 //! }
 //!
-//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS).
+//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS, &[]).
 //! let effort = Effort { quick: true, seconds_per_row: 0.1 };
 //! for mut contender in (SCENARIOS[0].contenders)(&effort) {
 //!     let measured = (contender.measure)(1000)?;
@@ -41,10 +61,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// The guide, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/measuring.md")]
+pub struct Measuring;
+
 mod clock;
 mod machine;
-mod statistics;
+mod next;
+mod point;
 mod units;
+
+mod statistics;
+
+mod noise;
 
 mod pipeline;
 
@@ -52,10 +82,18 @@ mod scenario;
 
 mod channel;
 mod list;
+mod stop;
 mod yardstick;
 
-mod harness;
+mod dut;
+mod row;
+
+mod engine;
+mod plot;
+
 mod report;
+
+mod experiment;
 mod scenarios;
 
 mod top;
@@ -64,7 +102,15 @@ mod commands;
 
 pub use channel::{Channel, Ours, Parked, Std};
 pub use clock::{Clock, Span, Stopwatch};
-pub use commands::{measure, run};
+pub use commands::{experiment, measure, run};
+pub use dut::Dut;
+pub use experiment::Experiment;
 pub use machine::provenance;
 pub use pipeline::{Counts, Message};
-pub use scenario::{Contender, Effort, Measured, Result, Scenario};
+pub use plot::Plot;
+pub use point::Point;
+pub use report::{Change, Comparison, Report, Verdict};
+pub use row::{Relative, Row};
+pub use scenario::{Contender, Effort, Measured, Result, Scenario, Study};
+pub use statistics::{Interval, Summary};
+pub use stop::Stop;

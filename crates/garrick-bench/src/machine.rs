@@ -3,25 +3,25 @@
 use std::thread;
 use std::{fmt, fs};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The commit that the command was built from, with `-dirty` after it if files had changed since, or
 /// `unknown` outside of git.
 pub(crate) const COMMIT: &str = env!("GARRICK_COMMIT");
 
 /// The machine that runs the command, and the compiler that made it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Machine {
     /// The processor's own name.
     pub(crate) cpu: String,
     /// Cores that this process may use.
     pub(crate) cores: usize,
     /// Operating system and architecture.
-    pub(crate) system: &'static str,
+    pub(crate) system: String,
     /// `rustc --version` at build time.
-    pub(crate) compiler: &'static str,
+    pub(crate) compiler: String,
     /// `release`, or else figures mean nothing.
-    pub(crate) profile: &'static str,
+    pub(crate) profile: String,
 }
 
 impl Machine {
@@ -35,14 +35,15 @@ impl Machine {
                 "linux x86_64"
             } else {
                 std::env::consts::OS
-            },
-            compiler: env!("GARRICK_COMPILER"),
-            profile: env!("GARRICK_PROFILE"),
+            }
+            .to_owned(),
+            compiler: env!("GARRICK_COMPILER").to_owned(),
+            profile: env!("GARRICK_PROFILE").to_owned(),
         }
     }
 }
 
-/// The machine in words, with compiler and commit: what stands under every table of figures.
+/// The machine and the compiler in words.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -52,16 +53,13 @@ impl fmt::Display for Machine {
             compiler,
             profile,
         } = self;
-        write!(
-            f,
-            "{cpu}, {cores} cores, {system}; {compiler}, {profile}; commit {COMMIT}"
-        )
+        write!(f, "{cpu}, {cores} cores, {system}; {compiler}, {profile}")
     }
 }
 
 /// Where the figures of this process come from, in one line: machine, compiler and commit.
 pub fn provenance() -> String {
-    Machine::this().to_string()
+    format!("{}; commit {COMMIT}", Machine::this())
 }
 
 /// The first processor's name in the text of `/proc/cpuinfo`.

@@ -2,11 +2,14 @@
 
 use std::error::Error;
 use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Span;
+use crate::point::Point;
 
 /// What can keep a scenario from running: a thread or a process that the system does not give.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -21,6 +24,24 @@ pub struct Scenario {
     pub contenders: fn(&Effort) -> Vec<Contender>,
 }
 
+/// What is measured in a way of its own, and shown in tables of its own: a subcommand.
+pub struct Study {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// The line about it in the help.
+    pub about: &'static str,
+    /// Measures, in a few seconds if told to be quick, and says what came of it.
+    pub run: fn(quick: bool) -> Result<String>,
+}
+
+impl fmt::Debug for Study {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Study")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl fmt::Debug for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scenario")
@@ -29,11 +50,27 @@ impl fmt::Debug for Scenario {
     }
 }
 
+/// A scenario that can be measured at other parameters than its own.
+pub(crate) struct Swept {
+    /// The scenario's name.
+    pub(crate) scenario: &'static str,
+    /// What can be swept: names, and the least and the most that each can be.
+    pub(crate) parameters: &'static [(&'static str, RangeInclusive<u64>)],
+    /// Makes those who do it there, in the order in which they are shown.
+    pub(crate) contenders: fn(&Effort, &Point) -> Vec<Contender>,
+}
+
 /// Measurements of each contender in a full run.
 const ROUNDS_FULL: usize = 15;
 
 /// The same in a quick run.
 const ROUNDS_QUICK: usize = 7;
+
+/// Measurements of each contender at most, however long it takes.
+pub(crate) const ROUNDS_MAX: usize = 1000;
+
+/// A measurement takes about this long at most, in seconds: between two of them a run can be stopped.
+const SLICE_S_MAX: f64 = 0.5;
 
 /// How much work a run is to put in.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,9 +87,11 @@ impl Effort {
         if self.quick { quick } else { full }
     }
 
-    /// How often each contender is measured, unless its work is of a given size.
+    /// How often each contender is measured, unless its work is of a given size. More time makes more
+    /// measurements, not longer ones.
     pub(crate) fn rounds(&self) -> usize {
-        self.pick(ROUNDS_FULL, ROUNDS_QUICK)
+        let for_time = (self.seconds_per_row / SLICE_S_MAX).ceil() as usize;
+        for_time.clamp(self.pick(ROUNDS_FULL, ROUNDS_QUICK), ROUNDS_MAX)
     }
 
     /// About how long each of them takes, in seconds.
@@ -97,6 +136,14 @@ impl Measured {
             cpu_ns: span.cpu.as_nanos() as f64,
             wall_ns: span.wall.as_nanos() as f64,
             bytes_per_actor: None,
+        }
+    }
+
+    /// What all of them took.
+    pub(crate) fn span(&self) -> Span {
+        Span {
+            cpu: Duration::from_nanos(self.cpu_ns as u64),
+            wall: Duration::from_nanos(self.wall_ns as u64),
         }
     }
 

@@ -1,16 +1,42 @@
-//! Median, least and most.
+//! Median, least and most, how sure the median is, and what falls out of line.
+//!
+//! The interval comes from order statistics, which ask nothing of how values are spread: of `n` values the
+//! number below the true median is that of heads among `n` tosses of a coin. So the k-th value from below and
+//! the k-th from above have the median between them with a certainty that only `n` and `k` decide. At least
+//! six values are needed for 95 %. (H. A. David, H. N. Nagaraja: Order Statistics, 2003, section 7.1.)
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+/// The chance that an interval misses the median on one side.
+const MISSED: f64 = 0.025;
+
+/// How many of these is out of line: three standard deviations, were the values spread normally.
+const DEVIATIONS_MAX: f64 = 3.0 * 1.4826;
+
+/// A deviation below this part of the median is never out of line, however alike the others are.
+const DEVIATION_MIN: f64 = 0.01;
 
 /// What several measurements of one thing come to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Summary {
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
     /// The one in the middle, or the mean of the two in the middle.
-    pub(crate) median: f64,
+    pub median: f64,
     /// The least.
-    pub(crate) min: f64,
+    pub min: f64,
     /// The most.
-    pub(crate) max: f64,
+    pub max: f64,
+    /// What has the true median in it with 95 % certainty; none of fewer than six values.
+    #[serde(default)]
+    pub interval: Option<Interval>,
+}
+
+/// Two values, and all between them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The lower one.
+    pub low: f64,
+    /// The upper one.
+    pub high: f64,
 }
 
 impl Summary {
@@ -19,21 +45,46 @@ impl Summary {
     /// # Panics
     /// If there are no values.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = values.into_iter().collect();
+        let sorted = sorted(values);
         assert!(!sorted.is_empty(), "nothing was measured");
-        sorted.sort_unstable_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            f64::midpoint(sorted[middle - 1], sorted[middle])
-        };
+        let last = sorted.len() - 1;
+        let interval = rank_low(sorted.len()).map(|rank| Interval {
+            low: thousandths(sorted[rank]),
+            high: thousandths(sorted[last - rank]),
+        });
         Self {
-            median: thousandths(median),
+            median: thousandths(middle(&sorted)),
             min: thousandths(sorted[0]),
-            max: thousandths(sorted[sorted.len() - 1]),
+            max: thousandths(sorted[last]),
+            interval,
         }
     }
+
+    /// The interval, or else least and most.
+    pub fn bounds(&self) -> Interval {
+        self.interval.unwrap_or(Interval {
+            low: self.min,
+            high: self.max,
+        })
+    }
+}
+
+/// How many of `values` are out of line: further from the median than three times what the deviations from it
+/// come to in the middle.
+pub(crate) fn outliers(values: &[f64]) -> usize {
+    if values.is_empty() {
+        return 0;
+    }
+    let median = middle(&sorted(values.iter().copied()));
+    let deviations: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+    let typical = middle(&sorted(deviations.iter().copied()));
+    let allowed = (DEVIATIONS_MAX * typical).max(DEVIATION_MIN * median.abs());
+    deviations.iter().filter(|off| **off > allowed).count()
+}
+
+/// How many `ones` there are in `of`; none if one is nothing, for what took no time can be compared with nothing.
+pub(crate) fn ratio(of: f64, one: f64) -> f64 {
+    if one > 0.0 { of / one } else { 0.0 }
 }
 
 /// Rounds to what a measurement can tell: a thousandth of a nanosecond is below any noise.
@@ -41,37 +92,108 @@ pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
+fn sorted(values: impl IntoIterator<Item = f64>) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        f64::midpoint(sorted[middle - 1], sorted[middle])
+    }
+}
+
+/// The index from below, and from above, of the narrowest interval that is certain enough.
+fn rank_low(count: usize) -> Option<usize> {
+    // The chance of exactly `heads` heads, and of fewer.
+    let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);
+    let mut rank = None;
+    for heads in 0..count.div_ceil(2) {
+        fewer += chance;
+        if fewer > MISSED {
+            break;
+        }
+        rank = Some(heads);
+        chance *= (count - heads) as f64 / (heads + 1) as f64;
+    }
+    rank
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn least_and_most(summary: Summary) -> (f64, f64, f64) {
+        (summary.median, summary.min, summary.max)
+    }
+
     #[test]
     fn odd_counts_have_a_middle() {
-        let summary = Summary::of([3.0, 1.0, 2.0]);
-        assert_eq!((summary.median, summary.min, summary.max), (2.0, 1.0, 3.0));
+        assert_eq!(
+            least_and_most(Summary::of([3.0, 1.0, 2.0])),
+            (2.0, 1.0, 3.0)
+        );
     }
 
     #[test]
     fn even_counts_take_the_mean_of_two() {
         let summary = Summary::of([4.0, 1.0, 2.0, 100.0]);
-        assert_eq!(
-            (summary.median, summary.min, summary.max),
-            (3.0, 1.0, 100.0)
-        );
+        assert_eq!(least_and_most(summary), (3.0, 1.0, 100.0));
     }
 
     #[test]
-    fn one_value_is_all_three() {
+    fn one_value_is_all_three_and_certain_of_nothing() {
         let summary = Summary::of([7.25]);
-        assert_eq!(
-            (summary.median, summary.min, summary.max),
-            (7.25, 7.25, 7.25)
-        );
+        assert_eq!(least_and_most(summary), (7.25, 7.25, 7.25));
+        assert_eq!(summary.interval, None);
+    }
+
+    /// The ranks that tables of the sign test give for 95 %.
+    #[test]
+    fn intervals_are_those_of_the_tables() {
+        let ranks = [(5, None), (6, Some(0)), (9, Some(1)), (15, Some(3))];
+        for (count, rank) in ranks.into_iter().chain([(25, Some(7)), (50, Some(17))]) {
+            assert_eq!(rank_low(count), rank, "{count}");
+        }
+        let summary = Summary::of((1..=15).map(f64::from));
+        let expected = Interval {
+            low: 4.0,
+            high: 12.0,
+        };
+        assert_eq!(summary.interval, Some(expected));
     }
 
     #[test]
-    fn an_outlier_does_not_move_the_median() {
-        assert_eq!(Summary::of([5.0, 5.0, 5.0, 5.0, 1e9]).median, 5.0);
+    fn an_outlier_moves_neither_median_nor_interval_and_is_counted() {
+        let mut values: Vec<f64> = (0..15).map(|n| 5.0 + 0.01 * f64::from(n % 5)).collect();
+        let before = Summary::of(values.clone());
+        assert_eq!(outliers(&values), 0);
+        let most = values
+            .iter()
+            .position(|value| *value == before.max)
+            .unwrap();
+        values[most] = 1e9;
+        assert_eq!(Summary::of(values.clone()).median, before.median);
+        assert_eq!(Summary::of(values.clone()).interval, before.interval);
+        assert_eq!(outliers(&values), 1);
+    }
+
+    #[test]
+    fn what_is_alike_is_in_line() {
+        assert_eq!(outliers(&[]), 0);
+        assert_eq!(outliers(&[5.0; 9]), 0);
+        assert_eq!(outliers(&[5.0, 5.0, 5.0, 5.04, 5.0]), 0);
+        assert_eq!(outliers(&[5.0, 5.0, 5.0, 5.06, 5.0]), 1);
+    }
+
+    #[test]
+    fn a_ratio_is_a_number_in_any_case() {
+        assert_eq!(ratio(6.0, 2.0), 3.0);
+        assert_eq!((ratio(6.0, 0.0), ratio(0.0, 0.0)), (0.0, 0.0));
     }
 
     #[test]

@@ -11,6 +11,11 @@ pub(crate) fn time(ns: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
+/// The times from one to another.
+pub(crate) fn times(from: f64, to: f64) -> String {
+    format!("{} .. {}", time(from), time(to))
+}
+
 /// A rate: three digits that count, and a letter for thousands.
 pub(crate) fn rate(per_second: f64) -> String {
     let (value, letter) = match per_second {

@@ -9,12 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::Measured;
 
-/// Additions of a trial that finds out how many fit a time.
-const TRIAL: u64 = 100_000;
-
-/// The fewest additions that measure anything.
-const ADDITIONS_MIN: u64 = 1_000;
-
 /// Does `additions` of them.
 pub(crate) fn measure(additions: u64) -> Measured {
     let sum = AtomicU64::new(0);
@@ -27,12 +21,6 @@ pub(crate) fn measure(additions: u64) -> Measured {
     measured
 }
 
-/// How many take about so long.
-pub(crate) fn additions_in(seconds: f64) -> u64 {
-    let ns = measure(TRIAL).cpu_per_op();
-    ((1e9 * seconds / ns) as u64).max(ADDITIONS_MIN)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +30,5 @@ mod tests {
         let measured = measure(200_000);
         assert_eq!(measured.ops, 200_000);
         assert!(measured.cpu_per_op() > 0.1, "{measured:?}");
-        assert!(additions_in(0.001) >= ADDITIONS_MIN);
     }
 }

@@ -69,6 +69,55 @@ fn a_file_that_cannot_be_written_is_refused_before_any_work() {
 }
 
 #[test]
+fn files_that_cannot_be_written_or_compared_with_are_refused_before_any_work() {
+    for flag in ["--csv", "--html"] {
+        assert_refused(
+            &["bench", flag, "/no/such/folder/out"],
+            &["/no/such/folder/out"],
+        );
+    }
+    for flag in ["--svg", "--png"] {
+        assert_refused(&["bench", flag, "/proc/no/such"], &["/proc/no/such"]);
+    }
+    assert_refused(
+        &["bench", "--compare", "/no/such/file"],
+        &["compare", "/no/such/file"],
+    );
+    assert_refused(
+        &["bench", "--compare", "Cargo.toml"],
+        &["compare", "Cargo.toml"],
+    );
+}
+
+#[test]
+fn impossible_sweeps_are_refused_and_the_possible_ones_named() {
+    let refused = |scenarios: &[&str], sweep: &str, words: &[&str]| {
+        assert_refused(
+            &[&["bench"], scenarios, &["--sweep", sweep]].concat(),
+            words,
+        );
+    };
+    refused(&["ring"], "actors", &["NAME=VALUES"]);
+    refused(&["ring"], "actors=9..2", &["no values"]);
+    refused(&["ring"], "actors=1..5", &["actors=1", "from 2 to 1000000"]);
+    refused(
+        &["ring"],
+        "depth=1..5",
+        &["'ring'", "'depth'", "ring actors"],
+    );
+    refused(
+        &["ask"],
+        "depth=1..5",
+        &["'ask'", "fork-bomb depth (0 to 24)"],
+    );
+    refused(&[], "colour=1", &["tell burst", "fork-bomb workers"]);
+    let three = [
+        "bench", "--sweep", "a=1", "--sweep", "b=1", "--sweep", "c=1",
+    ];
+    assert_refused(&three, &["more than 2"]);
+}
+
+#[test]
 fn help_names_scenarios_and_version_names_the_commit() {
     let help = garrick(&["bench", "--help"]);
     assert!(help.status.success());

@@ -15,7 +15,7 @@ mod timers;
 
 use std::process::ExitCode;
 
-use garrick_bench::Scenario;
+use garrick_bench::{Scenario, Study};
 
 /// All that is measured, in the order in which it is shown.
 static SCENARIOS: &[Scenario] = &[
@@ -34,16 +34,12 @@ static SCENARIOS: &[Scenario] = &[
     steal::IMBALANCED,
 ];
 
+/// What has tables of its own.
+static STUDIES: &[Study] = &[futures::ASYNC, timers::TIMERS];
+
 fn main() -> ExitCode {
-    if let Some(arguments) = futures::asked_for(std::env::args().skip(1)) {
-        return futures::main(&arguments);
-    }
-    if let Some(arguments) = timers::asked_for(std::env::args().skip(1)) {
-        return timers::main(&arguments);
-    }
-    let about = "Measure Garrick against others, in turns and beside an atomic addition. With `async [--quick]`: async \
-                 actors against tokio's, in three tables. With `timers [--quick]`: how late sleepers wake.";
-    garrick_bench::measure("garrick-rivals", about, SCENARIOS)
+    let about = "Measure Garrick against others, in turns and beside an atomic addition.";
+    garrick_bench::measure("garrick-rivals", about, SCENARIOS, STUDIES)
 }
 
 #[cfg(test)]

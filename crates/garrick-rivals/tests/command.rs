@@ -42,6 +42,8 @@ fn what_cannot_be_is_refused_in_one_line() {
         &["'mailbux'", "mailbox-offer", "tasks-single"],
     );
     assert_refused(&["--quik"], &["--quik"]);
+    assert_refused(&["async", "--quik"], &["--quik"]);
+    assert_refused(&["--quick", "async"], &["async"]);
     assert_refused(&["--seconds-per", "0"], &["--seconds-per"]);
     assert_refused(
         &["--json", "/no/such/folder/out.json"],

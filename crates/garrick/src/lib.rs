@@ -26,15 +26,16 @@
 pub mod prelude;
 
 pub use garrick_actor::{
-    Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncContext, Backoff, BatchError,
-    Behavior, BehaviorContext, Builder, CapacityError, Child, ChildState, Circle, Context,
-    Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Failure, Fallible, Fault,
-    Handle, Incoming, Inlet, KindSample, Local, Mailbox, Nanos, Next, NoReply, Notice, OnFull,
-    Pending, RealWorld, Reply, Request, Restart, Sample, SendBatch, SendError, SendEveryError,
-    Shutdown, Sleep, Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy,
-    SuperviseError, Supervisor, System, TaskId, Timer, Tree, TryActor, TrySendError, Watch,
-    WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming, route,
-    with_receive_timeout, with_stash,
+    Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncChild, AsyncContext, Attachment,
+    Backoff, BatchError, Behavior, BehaviorContext, Builder, CapacityError, Child, ChildState,
+    Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Failure,
+    Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local, LocalAsyncActor,
+    Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet, Pending, PipeError, RealWorld, Reply,
+    Request, Restart, Sample, SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep,
+    Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy, Streamed,
+    SuperviseError, Supervisor, System, TaskId, Ticket, Timer, Tree, TryActor, TrySendError, Watch,
+    WithPipeLimit, WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming,
+    route, with_pipe_limit, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;
@@ -47,6 +48,10 @@ pub use garrick_flow as flow;
 
 /// A work-stealing channel, for threads of one's own.
 pub use garrick_core::steal;
+
+/// Authenticated and encrypted frames over byte streams.
+#[cfg(feature = "secure")]
+pub use garrick_secure as secure;
 
 /// What goes on in the process, live.
 #[cfg(feature = "telemetry")]
@@ -126,3 +131,7 @@ pub struct Async;
 #[cfg(all(doctest, feature = "tokio"))]
 #[doc = include_str!("../../../docs/tokio.md")]
 pub struct TokioGuide;
+/// The Rust code in the guide to the secure socket.
+#[cfg(all(doctest, feature = "secure"))]
+#[doc = include_str!("../../../docs/secure-socket.md")]
+pub struct SecureSocket;

@@ -214,6 +214,17 @@ impl Page {
 
     /// Nothing may have been complained of, and nothing asked of anybody else.
     pub(crate) fn is_clean(&self) {
+        let asked = self.requests_are_clean();
+        assert!(asked >= 10, "only {asked} requests were seen");
+    }
+
+    /// The same for a page that needs nothing but itself.
+    pub(crate) fn is_clean_and_alone(&self) {
+        assert_eq!(self.requests_are_clean(), 1, "only itself is asked for");
+    }
+
+    /// How many requests there were, all of them to where the page comes from.
+    fn requests_are_clean(&self) -> usize {
         let complaints = self.log("browser");
         assert!(complaints.is_empty(), "{complaints:#?}");
         let mut asked = 0;
@@ -228,7 +239,7 @@ impl Page {
             assert!(address.starts_with(&self.home), "asked for {address}");
             asked += 1;
         }
-        assert!(asked >= 10, "only {asked} requests were seen");
+        asked
     }
 
     fn log(&self, kind: &str) -> Vec<String> {

@@ -1,6 +1,7 @@
-//! The dashboard in a real browser: what is seen, and what a user can do there.
+//! The dashboard, and the page of a measurement, in a real browser: what is seen, and what a user can do there.
 
 mod browser;
+mod measured;
 mod watched;
 
 use std::time::Duration;

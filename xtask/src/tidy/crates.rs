@@ -13,6 +13,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-actor", 2),
     ("garrick-flow", 2),
     ("garrick-macros", 2),
+    ("garrick-secure", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
     ("garrick", 4),

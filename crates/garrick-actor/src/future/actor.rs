@@ -84,23 +84,41 @@ impl<A: AsyncActor> Named for NameOf<A> {
     }
 }
 
-/// All of an actor's handlers, one after the other. The end of each is the end of a turn: one that was polled once
-/// has had its share of messages for that poll, and one that has awaited makes room.
-pub(super) async fn run<A: AsyncActor>(mut actor: A, mut mailbox: Incoming<A::Msg>) {
-    let mut cx = mailbox.context();
-    let mut began = cx.poll_number();
-    let mut next = actor.started(&mut cx).await;
-    loop {
+/// What lies between one handler and the next.
+pub(super) struct Course<M: Send + 'static> {
+    mailbox: Incoming<M>,
+    pub(super) cx: AsyncContext<M>,
+    /// The poll in which the handler under way began.
+    began: u64,
+}
+
+impl<M: Send + 'static> Course<M> {
+    pub(super) fn new(mailbox: Incoming<M>) -> Self {
+        let cx = mailbox.context();
+        let began = cx.poll_number();
+        Self { mailbox, cx, began }
+    }
+
+    /// A handler is done, and the next message, unless the actor is done too. The end of each handler is the end of a turn:
+    /// one that was polled once has had its share of messages for that poll, and one that has awaited makes room.
+    pub(super) async fn after(&mut self, next: Next) -> Option<M> {
         match next {
-            Next::Continue if began == cx.poll_number() => {}
-            Next::Continue => cx.yield_now().await,
-            Next::Undo | Next::Fail => cx.end_turn(next).await,
-            Next::Stop => return,
+            Next::Continue if self.began == self.cx.poll_number() => {}
+            Next::Continue => self.cx.yield_now().await,
+            Next::Undo | Next::Fail => self.cx.end_turn(next).await,
+            Next::Stop => return None,
         }
-        let Some(msg) = mailbox.recv().await else {
-            return;
-        };
-        began = cx.poll_number();
-        next = actor.receive(msg, &mut cx).await;
+        let msg = self.mailbox.recv().await;
+        self.began = self.cx.poll_number();
+        msg
+    }
+}
+
+/// All of an actor's handlers, one after the other.
+pub(super) async fn run<A: AsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
+    let mut course = Course::new(mailbox);
+    let mut next = actor.started(&mut course.cx).await;
+    while let Some(msg) = course.after(next).await {
+        next = actor.receive(msg, &mut course.cx).await;
     }
 }

@@ -107,18 +107,19 @@ where
                 self.start(turn);
                 self.owes |= self.shared.bell.arrived();
             }
-            Word::Note(note) => match note.read() {
-                Says::Ring => {
+            Word::Note(note) => match note.read(&self.shared) {
+                None => {}
+                Some(Says::Ring) => {
                     self.start(turn);
                     self.owes |= self.shared.bell.arrived();
                 }
                 // The turn that was to make it was undone.
-                Says::Closed(_) if self.make.is_some() => return false,
-                Says::Closed(opening) => {
-                    if self.shared.entry().1 == opening {
-                        self.shared.inner().closed = true;
-                        self.owes |= self.wants;
-                    }
+                Some(Says::Closed(_)) if self.make.is_some() => return false,
+                // An opening of before has been followed by another one.
+                Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
+                Some(Says::Closed(_)) => {
+                    self.shared.inner().closed = true;
+                    self.owes |= self.wants;
                 }
             },
         }
@@ -160,10 +161,10 @@ where
     }
 
     /// One poll.
-    fn poll(&mut self, turn: &Turn<'_, Word<M>>) -> Flow {
+    fn poll(&mut self, turn: &Turn<'_, Word<M>>) -> Next {
         (self.owes, self.gathered) = (false, 0);
         let Some(mut future) = self.future.take() else {
-            return Flow::Continue;
+            return Next::Continue;
         };
         self.shared.bell.run();
         self.wake_inside(turn);
@@ -186,28 +187,28 @@ where
     }
 
     /// The future waits.
-    fn rest(&mut self, turn: &Turn<'_, Word<M>>) -> Flow {
+    fn rest(&mut self, turn: &Turn<'_, Word<M>>) -> Next {
         let mut inner = self.shared.inner();
         self.wants = inner.receiver.is_some();
         let (hungry, end) = (inner.hungry, inner.end.take());
+        let born = mem::take(&mut inner.born);
         drop(inner);
         if end == Some(Next::Fail) {
             self.shared.abandon();
-            return Next::Fail.into();
+            return Next::Fail;
+        }
+        if end.is_none() {
+            born.into_iter().for_each(|birth| birth(turn));
         }
         if self.shared.bell.end(hungry) == Call::Ring {
             self.shared.tell(Says::Ring);
         }
         self.set_alarm(turn);
-        match end {
-            Some(Next::Undo) => {
-                // The alarm vanishes with the turn.
-                self.armed = None;
-                Flow::Undo
-            }
-            Some(next) => next.into(),
-            None => Flow::Continue,
+        if end == Some(Next::Undo) {
+            // The alarm vanishes with the turn.
+            self.armed = None;
         }
+        end.unwrap_or(Next::Continue)
     }
 
     /// Has the timing wheel ring when the first sleep of the future is over.
@@ -232,10 +233,26 @@ where
     }
 
     /// The future is done. A ring that is on its way is waited for, or it would be a dead letter.
-    fn finish(&mut self) -> Flow {
-        let ringing = self.shared.bell.is_ringing();
+    fn finish(&mut self) -> Next {
+        let next = self.linger();
         self.shared.bell.run();
-        if ringing { Flow::Continue } else { Flow::Stop }
+        next
+    }
+
+    /// What a word leads to.
+    pub(super) fn hear(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
+        if !self.take(word, turn) {
+            return Next::Stop;
+        }
+        if self.make.is_none() && self.future.is_none() {
+            return self.linger();
+        }
+        self.gathered += 1;
+        let may_gather = self.gathered < self.shared.share && self.shared.heir.is_none();
+        if !self.owes || may_gather && turn.has_more() {
+            return Next::Continue;
+        }
+        self.poll(turn)
     }
 }
 
@@ -251,18 +268,7 @@ where
     fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(N::name());
-        if !self.take(word, turn) {
-            return Flow::Stop;
-        }
-        if self.make.is_none() && self.future.is_none() {
-            return self.linger();
-        }
-        self.gathered += 1;
-        let share = self.shared.share;
-        if !self.owes || self.gathered < share && turn.has_more() {
-            return Flow::Continue;
-        }
-        self.poll(turn)
+        self.hear(word, turn).into()
     }
 
     fn name() -> &'static str {
@@ -272,18 +278,20 @@ where
 
 impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
     /// A word to one whose future is done.
-    fn linger(&self) -> Flow {
+    fn linger(&self) -> Next {
         if self.shared.bell.is_ringing() {
-            Flow::Continue
+            Next::Continue
         } else {
-            Flow::Stop
+            Next::Stop
         }
     }
 }
 
 impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
-        let left = self.arrived.len() + self.shared.close();
+        // It may hold messages that it has not received.
+        self.future = None;
+        let left = self.shared.close(mem::take(&mut self.arrived));
         count_dead_letters(left as u64);
     }
 }

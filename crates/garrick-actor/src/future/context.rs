@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use garrick_sched::{Address, SendError};
+use garrick_sched::{Address, SendError, Turn};
 
 use super::gate;
-use super::shared::Shared;
+use super::shared::{Shared, Word};
 use super::sleep::Sleep;
 use crate::actor::Next;
 use crate::fault::set_why;
@@ -35,8 +35,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         to.send(msg)
     }
 
-    /// An address of this actor. It leads to the same actor as that which the actor was spawned with, but is not equal to
-    /// it. While the actor keeps one, its mailbox does not close; if all others are gone, its mailbox is open again.
+    /// The address of this actor, equal to that which it was spawned with. While the actor keeps one, its mailbox does not
+    /// close; if all others are gone, its mailbox is open again.
     #[must_use]
     pub fn address(&self) -> Address<M> {
         gate::own_address(&self.shared)
@@ -98,6 +98,11 @@ impl<M: Send + 'static> AsyncContext<M> {
     pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
         set_why(error.into());
         Next::Fail
+    }
+
+    /// Has something done in the turn of this poll, if that ends well.
+    pub(super) fn at_end(&self, birth: impl FnOnce(&Turn<'_, Word<M>>) + Send + 'static) {
+        self.shared.inner().born.push(Box::new(birth));
     }
 
     /// Which poll of the actor this is.

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use garrick_sched::{Address, Door, Notice, SendError, door};
+use garrick_sched::{Address, Door, Notice, SendError, TaskId, door};
 
 use super::shared::{Says, Shared, Word};
 
@@ -12,9 +12,9 @@ use super::shared::{Says, Shared, Word};
 pub(super) struct Entry<M: Send + 'static> {
     /// The task, once it is made.
     body: OnceLock<Address<Word<M>>>,
-    shared: Arc<Shared<M>>,
-    /// Which opening of the actor this is.
-    opening: u64,
+    /// Whom to tell when it is dropped, and which opening of the actor this is; nobody if the actor's mailbox does not
+    /// close.
+    opening: Option<(Arc<Shared<M>>, u64)>,
 }
 
 impl<M: Send + 'static> Entry<M> {
@@ -28,11 +28,18 @@ impl<M: Send + 'static> Entry<M> {
         known.1 += 1;
         let entry = Arc::new(Self {
             body,
-            shared: shared.clone(),
-            opening: known.1,
+            opening: Some((shared.clone(), known.1)),
         });
         known.0 = Arc::downgrade(&entry);
         entry
+    }
+
+    /// One of an actor whose mailbox does not close, because somebody else keeps it.
+    pub(super) fn of_kept(body: Address<Word<M>>) -> Arc<Self> {
+        Arc::new(Self {
+            body: OnceLock::from(body),
+            opening: None,
+        })
     }
 
     /// The task is made.
@@ -49,8 +56,10 @@ impl<M: Send + 'static> Entry<M> {
 
 impl<M: Send + 'static> Drop for Entry<M> {
     fn drop(&mut self) {
-        if let Some(body) = self.body.get() {
-            self.shared.tell_at(body, Says::Closed(self.opening));
+        if let Some(body) = self.body.get()
+            && let Some((shared, opening)) = &self.opening
+        {
+            shared.tell_at(body, Says::Closed(*opening));
         }
     }
 }
@@ -79,6 +88,10 @@ impl<M: Send + 'static> Door for Gate<M> {
     fn watch(&self, notice: Notice) {
         let _ = self.0.body().watch(notice);
     }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        Some(self.0.body().id())
+    }
 }
 
 /// An address through that entry.
@@ -95,6 +108,9 @@ pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address
     let Some(body) = shared.body() else {
         return door(Ended(PhantomData));
     };
+    if shared.heir.is_some() {
+        return address(Entry::of_kept(body));
+    }
     shared.inner().closed = false;
     address(Entry::with(shared, OnceLock::from(body)))
 }
@@ -133,4 +149,9 @@ impl<M: Send + 'static> Door for Alarm<M> {
 /// An address that wakes the actor. What comes to it late is no dead letter.
 pub(super) fn alarm<M: Send + 'static>(shared: Arc<Shared<M>>) -> Address<()> {
     door(Alarm(shared))
+}
+
+/// The address of one in a supervisor's care, of what its seat receives words for.
+pub(crate) fn address_of_kept<M: Send + 'static>(seat: Address<Word<M>>) -> Address<M> {
+    address(Entry::of_kept(seat))
 }

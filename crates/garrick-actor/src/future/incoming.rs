@@ -12,6 +12,7 @@ use garrick_sched::count_dead_letters;
 
 use super::context::AsyncContext;
 use super::shared::{Inner, Shared};
+use crate::pipes::Cancel;
 
 /// What comes to an async actor: its mailbox, as its future sees it. A [`Stream`] as well.
 ///
@@ -108,6 +109,11 @@ impl<M: Send + 'static> Incoming<M> {
         self.len() == 0
     }
 
+    /// The actor, as one that can be ended.
+    pub(super) fn as_cancel(&self) -> Arc<dyn Cancel> {
+        self.shared.clone()
+    }
+
     fn wait(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.shared.inner();
         let waits = !self.batch.is_empty() || !inner.queue.is_empty();
@@ -124,7 +130,10 @@ impl<M: Send + 'static> Incoming<M> {
 }
 
 /// Has the task wake who receives; gives the waker back that it had before, if that is another one.
-fn register<M>(inner: &mut Inner<M>, context: &task::Context<'_>) -> Option<task::Waker> {
+fn register<M: Send + 'static>(
+    inner: &mut Inner<M>,
+    context: &task::Context<'_>,
+) -> Option<task::Waker> {
     match &inner.receiver {
         Some(known) if known.will_wake(context.waker()) => None,
         _ => inner.receiver.replace(context.waker().clone()),
@@ -143,7 +152,13 @@ impl<M: Send + 'static> Unpin for Incoming<M> {}
 
 impl<M: Send + 'static> Drop for Incoming<M> {
     fn drop(&mut self) {
-        count_dead_letters(self.batch.len() as u64);
+        let mut inner = self.shared.inner();
+        if inner.is_over {
+            return count_dead_letters(self.batch.len() as u64);
+        }
+        // Whoever ends the actor sees to what nobody has received.
+        self.batch.append(&mut inner.queue);
+        inner.queue = std::mem::take(&mut self.batch);
     }
 }
 

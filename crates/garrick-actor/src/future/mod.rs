@@ -18,6 +18,12 @@
 //!
 //! **Ends.** A waker keeps nothing but the shared part alive; the actor keeps itself alive, until its future ends or it is
 //! stopped. When the last address is gone, [`Incoming::recv`] says that nothing more will come.
+//!
+//! **Beside an actor.** A future that is piped to an actor, and a stream that is attached to one, are such a body as well, which
+//! receives nothing but wakes. What becomes of them is told by `crate::pipes`.
+//!
+//! **In care.** A supervisor's seat runs the body as an actor that receives words, and makes another one at a restart; what the
+//! last one had not received is handed on.
 
 mod sleepers;
 
@@ -34,9 +40,23 @@ mod incoming;
 mod body;
 
 mod actor;
+mod local;
 mod spawn;
 
+mod resident;
+
+mod piped;
+
+mod attach;
+mod pipe;
+
 pub use actor::AsyncActor;
+pub use attach::{Attachment, Streamed, Ticket};
 pub use context::AsyncContext;
+pub(crate) use gate::address_of_kept;
 pub use incoming::Incoming;
+pub use local::LocalAsyncActor;
+pub use piped::PipeError;
+pub(crate) use resident::{House, Make, Resident, make_of_actor};
 pub use sleep::Sleep;
+pub(crate) use spawn::{SHARE, SHARE_OF_HANDLERS};

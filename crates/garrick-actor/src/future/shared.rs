@@ -14,14 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 use garrick_core::bell::{Bell, Call};
-use garrick_sched::Address;
+use garrick_sched::{Address, Turn, count_dead_letters};
 
 use super::gate::Entry;
 use super::sleepers::Sleepers;
 use crate::actor::Next;
+use crate::pipes::Cancel;
 
 /// What the task of an async actor receives.
-pub(super) enum Word<M: Send + 'static> {
+pub(crate) enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
     /// The first word to one that was made in a turn, unless that was undone.
@@ -32,7 +33,7 @@ pub(super) enum Word<M: Send + 'static> {
 
 /// What a note says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(crate) enum Says {
     /// Somebody has woken the actor.
     Ring,
     /// The last address of that opening is gone.
@@ -41,17 +42,18 @@ pub(super) enum Says {
 
 /// A note to an actor. Sent in a turn that is undone, it is dropped like all that the turn has sent; but what it tells of has
 /// happened, so it sends itself once more.
-pub(super) struct Note<M: Send + 'static> {
+pub(crate) struct Note<M: Send + 'static> {
     /// Taken when it has been read.
     to: Option<Arc<Shared<M>>>,
     says: Says,
 }
 
 impl<M: Send + 'static> Note<M> {
-    /// What it says, to whom it was sent.
-    pub(super) fn read(mut self) -> Says {
-        self.to = None;
-        self.says
+    /// What it says, if it was sent to that one, and not to one that was there before.
+    pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<Says> {
+        let to = self.to.take();
+        to.is_some_and(|to| Arc::ptr_eq(&to, by))
+            .then_some(self.says)
     }
 }
 
@@ -63,8 +65,23 @@ impl<M: Send + 'static> Drop for Note<M> {
     }
 }
 
+/// What those who were restarted have not received, for the next one.
+pub(crate) struct Heir<M>(Mutex<VecDeque<M>>);
+
+impl<M> Heir<M> {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(VecDeque::new())))
+    }
+}
+
+impl<M> Drop for Heir<M> {
+    fn drop(&mut self) {
+        count_dead_letters(lock(&self.0).len() as u64);
+    }
+}
+
 /// What waits for the future, and what it waits for.
-pub(super) struct Inner<M> {
+pub(super) struct Inner<M: Send + 'static> {
     /// Messages that it can receive. The task adds, the future takes.
     pub(super) queue: VecDeque<M>,
     /// Whom to wake when there is one more. The future writes, the task takes.
@@ -73,9 +90,16 @@ pub(super) struct Inner<M> {
     pub(super) hungry: bool,
     /// Whether no address leads to it any more.
     pub(super) closed: bool,
+    /// Whether the task has ended.
+    pub(super) is_over: bool,
     /// How the turn of this poll is to end, if not well.
     pub(super) end: Option<Next>,
+    /// What is to be made when the poll ends well. The future adds, the task takes.
+    pub(super) born: Vec<Birth<M>>,
 }
+
+/// Makes something in a turn of the actor.
+pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
 /// See the module.
 pub(super) struct Shared<M: Send + 'static> {
@@ -83,6 +107,8 @@ pub(super) struct Shared<M: Send + 'static> {
     pub(super) bell: Bell,
     /// Messages that a poll may receive.
     pub(super) share: usize,
+    /// Who gets what nobody has received; only for one that is supervised, whose mailbox does not close.
+    pub(super) heir: Option<Arc<Heir<M>>>,
     inner: Mutex<Inner<M>>,
     /// The task, from its start to its end: what keeps it alive while it waits. The task writes, wakers read.
     body: Mutex<Option<Address<Word<M>>>>,
@@ -99,16 +125,29 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<M: Send + 'static> Shared<M> {
     pub(super) fn new(share: usize) -> Arc<Self> {
+        Self::with(share, None)
+    }
+
+    /// The same for one that is supervised. It receives first what its predecessor has not.
+    pub(super) fn after(share: usize, heir: &Arc<Heir<M>>) -> Arc<Self> {
+        Self::with(share, Some(heir.clone()))
+    }
+
+    fn with(share: usize, heir: Option<Arc<Heir<M>>>) -> Arc<Self> {
+        let queue = heir.as_ref().map(|heir| mem::take(&mut *lock(&heir.0)));
         let inner = Inner {
-            queue: VecDeque::new(),
+            queue: queue.unwrap_or_default(),
             receiver: None,
             hungry: false,
             closed: false,
+            is_over: false,
             end: None,
+            born: Vec::new(),
         };
         Arc::new(Self {
             bell: Bell::new(),
             share,
+            heir,
             inner: Mutex::new(inner),
             body: Mutex::new(None),
             entry: Mutex::new((Weak::new(), 0)),
@@ -161,7 +200,7 @@ impl<M: Send + 'static> Shared<M> {
             && let Word::Note(note) = refused.0
         {
             // A task that has ended needs no telling.
-            note.read();
+            note.read(self);
         }
     }
 
@@ -178,18 +217,24 @@ impl<M: Send + 'static> Shared<M> {
         drop(body);
     }
 
-    /// The task has ended: nobody wakes it any more, nor keeps anything of it. How many messages nobody has received.
-    pub(super) fn close(&self) -> usize {
+    /// The task has ended: nobody wakes it any more, nor keeps anything of it. `arrived` is what it had not passed on yet.
+    /// How many messages nobody will receive.
+    pub(super) fn close(&self, arrived: VecDeque<M>) -> usize {
         self.abandon();
         let mut inner = self.inner();
-        inner.closed = true;
-        let (queue, receiver) = (mem::take(&mut inner.queue), inner.receiver.take());
+        (inner.closed, inner.is_over) = (true, true);
+        let (mut queue, receiver) = (mem::take(&mut inner.queue), inner.receiver.take());
+        let born = mem::take(&mut inner.born);
         drop(inner);
         if let Some(sleepers) = self.known_sleepers() {
             sleepers.clear();
         }
+        queue.extend(arrived);
+        if let Some(heir) = &self.heir {
+            lock(&heir.0).append(&mut queue);
+        }
         let left = queue.len();
-        drop((receiver, queue));
+        drop((receiver, queue, born));
         left
     }
 }
@@ -201,6 +246,14 @@ impl<M: Send + 'static> Wake for Shared<M> {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.ring();
+    }
+}
+
+impl<M: Send + 'static> Cancel for Shared<M> {
+    fn cancel(&self) {
+        if let Some(body) = self.body() {
+            body.stop();
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
+use garrick_sched::Nanos;
+
 use super::sleepers::{Key, Sleepers};
 
 /// A future that is ready when its time is over; made by [`AsyncContext::sleep`](crate::AsyncContext::sleep).
@@ -19,13 +21,12 @@ use super::sleepers::{Key, Sleepers};
 #[must_use = "a sleep that nobody awaits does not begin"]
 pub struct Sleep {
     sleepers: Arc<Sleepers>,
-    delay: Duration,
     stage: Stage,
 }
 
 enum Stage {
-    /// It was not polled yet.
-    New,
+    /// It was not polled yet, and is to sleep for so long.
+    New(Nanos),
     /// It sleeps under that name.
     Asleep(Key),
     /// It is over.
@@ -34,10 +35,10 @@ enum Stage {
 
 impl Sleep {
     pub(super) fn new(sleepers: Arc<Sleepers>, delay: Duration) -> Self {
+        let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
         Self {
             sleepers,
-            delay,
-            stage: Stage::New,
+            stage: Stage::New(delay),
         }
     }
 }
@@ -47,8 +48,8 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
         match self.stage {
-            Stage::New => {
-                let key = self.sleepers.begin(self.delay, context.waker());
+            Stage::New(delay) => {
+                let key = self.sleepers.begin(delay, context.waker());
                 self.stage = Stage::Asleep(key);
                 return Poll::Pending;
             }
@@ -73,7 +74,6 @@ impl Drop for Sleep {
 impl fmt::Debug for Sleep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sleep")
-            .field("delay", &self.delay)
             .field("is_over", &matches!(self.stage, Stage::Over))
             .finish()
     }

@@ -1,19 +1,27 @@
 //! Who sleeps inside an actor, and until when.
 //!
-//! A heap of deadlines and a table of sleepers, both the actor's own: however many sleep, the sponsor's timing wheel has
-//! one entry for the actor, the earliest. A deadline is counted from the end of the poll in which the sleep was first
-//! polled, so all of a poll's sleeps share one look at the clock. Nobody can be polled before that anyway.
+//! Deadlines and a table of sleepers, both the actor's own: however many sleep, the sponsor's timing wheel has one entry for
+//! the actor, the earliest. A deadline is counted from the end of the poll in which the sleep was first polled, so all of a
+//! poll's sleeps share one look at the clock. Nobody can be polled before that anyway.
 //!
-//! Cancelling is O(1): it vacates the place in the table, and the heap's entry finds nobody there. When half of the heap
-//! is like that, it is swept. The rest is O(log n) of those who sleep; nothing is allocated once both have grown.
+//! ```text
+//!   settled: a deadline not before the last one in line ---> line, O(1)
+//!            an earlier one ------------------------------> heap, O(log n)
+//!   numbers: 1 2 3 4 | 5 6 7 8 9      all before `first_asleep` are over: their polls need no lock
+//!                      ^ first_asleep
+//! ```
+//!
+//! Sleeps of one length stand in line, which costs the same however many they are. Cancelling is O(1): it vacates the place in
+//! the table, and the entry finds nobody there. When half of the entries are like that, they are swept. Nothing is allocated
+//! once all have grown.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use std::time::Duration;
 
+use garrick_core::count::{Counter, CounterReader};
 use garrick_sched::Nanos;
 
 /// Entries of cancelled sleeps that are not worth a sweep.
@@ -34,22 +42,24 @@ struct Sleeper {
     number: u64,
     /// Whom to wake. Written by its polls, taken when it is due.
     waker: Option<Waker>,
-    /// Whether it is due.
-    is_due: bool,
 }
 
 #[derive(Default)]
 struct Table {
     sleepers: Vec<Sleeper>,
     vacant: Vec<usize>,
-    /// Whose deadline is known, the earliest first.
-    deadlines: BinaryHeap<Reverse<(Nanos, Key)>>,
+    /// Whose deadline is known, in the order of deadlines and of numbers.
+    line: VecDeque<(Nanos, Key)>,
+    /// Whose deadline is earlier than one in line was, the earliest first.
+    heap: BinaryHeap<Reverse<(Nanos, Key)>>,
     /// Who began to sleep in this poll, and for how long.
     fresh: Vec<(Nanos, Key)>,
     /// The number of the last sleep.
     last: u64,
-    /// Entries of `deadlines` that lead to nobody.
+    /// Entries of the two, and of `fresh`, that lead to nobody.
     stale: usize,
+    /// No sleep with a smaller number is still to come. Written here, read by polls.
+    first_asleep: Counter,
 }
 
 impl Table {
@@ -63,7 +73,6 @@ impl Table {
         let sleeper = Sleeper {
             number: self.last,
             waker: Some(waker.clone()),
-            is_due: false,
         };
         let place = self.vacant.pop().unwrap_or(self.sleepers.len());
         match self.sleepers.get_mut(place) {
@@ -84,20 +93,81 @@ impl Table {
 
     fn sweep(&mut self) {
         let Self {
-            deadlines,
+            line,
+            heap,
             sleepers,
             ..
         } = self;
-        deadlines.retain(|Reverse((_, key))| sleepers[key.place].number == key.number);
+        line.retain(|(_, key)| sleepers[key.place].number == key.number);
+        heap.retain(|Reverse((_, key))| sleepers[key.place].number == key.number);
         self.stale = 0;
+    }
+
+    /// The deadline of a sleep is known.
+    fn enlist(&mut self, deadline: Nanos, key: Key) {
+        match self.line.back() {
+            Some((last, _)) if deadline < *last => self.heap.push(Reverse((deadline, key))),
+            _ => self.line.push_back((deadline, key)),
+        }
+    }
+
+    /// The earliest deadline, and whether it stands in line.
+    fn earliest(&self) -> Option<(Nanos, Key, bool)> {
+        let in_line = self
+            .line
+            .front()
+            .map(|(deadline, key)| (*deadline, *key, true));
+        let in_heap = self
+            .heap
+            .peek()
+            .map(|Reverse((deadline, key))| (*deadline, *key, false));
+        match (in_line, in_heap) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Takes out what [`Table::earliest`] has shown.
+    fn forget_earliest(&mut self, is_in_line: bool) {
+        if is_in_line {
+            self.line.pop_front();
+        } else {
+            self.heap.pop();
+        }
+    }
+
+    /// An entry that was taken out led to nobody.
+    fn was_stale(&mut self) {
+        self.stale = self.stale.saturating_sub(1);
+    }
+
+    /// Some are over. With any in the heap, whose numbers are in no order, nothing new is known.
+    fn advance(&mut self) {
+        if !self.heap.is_empty() {
+            return;
+        }
+        let next = self.line.front().or(self.fresh.first());
+        let first = next.map_or(self.last + 1, |(_, key)| key.number);
+        self.first_asleep.set(first);
     }
 }
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Sleepers {
     /// Sleeps write and read it, and the actor before and after its polls; nobody waits for it long.
     table: Mutex<Table>,
+    /// The table's `first_asleep`, for who does not have the lock.
+    first_asleep: CounterReader,
+}
+
+impl Default for Sleepers {
+    fn default() -> Self {
+        let table = Table::default();
+        Self {
+            first_asleep: table.first_asleep.reader(),
+            table: Mutex::new(table),
+        }
+    }
 }
 
 impl Sleepers {
@@ -106,8 +176,7 @@ impl Sleepers {
     }
 
     /// Somebody begins to sleep.
-    pub(super) fn begin(&self, delay: Duration, waker: &Waker) -> Key {
-        let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
+    pub(super) fn begin(&self, delay: Nanos, waker: &Waker) -> Key {
         let mut table = self.lock();
         let key = table.occupy(waker);
         table.fresh.push((delay, key));
@@ -116,14 +185,13 @@ impl Sleepers {
 
     /// Whether a sleep is over; if not, `waker` is to be woken. One that is over is forgotten.
     pub(super) fn is_over(&self, key: Key, waker: &Waker) -> bool {
+        if key.number < self.first_asleep.get() {
+            return true;
+        }
         let mut table = self.lock();
         let Some(sleeper) = table.at(key) else {
             return true;
         };
-        if sleeper.is_due {
-            let _ = table.vacate(key);
-            return true;
-        }
         match &mut sleeper.waker {
             Some(known) if known.will_wake(waker) => {}
             known => *known = Some(waker.clone()),
@@ -134,11 +202,10 @@ impl Sleepers {
     /// A sleep is given up.
     pub(super) fn cancel(&self, key: Key) {
         let mut table = self.lock();
-        let waited = table.at(key).is_some_and(|sleeper| !sleeper.is_due);
         // Dropped when the table is free again: a waker may do anything then.
         let waker = table.vacate(key);
-        table.stale += usize::from(waited);
-        if table.stale > SWEPT_MIN && table.stale > table.deadlines.len() / 2 {
+        table.stale += usize::from(waker.is_some());
+        if table.stale > SWEPT_MIN && table.stale > (table.line.len() + table.heap.len()) / 2 {
             table.sweep();
         }
         drop(table);
@@ -147,57 +214,61 @@ impl Sleepers {
 
     /// Puts into `woken` whom to wake because the time is `now`.
     pub(super) fn take_due(&self, now: Nanos, woken: &mut Vec<Waker>) {
-        let mut table = self.lock();
-        while let Some(Reverse((deadline, key))) = table.deadlines.peek().copied()
+        let table = &mut *self.lock();
+        while let Some((deadline, key, is_in_line)) = table.earliest()
             && deadline <= now
         {
-            table.deadlines.pop();
-            match table.at(key) {
-                Some(sleeper) => {
-                    sleeper.is_due = true;
-                    woken.extend(sleeper.waker.take());
-                }
-                None => table.stale = table.stale.saturating_sub(1),
+            table.forget_earliest(is_in_line);
+            match table.vacate(key) {
+                Some(waker) => woken.push(waker),
+                None => table.was_stale(),
             }
         }
+        table.advance();
     }
 
     /// Whether anybody sleeps whose deadline is known.
     pub(super) fn any(&self) -> bool {
-        !self.lock().deadlines.is_empty()
+        self.lock().earliest().is_some()
     }
 
     /// Gives those a deadline who began to sleep in the poll that is over, and says which one is the earliest.
     /// `now` is called if need be.
     pub(super) fn settle(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
-        let mut table = self.lock();
+        let table = &mut *self.lock();
         if !table.fresh.is_empty() {
             let now = now();
             let mut fresh = mem::take(&mut table.fresh);
             for (delay, key) in fresh.drain(..) {
                 if table.at(key).is_some() {
-                    let deadline = now.saturating_add(delay);
-                    table.deadlines.push(Reverse((deadline, key)));
+                    table.enlist(now.saturating_add(delay), key);
                 } else {
-                    table.stale = table.stale.saturating_sub(1);
+                    table.was_stale();
                 }
             }
             table.fresh = fresh;
         }
-        while let Some(Reverse((deadline, key))) = table.deadlines.peek().copied() {
+        while let Some((deadline, key, is_in_line)) = table.earliest() {
             if table.at(key).is_some() {
                 return Some(deadline);
             }
             // Nobody is to be woken for one who has given up.
-            table.deadlines.pop();
-            table.stale = table.stale.saturating_sub(1);
+            table.forget_earliest(is_in_line);
+            table.was_stale();
         }
         None
     }
 
     /// Forgets everybody: the actor has ended.
     pub(super) fn clear(&self) {
-        let table = mem::take(&mut *self.lock());
+        let mut table = self.lock();
+        let sleepers = mem::take(&mut table.sleepers);
+        table.vacant.clear();
+        table.line.clear();
+        table.heap.clear();
+        table.fresh.clear();
         drop(table);
+        // Their wakers may do anything.
+        drop(sleepers);
     }
 }

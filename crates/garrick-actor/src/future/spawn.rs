@@ -11,6 +11,7 @@ use super::actor::{AsyncActor, NameOf, run};
 use super::body::{Body, Named};
 use super::gate::{self, Entry};
 use super::incoming::Incoming;
+use super::local::{self, LocalAsyncActor, NameOfLocal};
 use super::shared::{Says, Shared, Word};
 use crate::context::Context;
 use crate::handle::Handle;
@@ -18,9 +19,9 @@ use crate::local::Local;
 use crate::system::System;
 
 /// Messages that one poll may receive, before others get their turn.
-const SHARE: usize = 64;
+pub(crate) const SHARE: usize = 64;
 /// The same for one whose messages are a turn each.
-const SHARE_OF_HANDLERS: usize = 1;
+pub(crate) const SHARE_OF_HANDLERS: usize = 1;
 
 /// The name of a function's future.
 struct NameOfFuture<F>(PhantomData<fn(F)>);
@@ -115,6 +116,13 @@ fn of_actor<A: AsyncActor>(
     actor: A,
 ) -> Plan<A::Msg, A, impl Future<Output = ()> + Send + 'static, NameOf<A>> {
     Plan::new(SHARE_OF_HANDLERS, actor, run::<A>)
+}
+
+/// The plan of an actor that stays where it is.
+fn of_local_actor<A: LocalAsyncActor>(
+    actor: A,
+) -> Plan<A::Msg, A, impl Future<Output = ()> + 'static, NameOfLocal<A>> {
+    Plan::new(SHARE_OF_HANDLERS, actor, local::run::<A>)
 }
 
 impl Handle {
@@ -273,11 +281,11 @@ impl Local {
         of_function(actor).spawn_here(self)
     }
 
-    /// Makes an actor whose handlers await, on this thread.
+    /// Makes an actor whose handlers await, on this thread; neither it nor its futures need to be `Send`.
     ///
     /// # Examples
-    /// See [`AsyncActor`].
-    pub fn spawn_async_actor<A: AsyncActor>(&self, actor: A) -> Address<A::Msg> {
-        of_actor(actor).spawn_here(self)
+    /// See [`LocalAsyncActor`].
+    pub fn spawn_async_actor<A: LocalAsyncActor>(&self, actor: A) -> Address<A::Msg> {
+        of_local_actor(actor).spawn_here(self)
     }
 }

@@ -18,6 +18,13 @@ pub(super) struct Held<M> {
     front: Address<M>,
 }
 
+impl<M> Held<M> {
+    /// The message and its place. What the actor is known by is dropped.
+    pub(super) fn split(self) -> (M, Permit) {
+        (self.message, self.permit)
+    }
+}
+
 /// What senders know.
 pub(super) struct Front<M> {
     actual: Actual<Held<M>>,
@@ -26,6 +33,19 @@ pub(super) struct Front<M> {
 }
 
 impl<M: Send + 'static> Front<M> {
+    pub(super) fn new(room: Arc<Room>, on_full: OnFull) -> Arc<Self> {
+        Arc::new(Self {
+            actual: Actual::new(),
+            room,
+            on_full,
+        })
+    }
+
+    /// Has the actor stop.
+    pub(super) fn stop(&self) {
+        self.actual.wait().stop();
+    }
+
     /// Sends a message that has its place.
     pub(super) fn send(
         &self,
@@ -97,11 +117,7 @@ where
     A: Actor + Send,
     A::Msg: Send,
 {
-    let front = Arc::new(Front {
-        actual: Actual::new(),
-        room,
-        on_full,
-    });
+    let front = Front::new(room, on_full);
     let address = behind::spawn(place, &front, InOrder, actor)?;
     Ok(Inlet::bounded(address, front))
 }

@@ -74,6 +74,14 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
+    /// What stands in front of the actor, if its mailbox is bounded and somebody can wait for a place.
+    pub(super) fn bounded_front(&self) -> Option<&Arc<bounded::Front<M>>> {
+        match &self.front {
+            Front::Bounded(front) => Some(front),
+            Front::Open | Front::Latest(_) => None,
+        }
+    }
+
     /// The actor's address.
     pub fn address(&self) -> &Address<M> {
         &self.address

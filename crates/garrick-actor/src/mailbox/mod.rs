@@ -16,7 +16,9 @@ mod behind;
 mod bounded;
 mod inlet;
 mod latest;
+mod outlet;
 mod priority;
+mod sink;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,6 +31,8 @@ use crate::handle::Handle;
 use crate::system::System;
 use crate::workload::Workload;
 pub use inlet::{Inlet, TrySendError};
+pub use outlet::Outlet;
+pub use sink::{InletSink, SinkError};
 
 /// Messages that wait for an I/O-bound actor, by seed 001's table.
 const IO_BOUND_CAPACITY: usize = 10_000;

@@ -29,6 +29,9 @@ mod root;
 
 mod tree;
 
+mod async_child;
+
+pub use async_child::AsyncChild;
 pub use face::{ChildState, Snapshot, SnapshotOf};
 pub use garrick_core::backoff::Backoff;
 pub use policy::{Decision, Restart, Shutdown, Strategy};

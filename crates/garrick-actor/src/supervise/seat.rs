@@ -24,6 +24,7 @@ use super::note::{Job, Line, Report};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::fault::Fault;
+use crate::pipes::Pipes;
 
 /// What happens to a message that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -337,6 +338,8 @@ where
         let actor = sitting.actor.take();
         drop(sitting);
         drop(actor);
+        // What it has under way would come to the next one.
+        Pipes::cancel_of(self.front.id());
         self.seat.line.report(turn, Report::Down);
         Flow::Stop
     }

@@ -50,8 +50,8 @@ impl std::error::Error for SuperviseError {}
 /// See [`Supervisor`].
 #[must_use = "a child is started by `Tree::start`"]
 pub struct Child<A> {
-    policy: Policy,
-    factory: Box<dyn Fn() -> A + Send>,
+    pub(super) policy: Policy,
+    pub(super) factory: Box<dyn Fn() -> A + Send>,
 }
 
 impl<A> Child<A>

@@ -3,10 +3,16 @@
 //! Whatever is wrong with what was typed is said in one line on standard error, with exit code 2, before
 //! any work begins.
 
-mod bench;
 mod console;
 mod logging;
+mod outputs;
+mod progress;
+mod study;
 mod top;
+
+mod bench;
+
+mod own;
 
 mod telemetry;
 
@@ -17,8 +23,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::scenario::{self, Scenario};
-use crate::scenarios::{SCENARIOS, idle_memory};
+use crate::experiment::Experiment;
+use crate::scenario::{self, Scenario, Study};
+use crate::scenarios::{SCENARIOS, SWEPT, idle_memory};
 
 /// Garrick: actors and pipelines.
 #[derive(Debug, Parser)]
@@ -53,11 +60,13 @@ enum Ended {
     Wrong(String),
     /// Not even begun, for what was asked cannot be.
     Refused(String),
+    /// Before its time, with so many rows.
+    Interrupted(usize),
 }
 
 /// Does what the process was asked to as the `garrick` command, and returns how it is to exit.
 pub fn run() -> ExitCode {
-    let bench_help = bench::scenarios_help("garrick bench", SCENARIOS);
+    let bench_help = bench::scenarios_help("garrick bench", OFFER);
     // The command line's grammar, with the scenarios' names in the help.
     let command =
         Arguments::command().mut_subcommand("bench", |bench| bench.after_help(bench_help));
@@ -68,21 +77,67 @@ pub fn run() -> ExitCode {
 }
 
 /// Does what the process was asked to as a command called `name` that measures `scenarios`, and returns how it
-/// is to exit: `garrick bench` for another list. `about` is the first line of its help.
+/// is to exit: `garrick bench` for another list. `about` is the first line of its help. Each of the `studies` is a
+/// subcommand.
 pub fn measure(
     name: &'static str,
     about: &'static str,
     scenarios: &'static [Scenario],
+    studies: &'static [Study],
 ) -> ExitCode {
+    let offer = bench::Offer {
+        scenarios,
+        swept: &[],
+    };
     let command = bench::Arguments::augment_args(clap::Command::new(name))
         .about(about)
         .version(version())
-        .after_help(bench::scenarios_help(name, scenarios));
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+        .subcommands(studies.iter().map(study::command))
+        .after_help(bench::scenarios_help(name, offer));
+    let matches = match command.try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return exit(Ok(explain(&error))),
+    };
+    if let Some(ended) = study::run_asked(studies, &matches) {
+        return exit(ended);
+    }
+    match bench::Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => exit(bench::run(&arguments, offer)),
+        Err(error) => exit(Ok(explain(&error))),
+    }
+}
+
+/// Does what the process was asked to as a command that measures `experiment`, and returns how it is to exit:
+/// with flags for files, pictures and comparisons as `garrick bench` has them, and a progress bar. Ctrl-C keeps
+/// what was measured.
+///
+/// # Examples
+/// ```no_run
+/// use std::process::ExitCode;
+/// use garrick_bench::{Dut, Experiment};
+///
+/// fn main() -> ExitCode {
+///     let sum = Dut::new("sum", |_| || (0..1000_u64).map(std::hint::black_box).sum::<u64>());
+///     garrick_bench::experiment(Experiment::new("sum", "adding 1000 numbers").dut(sum))
+/// }
+/// ```
+pub fn experiment(experiment: Experiment) -> ExitCode {
+    let about = format!("{}: {}", experiment.name(), experiment.operation());
+    // What is shown is the name of the program's file.
+    let command = own::Arguments::augment_args(clap::Command::new("experiment")).about(about);
     match parse(command) {
-        Ok(arguments) => exit(bench::run(&arguments, scenarios)),
+        Ok(arguments) => exit(own::run(&arguments, experiment)),
         Err(ended) => exit(Ok(ended)),
     }
 }
+
+/// What `garrick bench` measures.
+const OFFER: bench::Offer = bench::Offer {
+    scenarios: SCENARIOS,
+    swept: SWEPT,
+};
 
 impl Default for Command {
     fn default() -> Self {
@@ -94,7 +149,7 @@ impl Command {
     fn run(self) -> scenario::Result<Ended> {
         match self {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
-            Self::Bench(arguments) => bench::run(&arguments, SCENARIOS),
+            Self::Bench(arguments) => bench::run(&arguments, OFFER),
             Self::Top(arguments) => top::run(arguments),
             Self::IdleMemory { actors } => {
                 let measured = idle_memory::in_this_process(actors)?;
@@ -123,6 +178,10 @@ fn exit(ended: scenario::Result<Ended>) -> ExitCode {
         Ok(Ended::Well) => ExitCode::SUCCESS,
         Ok(Ended::Wrong(why)) => fail(&why, 1),
         Ok(Ended::Refused(why)) => fail(&why, 2),
+        Ok(Ended::Interrupted(rows)) => fail(
+            &format!("interrupted; {rows} rows were measured and are kept"),
+            130,
+        ),
         Err(error) => fail(&error.to_string(), 1),
     }
 }

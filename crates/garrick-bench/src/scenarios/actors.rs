@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use garrick::{Actor, Address, Context, Local, Next, System};
 
 use crate::clock::{Clock, Stopwatch};
+pub(super) use crate::next::sent;
 use crate::scenario::{Measured, Result};
 
 /// Messages that a sender sends in one turn, where a scenario does not say otherwise.
@@ -113,17 +114,6 @@ pub(super) fn ring_of(
     }
     send_in(&first, Pass::Next(next));
     first
-}
-
-/// What a handler goes on with after a send: it stops when its partner is gone, and the scenario's own
-/// check then finds messages missing.
-#[inline]
-pub(super) fn sent<E>(result: &std::result::Result<(), E>) -> Next {
-    if result.is_ok() {
-        Next::Continue
-    } else {
-        Next::Stop
-    }
 }
 
 /// Sends a message that sets a scenario going.

@@ -6,7 +6,8 @@ use std::hint::black_box;
 use garrick_core::deque;
 
 use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+use crate::point::Point;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(super) const DEQUE: Scenario = Scenario {
     name: "deque",
@@ -21,14 +22,27 @@ const DEPTHS: [u64; 2] = [0, 64];
 /// Slots of the deque, a power of two above the depths.
 const CAPACITY: usize = 256;
 
-fn contenders(_: &Effort) -> Vec<Contender> {
-    let at = |depth| {
+pub(super) const SWEPT: Swept = Swept {
+    scenario: DEQUE.name,
+    parameters: &[("depth", 0..=CAPACITY as u64 - 1)],
+    contenders: at,
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    at(effort, &Point::default())
+}
+
+fn at(_: &Effort, point: &Point) -> Vec<Contender> {
+    let pair = |depth| {
         [
             Contender::fitted("garrick", move |ops| stealable(ops, depth)).with("depth", depth),
             Contender::fitted("vecdeque", move |ops| plain(ops, depth)).with("depth", depth),
         ]
     };
-    DEPTHS.into_iter().flat_map(at).collect()
+    let depths = point
+        .get("depth")
+        .map_or(DEPTHS.to_vec(), |depth| vec![depth]);
+    depths.into_iter().flat_map(pair).collect()
 }
 
 fn stealable(ops: u64, depth: u64) -> Result<Measured> {

@@ -23,7 +23,7 @@ mod tell;
 mod tell_cross;
 mod tell_outside;
 
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Swept};
 
 /// All of them, in the order in which they run.
 pub(crate) static SCENARIOS: &[Scenario] = &[
@@ -47,9 +47,39 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     blocked::BLOCKED,
 ];
 
+/// Those whose parameters can be swept.
+pub(crate) static SWEPT: &[Swept] = &[tell::SWEPT, ring::SWEPT, fork_bomb::SWEPT, deque::SWEPT];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::point::Point;
+    use crate::scenario::Effort;
+    use serde_json::Value;
+
+    #[test]
+    fn what_can_be_swept_says_where_it_was_measured() {
+        let effort = Effort {
+            quick: true,
+            seconds_per_row: 0.1,
+        };
+        for swept in SWEPT {
+            assert!(
+                SCENARIOS
+                    .iter()
+                    .any(|scenario| scenario.name == swept.scenario)
+            );
+            for (name, allowed) in swept.parameters {
+                let point = Point::default().with(name, *allowed.start());
+                let contenders = (swept.contenders)(&effort, &point);
+                let first = Value::from(*allowed.start());
+                let told = contenders
+                    .iter()
+                    .filter(|contender| contender.params.get(*name) == Some(&first));
+                assert!(told.count() > 0, "{} {name}", swept.scenario);
+            }
+        }
+    }
 
     #[test]
     fn names_are_unique_and_operations_are_stated() {

@@ -3,20 +3,32 @@
 use std::sync::mpsc;
 
 use super::actors::{Pass, measure_here, ring_of, send_in};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+use crate::point::Point;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(super) const RING: Scenario = Scenario {
     name: "ring",
     operation: "one hop of the only token in a ring of 100 actors on one worker",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", ring).with("actors", ACTORS)],
+    contenders: |effort: &Effort| at(effort, &Point::default()),
 };
 
-const ACTORS: usize = 100;
+pub(super) const SWEPT: Swept = Swept {
+    scenario: RING.name,
+    parameters: &[("actors", 2..=1_000_000)],
+    contenders: at,
+};
 
-fn ring(ops: u64) -> Result<Measured> {
+const ACTORS: u64 = 100;
+
+fn at(_: &Effort, point: &Point) -> Vec<Contender> {
+    let actors = point.get("actors").unwrap_or(ACTORS);
+    vec![Contender::fitted("garrick", move |ops| ring(ops, actors)).with("actors", actors)]
+}
+
+fn ring(ops: u64, actors: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let measured = measure_here(ops, |local| {
-        let first = ring_of(ACTORS, &done, |_, relay| local.spawn(relay));
+        let first = ring_of(actors as usize, &done, |_, relay| local.spawn(relay));
         send_in(&first, Pass::Token(ops));
     });
     assert!(waiting.try_recv().is_ok(), "the token made its last hop");

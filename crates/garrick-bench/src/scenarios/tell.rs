@@ -3,20 +3,30 @@
 use garrick::{Actor, Address, Context, Next};
 
 use super::actors::{BURST, Counter, measure_here, send_in, sent};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+use crate::point::Point;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(super) const TELL: Scenario = Scenario {
     name: "tell",
     operation: "one message from an actor to another on the same worker, sent and handled; the sender sends \
                 256 (burst) a turn, then goes on by a message to itself; with 64 the receiver keeps up, with \
                 256 it may fall behind",
-    contenders: |_: &Effort| {
-        let of = |burst| Contender::fitted("garrick", move |ops| tell(ops, burst));
-        [BURST, BURST_SMALL]
-            .map(|burst| of(burst).with("burst", burst))
-            .into()
-    },
+    contenders: |effort: &Effort| at(effort, &Point::default()),
 };
+
+pub(super) const SWEPT: Swept = Swept {
+    scenario: TELL.name,
+    parameters: &[("burst", 1..=65_536)],
+    contenders: at,
+};
+
+fn at(_: &Effort, point: &Point) -> Vec<Contender> {
+    let bursts = point
+        .get("burst")
+        .map_or(vec![BURST, BURST_SMALL], |burst| vec![burst]);
+    let of = |burst| Contender::fitted("garrick", move |ops| tell(ops, burst)).with("burst", burst);
+    bursts.into_iter().map(of).collect()
+}
 
 /// As many messages as an activation handles: more a turn, and the mailbox grows.
 const BURST_SMALL: u64 = 64;

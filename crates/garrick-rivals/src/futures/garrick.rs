@@ -8,13 +8,19 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use garrick::{Actor, Address, Incoming, Local, Next};
+use garrick::{Actor, Address, AsyncContext, Incoming, Local, Next};
 
 use super::load::{Loads, Watched};
 use super::rounds::{DELAY, Round, Timing};
 
 /// Tasks that the sender sends in one poll: as many as the actor receives in one.
 const TASKS_AT_ONCE: usize = 64;
+
+/// One task: sleeps, and returns when it was sent.
+async fn one(cx: &AsyncContext<Instant>, sent: Instant) -> Instant {
+    cx.sleep(DELAY).await;
+    sent
+}
 
 /// The actor: takes what its mailbox has for this poll, then looks which tasks are done.
 async fn actor(
@@ -23,18 +29,11 @@ async fn actor(
     mut round: Round,
 ) -> Round {
     let cx = mailbox.context();
-    let start = |sent: Instant| {
-        let sleep = cx.sleep(DELAY);
-        async move {
-            sleep.await;
-            sent
-        }
-    };
     let mut flying = FuturesUnordered::new();
     poll_fn(|task: &mut Context<'_>| {
         let over = loop {
             match mailbox.poll_recv(task) {
-                Poll::Ready(Some(sent)) => flying.push(start(sent)),
+                Poll::Ready(Some(sent)) => flying.push(one(&cx, sent)),
                 Poll::Ready(None) => break true,
                 Poll::Pending => break false,
             }

@@ -8,15 +8,16 @@
 //! done, how much longer it has taken. A round is over when the reader has all results. Four actors are tokio's: a future
 //! written by hand that polls its tasks before its mailbox, the same freed of tokio's budget, and a loop around `select!`,
 //! at random and biased. Contenders take turns, round by round; what each poll costs is looked at in rounds of their own.
+//! Why the first one needs to be freed of the budget is what [`budget`] shows by itself.
 
+mod budget;
 mod garrick;
 mod load;
 mod rounds;
 mod table;
 mod tokio;
 
-use std::process::ExitCode;
-
+use garrick_bench::{Result, Study};
 use rounds::{Contender, Sizes, measure};
 
 /// Who takes part, in the order in which they are shown.
@@ -43,36 +44,30 @@ const CONTENDERS: [Contender; 5] = [
     },
 ];
 
-/// The arguments behind `async`, if that is the first one.
-pub(super) fn asked_for(mut arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
-    (arguments.next()? == "async").then(|| arguments.collect())
-}
+/// The subcommand.
+pub(super) const ASYNC: Study = Study {
+    name: "async",
+    about: "Async actors against tokio's: latency, throughput, load, and what a spent budget costs",
+    run,
+};
 
-/// Runs it all, and prints the tables.
-pub(super) fn main(arguments: &[String]) -> ExitCode {
-    let sizes = match arguments
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
-        [] => Sizes::FULL,
-        ["--quick"] => Sizes::QUICK,
-        _ => {
-            eprintln!("error: after `async` comes `--quick` or nothing");
-            return ExitCode::from(2);
-        }
-    };
+/// Runs it all, and makes the tables.
+fn run(quick: bool) -> Result<String> {
+    let sizes = if quick { Sizes::QUICK } else { Sizes::FULL };
     let measured = measure(&CONTENDERS, sizes);
-    println!(
-        "{} tasks a round, 10 us each; {} rounds of each contender, and {} for the load",
-        sizes.tasks, sizes.rounds, sizes.rounds_of_load
-    );
-    println!("\nLatency\n{}", table::latency(&measured));
-    println!("\nThroughput\n{}", table::throughput(&measured));
-    println!("\nLoad\n{}", table::load(&measured));
-    println!("\n{}", garrick_bench::provenance());
-    ExitCode::SUCCESS
+    let bursts = budget::measure(budget::SIZES);
+    Ok(format!(
+        "{} tasks a round, 10 us each; {} rounds of each contender, and {} for the load\n\n\
+         Latency\n{}\n\nThroughput\n{}\n\nLoad\n{}\n\n\
+         Sleeps of one actor that are due at once\n{}",
+        sizes.tasks,
+        sizes.rounds,
+        sizes.rounds_of_load,
+        table::latency(&measured),
+        table::throughput(&measured),
+        table::load(&measured),
+        table::bursts(&bursts),
+    ))
 }
 
 #[cfg(test)]
@@ -95,13 +90,14 @@ mod tests {
     }
 
     #[test]
-    fn only_its_own_word_is_taken() {
-        let words = |words: &[&str]| asked_for(words.iter().map(|word| (*word).to_owned()));
-        assert_eq!(
-            words(&["async", "--quick"]),
-            Some(vec!["--quick".to_owned()])
-        );
-        assert_eq!(words(&["tasks"]), None);
-        assert_eq!(words(&[]), None);
+    fn a_spent_budget_of_tokio_has_children_polled_in_vain_and_ours_has_not() {
+        for burst in budget::measure(&[500]) {
+            let in_vain = burst.polls - 2 * 500;
+            if burst.name == "tokio" {
+                assert!(in_vain > 500, "{burst:?}");
+            } else {
+                assert_eq!(in_vain, 0, "{burst:?}");
+            }
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use comfy_table::{Table, presets::UTF8_FULL};
 
+use super::budget::Burst;
 use super::rounds::Measured;
 
 fn table(head: &[&str]) -> Table {
@@ -109,6 +110,23 @@ pub(super) fn load(measured: &[Measured]) -> Table {
             span(load.idle),
             count(load.scheduled),
             span(load.waiting),
+        ]);
+    }
+    table
+}
+
+/// What children that are due at once cost.
+pub(super) fn bursts(bursts: &[Burst]) -> Table {
+    let mut table = table(&["task", "sleeps", "polls", "of them in vain", "CPU a sleep"]);
+    for burst in bursts {
+        let in_vain = burst.polls.saturating_sub(2 * burst.children as u64);
+        let cpu = burst.cpu.div_f64(burst.children as f64);
+        table.add_row([
+            burst.name.to_owned(),
+            burst.children.to_string(),
+            burst.polls.to_string(),
+            in_vain.to_string(),
+            format!("{} ns", cpu.as_nanos()),
         ]);
     }
     table

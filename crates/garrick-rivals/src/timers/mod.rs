@@ -12,11 +12,10 @@
 mod garrick;
 mod tokio;
 
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets::UTF8_FULL};
-use garrick_bench::{Clock, Span, Stopwatch};
+use garrick_bench::{Clock, Result, Span, Stopwatch, Study};
 
 /// What else there is to do on the sleeper's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,22 +149,16 @@ fn table(measured: &[Measured]) -> Table {
     table
 }
 
-/// The arguments behind `timers`, if that is the first one.
-pub(super) fn asked_for(mut arguments: impl Iterator<Item = String>) -> Option<Vec<String>> {
-    (arguments.next()? == "timers").then(|| arguments.collect())
-}
+/// The subcommand.
+pub(super) const TIMERS: Study = Study {
+    name: "timers",
+    about: "How late sleepers wake: Garrick's timers and tokio's, on threads with other work and without",
+    run,
+};
 
-/// Runs it all, and prints the table.
-pub(super) fn main(arguments: &[String]) -> ExitCode {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let sleeps = match words.as_slice() {
-        [] => SLEEPS,
-        ["--quick"] => SLEEPS_QUICK,
-        _ => {
-            eprintln!("error: after `timers` comes `--quick` or nothing");
-            return ExitCode::from(2);
-        }
-    };
+/// Runs it all, and makes the table.
+fn run(quick: bool) -> Result<String> {
+    let sleeps = if quick { SLEEPS_QUICK } else { SLEEPS };
     let plans = Load::ALL.into_iter().flat_map(|load| {
         DELAYS.map(|delay| Plan {
             delay,
@@ -176,10 +169,10 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     let measured: Vec<Measured> = plans
         .flat_map(|plan| CONTENDERS.iter().map(move |one| measure(one, plan)))
         .collect();
-    println!("{sleeps} sleeps of each kind, one after the other, on a thread of their own");
-    println!("{}", table(&measured));
-    println!("\n{}", garrick_bench::provenance());
-    ExitCode::SUCCESS
+    Ok(format!(
+        "{sleeps} sleeps of each kind, one after the other, on a thread of their own\n{}",
+        table(&measured)
+    ))
 }
 
 #[cfg(test)]

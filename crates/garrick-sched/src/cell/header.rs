@@ -103,6 +103,8 @@ pub(crate) struct DoorTable {
     /// Has a notice given when what stands behind it has ended. The notice is passed untyped because it belongs to a layer
     /// above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
+    /// What its addresses are compared by.
+    pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }
 
 /// What a cell's kind of task can do, one static table per type.

@@ -114,7 +114,7 @@ impl<M: 'static> Address<M> {
     /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A
     /// [`door`](crate::door()) hands it on, or does nothing.
     pub fn stop(&self) {
-        if let Some(door) = self.door() {
+        if let Some(door) = door_of(self.cell) {
             // SAFETY: we hold a reference.
             return unsafe { (door.stop)(self.cell) };
         }
@@ -163,7 +163,7 @@ impl<M: 'static> Address<M> {
     /// ```
     pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
         let (watch, watcher) = Watcher::new(notice);
-        if let Some(door) = self.door() {
+        if let Some(door) = door_of(self.cell) {
             let notice: Notice = Box::new(move |ended| watcher.tell(ended));
             let notice = NonNull::from(Box::leak(Box::new(notice))).cast();
             // SAFETY: we hold a reference, and give the boxed notice away.
@@ -196,19 +196,20 @@ impl<M: 'static> Address<M> {
 
     /// Whether the task has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
-        match self.door() {
+        match door_of(self.cell) {
             // SAFETY: we hold a reference.
             Some(door) => unsafe { (door.is_stopped)(self.cell) },
             None => self.cell.inbox_is_closed(),
         }
     }
+}
 
-    fn door(&self) -> Option<&'static DoorTable> {
-        if self.cell.is_door() {
-            self.cell.table().door
-        } else {
-            None
-        }
+/// What a cell does as a door, if it is one.
+fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
+    if cell.is_door() {
+        cell.table().door
+    } else {
+        None
     }
 }
 
@@ -283,11 +284,21 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(usize);
 
+impl TaskId {
+    pub(crate) fn get(self) -> usize {
+        self.0
+    }
+}
+
 impl<M> Address<M> {
-    /// What the task is known by.
+    /// What the task is known by: two addresses are equal if they have the same.
     #[must_use]
     pub fn id(&self) -> TaskId {
-        TaskId(self.cell.0.addr().get())
+        TaskId(match door_of(self.cell) {
+            // SAFETY: we hold a reference.
+            Some(door) => unsafe { (door.identity)(self.cell) },
+            None => self.cell.0.addr().get(),
+        })
     }
 
     /// The name of the task's type, or of the function's behind a door.
@@ -335,7 +346,7 @@ fn release_last(cell: CellPtr) {
 
 impl<M> PartialEq for Address<M> {
     fn eq(&self, other: &Self) -> bool {
-        self.cell == other.cell
+        self.cell == other.cell || self.id() == other.id()
     }
 }
 
@@ -343,7 +354,7 @@ impl<M> Eq for Address<M> {}
 
 impl<M> Hash for Address<M> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.cell.0.hash(state);
+        self.id().hash(state);
     }
 }
 

@@ -18,7 +18,7 @@ use std::ptr::{self, NonNull};
 use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
 use crate::parcel;
 use crate::quiet;
-use crate::runtime::address::{Address, SendError};
+use crate::runtime::address::{Address, SendError, TaskId};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
 use crate::runtime::sponsor::Failure;
@@ -85,6 +85,13 @@ pub trait Door: Send + Sync + Sized + 'static {
         drop(notice);
     }
 
+    /// The task that this door is an address of, if there is one: all doors that stand for one task have equal
+    /// addresses, with its [`Address::id`]. They must keep it, so that no other task gets that. None, unless the door
+    /// says otherwise: it stands for itself.
+    fn stands_for(&self) -> Option<TaskId> {
+        None
+    }
+
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
@@ -115,6 +122,10 @@ impl<D: Door> Door for Boxed<D> {
 
     fn watch(&self, notice: Notice) {
         self.0.watch(notice);
+    }
+
+    fn stands_for(&self) -> Option<TaskId> {
+        self.0.stands_for()
     }
 
     fn name() -> &'static str {
@@ -153,6 +164,7 @@ impl<D: Door> Tables<D> {
         stop: stop::<D>,
         is_stopped: is_stopped::<D>,
         watch: watch::<D>,
+        identity: identity::<D>,
     };
 
     const DOOR: Table = Table {
@@ -238,6 +250,14 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
         let notice = *Box::from_raw(notice.cast::<Notice>().as_ptr());
         task_of::<D>(cell).as_ref().watch(notice);
     }
+}
+
+/// # Safety
+/// As for [`stop`].
+unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
+    // SAFETY: by contract.
+    let door = unsafe { task_of::<D>(cell).as_ref() };
+    door.stands_for().map_or(cell.0.addr().get(), TaskId::get)
 }
 
 thread_local! {

@@ -22,7 +22,8 @@ use garrick::{Actor, Address, Context, Next, System};
 
 use super::actors::{measure_here, send_in, sent};
 use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+use crate::point::Point;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(super) const FORK_BOMB: Scenario = Scenario {
     name: "fork-bomb",
@@ -36,19 +37,44 @@ const DEPTH: u32 = 22;
 
 const DEPTH_QUICK: u32 = 16;
 
+pub(super) const SWEPT: Swept = Swept {
+    scenario: FORK_BOMB.name,
+    parameters: &[("depth", 0..=24), ("workers", 1..=64)],
+    contenders: at,
+};
+
 fn contenders(effort: &Effort) -> Vec<Contender> {
-    let depth = effort.pick(DEPTH, DEPTH_QUICK);
-    [
-        Contender::fixed("garrick", move || one_worker(depth)).with("workers", 1),
-        Contender::fixed("garrick", move || pool(depth, 2)).with("workers", 2),
-        Contender::fixed("recursion", move || Ok(plain::recursion(depth))),
-        Contender::fixed("boxed-continuations", move || {
-            Ok(plain::continuations(depth))
-        }),
-    ]
-    .into_iter()
-    .map(|contender| contender.with("depth", depth))
-    .collect()
+    at(effort, &Point::default())
+}
+
+fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
+    let depth = point
+        .get("depth")
+        .map_or(effort.pick(DEPTH, DEPTH_QUICK), |depth| depth as u32);
+    let workers = point
+        .get("workers")
+        .map_or(vec![1, 2], |workers| vec![workers as usize]);
+    let ours = workers.into_iter().map(|workers| {
+        let grow = move || match workers {
+            1 => one_worker(depth),
+            _ => pool(depth, workers),
+        };
+        Contender::fixed("garrick", grow).with("workers", workers)
+    });
+    let mut contenders: Vec<Contender> = ours.collect();
+    // They have no workers to sweep.
+    if point.get("workers").is_none() {
+        contenders.extend([
+            Contender::fixed("recursion", move || Ok(plain::recursion(depth))),
+            Contender::fixed("boxed-continuations", move || {
+                Ok(plain::continuations(depth))
+            }),
+        ]);
+    }
+    contenders
+        .into_iter()
+        .map(|contender| contender.with("depth", depth))
+        .collect()
 }
 
 /// Nodes of a tree.

@@ -1,7 +1,13 @@
 //! Async actors: order, cancel safety, turns across awaits, wakes from threads, sleeps, ends, allocations.
 #![forbid(unsafe_code)]
 
+#[path = "../common/mod.rs"]
 mod common;
+
+mod attached;
+mod beside;
+mod outward;
+mod supervised;
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending, poll_fn};

@@ -1,0 +1,159 @@
+//! The result of a future as a message.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+
+use garrick_sched::{Address, Turn};
+
+use super::context::AsyncContext;
+use super::incoming::Incoming;
+use super::piped::{self, Lead, PipeError};
+use crate::context::Context;
+use crate::pipes::Pipes;
+
+/// A future that is to be piped, and where to.
+struct Job<Fut, M, F> {
+    future: Fut,
+    lead: Arc<Lead<M, F>>,
+}
+
+/// Waits for a place, then for the future.
+async fn run<Fut, M, F>(job: Job<Fut, M, F>, own: Incoming<Infallible>)
+where
+    Fut: Future,
+    M: Send + 'static,
+    F: FnMut(Result<Fut::Output, PipeError>) -> Option<M>,
+{
+    let Some(_entered) = job.lead.enter(&own).await else {
+        return;
+    };
+    let place = job.lead.pipes.room().take().await;
+    let result = job.future.await;
+    drop(place);
+    job.lead.give(Ok(result));
+}
+
+fn start<N, M, Fut, F>(
+    turn: &Turn<'_, N>,
+    to: Address<M>,
+    pipes: Arc<Pipes>,
+    future: Fut,
+    convert: F,
+) where
+    N: 'static,
+    M: Send + 'static,
+    Fut: Future + Send + 'static,
+    F: FnOnce(Result<Fut::Output, PipeError>) -> M + Send + 'static,
+{
+    let mut convert = Some(convert);
+    let lead = Lead::new(to, pipes, move |result| {
+        convert.take().map(|convert| convert(result))
+    });
+    let told = lead.clone();
+    let on_panic = move |error| {
+        told.give(Err(error));
+    };
+    drop(piped::spawn(turn, Job { future, lead }, run, on_panic));
+}
+
+impl<M: 'static> Context<'_, M> {
+    /// Runs `future` beside this actor: its result comes back as the message that `into_message` makes of it. Meanwhile the
+    /// actor handles other messages. A panic of the future is a [`PipeError`], and is reported like that of an actor.
+    ///
+    /// The future is polled in a cell of its own on the actor's sponsor, so by no other executor and behind no other
+    /// thread. It may be any that needs no driver: asks, channels, locks. It starts when the turn ends well; a turn that is
+    /// undone has started nothing.
+    ///
+    /// **How many.** 64 futures of one actor are polled at once, or as many as [`with_pipe_limit`](crate::with_pipe_limit)
+    /// says; the others wait for a place, the oldest first as a rule. There is no bound for those that wait: who pipes must
+    /// not do so faster than the futures end for long.
+    ///
+    /// **When the actor ends**, by stopping, by failing or because its supervisor replaces it, all that it still has under way
+    /// is dropped, and nothing of it comes: a result that is in the mailbox already stays there. Until the result has come
+    /// the future keeps the actor alive.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Context, Local, Next, PipeError, Reply};
+    ///
+    /// struct Sum(u32);
+    ///
+    /// enum Msg {
+    ///     Add(garrick_actor::Ask<u32>, garrick_actor::Ask<u32>),
+    ///     Fetched(Result<u32, PipeError>),
+    /// }
+    ///
+    /// impl Actor for Sum {
+    ///     type Msg = Msg;
+    ///
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///         match msg {
+    ///             Msg::Add(one, other) => cx.pipe(
+    ///                 async { one.await.unwrap_or(0) + other.await.unwrap_or(0) },
+    ///                 Msg::Fetched,
+    ///             ),
+    ///             Msg::Fetched(Ok(n)) => self.0 += n,
+    ///             Msg::Fetched(Err(error)) => return cx.fail(error),
+    ///         }
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// let local = Local::new()?;
+    /// let answers = local.spawn_behavior(|reply: Reply<u32>, _| {
+    ///     reply.send(21);
+    ///     Next::Continue
+    /// });
+    /// let sum = local.spawn(Sum(0));
+    /// sum.send(Msg::Add(answers.ask(|reply| reply), answers.ask(|reply| reply))).unwrap();
+    /// local.run();
+    /// assert_eq!(local.handle().failures(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pipe<Fut, F>(&self, future: Fut, into_message: F)
+    where
+        M: Send,
+        Fut: Future + Send + 'static,
+        F: FnOnce(Result<Fut::Output, PipeError>) -> M + Send + 'static,
+    {
+        start(
+            self.turn(),
+            self.address(),
+            self.pipes(),
+            future,
+            into_message,
+        );
+    }
+}
+
+impl<M: Send + 'static> AsyncContext<M> {
+    /// Runs `future` beside this actor, as [`Context::pipe`] does: its result comes back as a message. It starts when this
+    /// poll ends well.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Incoming, System};
+    ///
+    /// let system = System::new()?;
+    /// let (told, heard) = std::sync::mpsc::channel();
+    /// let actor = system.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+    ///     mailbox.context().pipe(async { 6 * 7 }, |result| result.unwrap_or(0));
+    ///     told.send(mailbox.recv().await).unwrap();
+    /// })?;
+    /// assert_eq!(heard.recv()?, Some(42));
+    /// # drop(actor);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pipe<Fut, F>(&self, future: Fut, into_message: F)
+    where
+        Fut: Future + Send + 'static,
+        F: FnOnce(Result<Fut::Output, PipeError>) -> M + Send + 'static,
+    {
+        let to = self.address();
+        self.at_end(move |turn| {
+            let pipes = Pipes::of(to.id());
+            start(turn, to, pipes, future, into_message);
+        });
+    }
+}

@@ -1,0 +1,85 @@
+//! An async actor in a supervisor's care: what is restarted is its future, behind the same address and with the same
+//! mailbox.
+
+use std::any::type_name;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::actor::{self, AsyncActor};
+use super::body::{Body, Named};
+use super::incoming::Incoming;
+use super::shared::{Heir, Shared, Word};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+
+/// A future whatever its type.
+type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What makes the future, at the start and at each restart.
+pub(crate) type Make<M> = dyn Fn(Incoming<M>) -> AnyFuture + Send + Sync;
+
+/// The name of one that receives `M`.
+struct NameOfResident<M>(PhantomData<fn(M)>);
+
+impl<M: Send + 'static> Named for NameOfResident<M> {
+    fn name() -> &'static str {
+        type_name::<Incoming<M>>()
+    }
+}
+
+type ResidentBody<M> = Body<M, Arc<Make<M>>, AnyFuture, NameOfResident<M>>;
+
+/// What makes the futures of actors whose handlers await.
+pub(crate) fn make_of_actor<A: AsyncActor>(
+    factory: impl Fn() -> A + Send + Sync + 'static,
+) -> Arc<Make<A::Msg>> {
+    Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
+}
+
+/// What makes one incarnation after the other.
+pub(crate) struct House<M: Send + 'static> {
+    make: Arc<Make<M>>,
+    /// What those who were restarted have not received.
+    heir: Arc<Heir<M>>,
+    /// Messages that a poll may receive.
+    share: usize,
+}
+
+impl<M: Send + 'static> House<M> {
+    pub(crate) fn new(share: usize, make: Arc<Make<M>>) -> Self {
+        Self {
+            make,
+            heir: Heir::new(),
+            share,
+        }
+    }
+
+    /// The next incarnation.
+    pub(crate) fn resident(&self) -> Resident<M> {
+        let shared = Shared::after(self.share, &self.heir);
+        let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));
+        Resident(body)
+    }
+}
+
+/// One incarnation, as the supervisor's seat has it.
+pub(crate) struct Resident<M: Send + 'static>(ResidentBody<M>);
+
+impl<M: Send + 'static> Actor for Resident<M> {
+    type Msg = Word<M>;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, Word<M>>) -> Next {
+        self.0.hear(Word::Start, cx.turn())
+    }
+
+    fn receive(&mut self, word: Word<M>, cx: &mut Context<'_, Word<M>>) -> Next {
+        self.0.hear(word, cx.turn())
+    }
+
+    fn name() -> &'static str {
+        NameOfResident::<M>::name()
+    }
+}

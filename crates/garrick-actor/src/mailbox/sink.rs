@@ -1,0 +1,120 @@
+//! An inlet as a sink.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_sink::Sink;
+use garrick_sched::Place as Permit;
+
+use super::inlet::Inlet;
+
+/// The actor behind a sink has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SinkError;
+
+impl fmt::Display for SinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the receiver behind this sink has stopped")
+    }
+}
+
+impl std::error::Error for SinkError {}
+
+/// An [`Inlet`] as a [`Sink`], made by [`Inlet::sink`]. It is ready when the mailbox has a place, and what was sent needs no
+/// flushing. An item that the actor is not there to take any more is dropped.
+pub struct InletSink<M> {
+    inlet: Inlet<M>,
+    /// The place for the next message.
+    place: Option<Permit>,
+    /// Waits for one, from the first time that there was none.
+    waiting: Option<Pin<Box<dyn Future<Output = Permit> + Send>>>,
+}
+
+impl<M: Send + 'static> Inlet<M> {
+    /// A [`Sink`] into this mailbox, with its back-pressure: it is not ready while the mailbox is full.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures_util::{SinkExt, stream};
+    /// use garrick_actor::{Local, Mailbox, Next, OnFull, System, behavior};
+    ///
+    /// let system = System::new()?;
+    /// let slow = system.spawn_with(Mailbox::bounded(2, OnFull::Wait)?, behavior(|n: u32, _| {
+    ///     assert!(n < 100);
+    ///     Next::Continue
+    /// }))?;
+    /// let mut numbers = stream::iter((0..100).map(Ok));
+    /// Local::new()?.block_on(slow.sink().send_all(&mut numbers))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn sink(&self) -> InletSink<M> {
+        InletSink {
+            inlet: self.clone(),
+            place: None,
+            waiting: None,
+        }
+    }
+}
+
+// What is pinned is boxed.
+impl<M> Unpin for InletSink<M> {}
+
+impl<M: Send + 'static> Sink<M> for InletSink<M> {
+    type Error = SinkError;
+
+    fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+        let this = self.get_mut();
+        let Some(front) = this.inlet.bounded_front() else {
+            return ready_unless(this.inlet.is_stopped());
+        };
+        if this.place.is_none() && this.waiting.is_none() {
+            this.place = front.room().try_take();
+        }
+        if this.place.is_none() {
+            let waiting = this.waiting.get_or_insert_with(|| {
+                let room = front.room().clone();
+                Box::pin(async move { room.take().await })
+            });
+            this.place = Some(ready!(waiting.as_mut().poll(context)));
+            this.waiting = None;
+        }
+        ready_unless(this.inlet.is_stopped())
+    }
+
+    fn start_send(self: Pin<&mut Self>, message: M) -> Result<(), SinkError> {
+        let this = self.get_mut();
+        let address = this.inlet.address().clone();
+        let sent = match this.inlet.bounded_front() {
+            None => address.send(message),
+            Some(front) => {
+                let place = this.place.take();
+                let place = place.expect("`start_send` comes after a `poll_ready` that was ready");
+                front.send(message, place, address)
+            }
+        };
+        sent.map_err(|_| SinkError)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+        let this = self.get_mut();
+        (this.place, this.waiting) = (None, None);
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn ready_unless(is_stopped: bool) -> Poll<Result<(), SinkError>> {
+    Poll::Ready(if is_stopped { Err(SinkError) } else { Ok(()) })
+}
+
+impl<M> fmt::Debug for InletSink<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InletSink").field(&self.inlet).finish()
+    }
+}

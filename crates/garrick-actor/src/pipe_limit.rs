@@ -1,0 +1,78 @@
+//! How many futures an actor may have under way.
+
+use std::fmt;
+use std::num::NonZero;
+use std::sync::Arc;
+
+use crate::actor::{Actor, Next};
+use crate::beside::Beside;
+use crate::context::Context;
+use crate::pipes::Pipes;
+
+/// An actor with a limit of its own for [`Context::pipe`], made by [`with_pipe_limit`].
+pub struct WithPipeLimit<A> {
+    actor: A,
+    pipes: Arc<Pipes>,
+}
+
+/// An actor of whose futures, started by [`Context::pipe`], at most `limit` are polled at once; the others wait for a place.
+///
+/// # Examples
+/// ```
+/// use std::num::NonZero;
+/// use garrick_actor::{Local, Next, behavior, with_pipe_limit};
+///
+/// let local = Local::new()?;
+/// let one_by_one = local.spawn(with_pipe_limit(NonZero::<usize>::MIN, behavior(|n: u32, cx| {
+///     if n < 10 {
+///         cx.pipe(async move { n + 10 }, |n| n.unwrap_or(0));
+///     }
+///     Next::Continue
+/// })));
+/// (0..10).for_each(|n| one_by_one.send(n).unwrap());
+/// local.run();
+/// # Ok::<(), garrick_actor::StartError>(())
+/// ```
+pub fn with_pipe_limit<A: Actor>(limit: NonZero<usize>, actor: A) -> WithPipeLimit<A> {
+    WithPipeLimit {
+        actor,
+        pipes: Pipes::limited(limit.get()),
+    }
+}
+
+impl<A: Actor> Actor for WithPipeLimit<A> {
+    type Msg = A::Msg;
+    const STARTS: bool = A::STARTS;
+
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+        let beside = Beside {
+            pipes: Some(&self.pipes),
+            ..cx.beside()
+        };
+        self.actor.started(&mut cx.with(&beside))
+    }
+
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+        let beside = Beside {
+            pipes: Some(&self.pipes),
+            ..cx.beside()
+        };
+        self.actor.receive(msg, &mut cx.with(&beside))
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+impl<A> Drop for WithPipeLimit<A> {
+    fn drop(&mut self) {
+        self.pipes.cancel();
+    }
+}
+
+impl<A: fmt::Debug> fmt::Debug for WithPipeLimit<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WithPipeLimit").field(&self.actor).finish()
+    }
+}

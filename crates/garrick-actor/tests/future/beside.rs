@@ -1,0 +1,393 @@
+//! Futures beside an actor: what they send it, how many there are, and when they end.
+
+use std::future::poll_fn;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Poll, Waker};
+
+use garrick_actor::{
+    Actor, AsyncActor, AsyncContext, Child, Context, Local, Mailbox, Next, OnFull, PipeError,
+    Strategy, Supervisor, System, with_pipe_limit,
+};
+
+use crate::common::{self, fail, settle, silence_panics};
+use crate::{Guest, PATIENCE};
+
+/// What a piper does with each message, and what it writes down.
+enum Msg {
+    /// Pipe so many futures, each of which gives its number, and end the turn like that.
+    Pipe(u32, Next),
+    /// Pipe one that panics when it is polled so many times.
+    Panic(u32),
+    Piped(Result<u32, PipeError>),
+    Fail,
+    Stop,
+}
+
+/// What futures wait for, and who waits.
+#[derive(Default)]
+struct Lock {
+    is_open: bool,
+    waiting: Vec<Waker>,
+    polled: usize,
+}
+
+#[derive(Clone, Default)]
+struct Gate(Arc<Mutex<Lock>>);
+
+impl Gate {
+    async fn pass(self, n: u32, guest: Guest) -> u32 {
+        let mut is_first = true;
+        poll_fn(|task| {
+            let mut lock = self.0.lock().unwrap();
+            lock.polled += usize::from(std::mem::take(&mut is_first));
+            if lock.is_open {
+                return Poll::Ready(());
+            }
+            lock.waiting.push(task.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        drop(guest);
+        n
+    }
+
+    fn open(&self) {
+        let mut lock = self.0.lock().unwrap();
+        lock.is_open = true;
+        let waiting = std::mem::take(&mut lock.waiting);
+        drop(lock);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Futures that have been polled.
+    fn polled(&self) -> usize {
+        self.0.lock().unwrap().polled
+    }
+}
+
+/// Pipes futures, and tells what comes of them.
+struct Piper {
+    gate: Gate,
+    guests: Arc<AtomicUsize>,
+    heard: mpsc::Sender<Result<u32, PipeError>>,
+}
+
+impl Actor for Piper {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Pipe(count, next) => {
+                for n in 0..count {
+                    let guest = Guest::new(&self.guests);
+                    cx.pipe(self.gate.clone().pass(n, guest), Msg::Piped);
+                }
+                return next;
+            }
+            Msg::Panic(polls) => {
+                let mut left = polls;
+                let future = poll_fn(move |task| {
+                    left -= 1;
+                    if left == 0 {
+                        fail();
+                    }
+                    task.waker().wake_by_ref();
+                    Poll::Pending
+                });
+                cx.pipe(future, Msg::Piped);
+            }
+            Msg::Piped(result) => self.heard.send(result).unwrap(),
+            Msg::Fail => return cx.fail("as told"),
+            Msg::Stop => return Next::Stop,
+        }
+        Next::Continue
+    }
+}
+
+struct Stand {
+    local: Local,
+    gate: Gate,
+    guests: Arc<AtomicUsize>,
+    heard: mpsc::Receiver<Result<u32, PipeError>>,
+    told: mpsc::Sender<Result<u32, PipeError>>,
+}
+
+impl Stand {
+    fn new() -> Self {
+        let (_, local) = common::local();
+        let (told, heard) = mpsc::channel();
+        Self {
+            local,
+            gate: Gate::default(),
+            guests: Arc::default(),
+            heard,
+            told,
+        }
+    }
+
+    fn piper(&self) -> Piper {
+        Piper {
+            gate: self.gate.clone(),
+            guests: self.guests.clone(),
+            heard: self.told.clone(),
+        }
+    }
+
+    fn run(&self) {
+        settle(&self.local);
+    }
+
+    fn heard(&self) -> Vec<u32> {
+        let heard = self.heard.try_iter();
+        let mut heard: Vec<_> = heard.map(|result| result.unwrap()).collect();
+        heard.sort_unstable();
+        heard
+    }
+
+    /// Futures that are neither done nor dropped.
+    fn guests(&self) -> usize {
+        self.guests.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn results_come_as_messages_while_the_actor_handles_others() {
+    let stand = Stand::new();
+    let piper = stand.local.spawn(stand.piper());
+    piper.send(Msg::Pipe(3, Next::Continue)).unwrap();
+    piper.send(Msg::Piped(Ok(9))).unwrap();
+    stand.run();
+    assert_eq!(stand.heard(), [9]);
+    stand.gate.open();
+    stand.run();
+    assert_eq!(stand.heard(), [0, 1, 2]);
+    assert_eq!(stand.guests(), 0);
+    assert_eq!(stand.local.handle().dead_letters(), 0);
+}
+
+#[test]
+fn a_turn_that_is_undone_or_fails_starts_nothing() {
+    for (next, is_stopped) in [(Next::Undo, false), (Next::Fail, true)] {
+        let stand = Stand::new();
+        let piper = stand.local.spawn(stand.piper());
+        piper.send(Msg::Pipe(3, next)).unwrap();
+        stand.run();
+        assert_eq!((stand.gate.polled(), stand.guests()), (0, 0));
+        assert_eq!(piper.is_stopped(), is_stopped);
+        stand.gate.open();
+        stand.run();
+        assert_eq!(stand.heard(), []);
+    }
+}
+
+#[test]
+fn a_panic_is_an_error_at_whichever_poll_and_the_actor_goes_on() {
+    silence_panics();
+    for polls in [1, 3] {
+        let stand = Stand::new();
+        let piper = stand.local.spawn(stand.piper());
+        piper.send(Msg::Panic(polls)).unwrap();
+        stand.run();
+        let error = stand.heard.try_recv().unwrap().unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+        assert!(!piper.is_stopped());
+        // The end of the actor is watched all the same.
+        piper.send(Msg::Pipe(2, Next::Continue)).unwrap();
+        stand.run();
+        assert_eq!(stand.guests(), 2);
+        piper.send(Msg::Stop).unwrap();
+        stand.run();
+        assert_eq!(stand.guests(), 0);
+    }
+}
+
+#[test]
+fn beyond_the_limit_they_wait_and_none_is_lost() {
+    let stand = Stand::new();
+    let limited = with_pipe_limit(NonZero::new(3).unwrap(), stand.piper());
+    for (piper, limit) in [
+        (stand.local.spawn(stand.piper()), 64),
+        (stand.local.spawn(limited), 3),
+    ] {
+        *stand.gate.0.lock().unwrap() = Lock::default();
+        piper.send(Msg::Pipe(200, Next::Continue)).unwrap();
+        stand.run();
+        assert_eq!(stand.gate.polled(), limit);
+        assert_eq!(stand.guests(), 200);
+        stand.gate.open();
+        stand.run();
+        assert_eq!(stand.heard(), (0..200).collect::<Vec<_>>());
+        assert_eq!(stand.guests(), 0);
+    }
+}
+
+#[test]
+fn the_end_of_the_actor_ends_what_is_under_way_and_what_waits() {
+    silence_panics();
+    for end in [|| Msg::Stop, || Msg::Fail] {
+        for is_limited in [false, true] {
+            let stand = Stand::new();
+            let piper = if is_limited {
+                let limit = NonZero::new(2).unwrap();
+                stand.local.spawn(with_pipe_limit(limit, stand.piper()))
+            } else {
+                stand.local.spawn(stand.piper())
+            };
+            // A second time, when the first ones are gone.
+            piper.send(Msg::Pipe(5, Next::Continue)).unwrap();
+            stand.run();
+            stand.gate.open();
+            stand.run();
+            assert_eq!(stand.heard().len(), 5);
+            *stand.gate.0.lock().unwrap() = Lock::default();
+            piper.send(Msg::Pipe(100, Next::Continue)).unwrap();
+            stand.run();
+            assert_eq!(stand.guests(), 100);
+            piper.send(end()).unwrap();
+            stand.run();
+            assert_eq!(stand.guests(), 0);
+            stand.gate.open();
+            stand.run();
+            assert_eq!(stand.heard(), []);
+        }
+    }
+}
+
+#[test]
+fn what_is_under_way_keeps_its_actor_alive_and_nothing_else_does() {
+    let stand = Stand::new();
+    let piper = stand.local.spawn(stand.piper());
+    piper.send(Msg::Pipe(1, Next::Continue)).unwrap();
+    drop(piper);
+    stand.run();
+    assert_eq!(stand.guests(), 1);
+    stand.gate.open();
+    stand.run();
+    assert_eq!(stand.heard(), [0]);
+    // The piper has the last sender but one.
+    let Stand {
+        heard, told, local, ..
+    } = stand;
+    drop(told);
+    local.run();
+    assert_eq!(heard.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+}
+
+#[test]
+fn a_restart_ends_what_its_predecessor_had_under_way() {
+    silence_panics();
+    for is_limited in [false, true] {
+        let stand = Stand::new();
+        let tree = Supervisor::new("app", Strategy::OneForOne);
+        let tree = tree.spawn(&stand.local.handle()).unwrap();
+        let (gate, guests, told) = (stand.gate.clone(), stand.guests.clone(), stand.told.clone());
+        let piper = move || Piper {
+            gate: gate.clone(),
+            guests: guests.clone(),
+            heard: told.clone(),
+        };
+        let piper = if is_limited {
+            let limit = NonZero::new(2).unwrap();
+            tree.start(Child::new("piper", move || with_pipe_limit(limit, piper())))
+        } else {
+            tree.start(Child::new("piper", piper))
+        };
+        let piper = piper.unwrap();
+        piper.send(Msg::Pipe(10, Next::Continue)).unwrap();
+        stand.run();
+        assert_eq!(stand.guests(), 10);
+        piper.send(Msg::Fail).unwrap();
+        stand.run();
+        assert_eq!(stand.guests(), 0);
+        stand.gate.open();
+        piper.send(Msg::Pipe(2, Next::Continue)).unwrap();
+        stand.run();
+        assert_eq!(stand.heard(), [0, 1], "only what the new one has begun");
+        drop(tree.stop());
+        stand.run();
+    }
+}
+
+#[test]
+fn an_actor_behind_a_bounded_mailbox_pipes_too() {
+    let stand = Stand::new();
+    let mailbox = Mailbox::bounded(10, OnFull::Fail).unwrap();
+    let inlet = stand.local.handle().spawn_with(mailbox, stand.piper());
+    let inlet = inlet.unwrap();
+    inlet.try_send(Msg::Pipe(2, Next::Continue)).unwrap();
+    stand.run();
+    stand.gate.open();
+    stand.run();
+    assert_eq!(stand.heard(), [0, 1]);
+    *stand.gate.0.lock().unwrap() = Lock::default();
+    inlet.try_send(Msg::Pipe(2, Next::Continue)).unwrap();
+    inlet.try_send(Msg::Stop).unwrap();
+    stand.run();
+    assert_eq!(stand.guests(), 0);
+}
+
+/// Pipes while it awaits.
+struct Awaiting(mpsc::Sender<u32>);
+
+impl AsyncActor for Awaiting {
+    type Msg = Option<u32>;
+
+    async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) -> Next {
+        match msg {
+            None => {
+                cx.pipe(async { 1 }, |n| n.ok());
+                cx.yield_now().await;
+                cx.pipe(async { 2 }, |n| n.ok());
+                return Next::Undo;
+            }
+            Some(n) => self.0.send(n).unwrap(),
+        }
+        Next::Continue
+    }
+}
+
+#[test]
+fn an_async_actor_pipes_what_its_poll_has_not_undone() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let actor = local.spawn_async_actor(Awaiting(told));
+    actor.send(None).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1]);
+    assert_eq!(local.handle().failures(), 0);
+}
+
+#[test]
+fn stress_pipes_of_actors_that_come_and_go_on_two_workers() {
+    let system = System::builder().workers(2).start().unwrap();
+    let (told, heard) = mpsc::channel();
+    let guests = Arc::<AtomicUsize>::default();
+    for round in 0..200 {
+        let gate = Gate::default();
+        let piper = system.spawn(Piper {
+            gate: gate.clone(),
+            guests: guests.clone(),
+            heard: told.clone(),
+        });
+        let piper = piper.unwrap();
+        piper.send(Msg::Pipe(100, Next::Continue)).unwrap();
+        if round % 2 == 0 {
+            gate.open();
+            let mut results: Vec<_> = (0..100)
+                .map(|_| heard.recv_timeout(PATIENCE).unwrap().unwrap())
+                .collect();
+            results.sort_unstable();
+            assert!(results.into_iter().eq(0..100));
+        } else {
+            piper.stop();
+            gate.open();
+        }
+    }
+    drop(told);
+    // What was cancelled may have come before.
+    while heard.recv_timeout(PATIENCE).is_ok() {}
+    system.shutdown();
+    assert_eq!(guests.load(Ordering::Relaxed), 0);
+}

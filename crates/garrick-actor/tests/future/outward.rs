@@ -1,0 +1,160 @@
+//! What actors send, read as a stream; and mailboxes as sinks.
+
+use std::num::NonZero;
+use std::sync::mpsc;
+use std::thread;
+
+use futures_util::{FutureExt, SinkExt, StreamExt, stream};
+use garrick_actor::{
+    Actor, Context, Inlet, Local, Mailbox, Next, OnFull, Outlet, SendError, SinkError, System,
+    TrySendError, behavior,
+};
+
+use crate::common::{self, settle};
+
+fn capacity(n: usize) -> NonZero<usize> {
+    NonZero::new(n).unwrap()
+}
+
+fn stream_of(local: &Local, n: usize) -> (Inlet<u32>, Outlet<u32>) {
+    local.handle().stream(capacity(n)).unwrap()
+}
+
+/// All that is there.
+fn read(outlet: &mut Outlet<u32>) -> Vec<u32> {
+    std::iter::from_fn(|| outlet.try_recv()).collect()
+}
+
+#[test]
+fn what_is_sent_is_read_in_order_and_then_it_ends() {
+    let system = System::builder().workers(2).start().unwrap();
+    let (inlet, outlet) = system.stream::<u32>(capacity(10)).unwrap();
+    let sender = thread::spawn(move || {
+        for n in 0..1000 {
+            // A plain thread waits for a place.
+            inlet.address().send(n).unwrap();
+        }
+    });
+    let local = Local::new().unwrap();
+    let read: Vec<u32> = local.block_on(outlet.collect());
+    assert!(read.into_iter().eq(0..1000));
+    sender.join().unwrap();
+}
+
+/// Sends a number and ends its turn as it is told, and tells whether the number came back.
+struct Source {
+    out: Inlet<u32>,
+    refused: mpsc::Sender<u32>,
+}
+
+impl Actor for Source {
+    type Msg = (u32, Next);
+
+    fn receive(&mut self, (n, next): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+        if let Err(SendError(n)) = cx.send(self.out.address(), n) {
+            self.refused.send(n).unwrap();
+        }
+        next
+    }
+}
+
+#[test]
+fn a_turn_that_is_undone_has_put_nothing_out_and_a_full_stream_gives_back() {
+    let (_, local) = common::local();
+    let (out, mut outlet) = stream_of(&local, 2);
+    let (told, refused) = mpsc::channel();
+    let source = local.spawn(Source {
+        out: out.clone(),
+        refused: told,
+    });
+    source.send((1, Next::Undo)).unwrap();
+    for n in 2..6 {
+        source.send((n, Next::Continue)).unwrap();
+    }
+    settle(&local);
+    assert_eq!(refused.try_iter().collect::<Vec<_>>(), [4, 5]);
+    assert_eq!(out.waiting(), Some(2));
+    assert_eq!(read(&mut outlet), [2, 3]);
+    assert_eq!(out.waiting(), Some(0));
+    assert!(out.try_send(6).is_ok());
+    settle(&local);
+    drop((out, source));
+    settle(&local);
+    assert_eq!(outlet.recv().now_or_never(), Some(Some(6)));
+    assert_eq!(outlet.recv().now_or_never(), Some(None));
+}
+
+#[test]
+fn a_reader_that_has_gone_stops_the_senders() {
+    let (_, local) = common::local();
+    let (out, outlet) = stream_of(&local, 2);
+    out.try_send(1).unwrap();
+    out.try_send(2).unwrap();
+    settle(&local);
+    let waiting = out.clone();
+    let mut third = Box::pin(async move { waiting.send(3).await });
+    assert!(third.as_mut().now_or_never().is_none());
+    drop(outlet);
+    settle(&local);
+    assert_eq!(third.now_or_never(), Some(Err(SendError(3))));
+    assert!(out.is_stopped());
+    assert!(matches!(out.try_send(4), Err(TrySendError::Stopped(4))));
+}
+
+#[test]
+fn a_stream_made_in_a_turn_is_read_by_an_async_actor() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let parent = local.spawn(behavior(move |n: u32, cx| {
+        let (inlet, mut outlet) = cx.stream::<u32>(capacity(4));
+        let told = told.clone();
+        drop(
+            cx.spawn_async(move |_: garrick_actor::Incoming<()>| async move {
+                while let Some(n) = outlet.recv().await {
+                    told.send(n).unwrap();
+                }
+                told.send(u32::MAX).unwrap();
+            }),
+        );
+        (0..n).for_each(|n| inlet.try_send(n).unwrap());
+        Next::Continue
+    }));
+    parent.send(4).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0, 1, 2, 3, u32::MAX]);
+}
+
+#[test]
+fn a_sink_waits_for_places_and_says_when_its_receiver_has_stopped() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let slow = behavior(move |n: u32, _| {
+        told.send(n).unwrap();
+        if n == 9 { Next::Stop } else { Next::Continue }
+    });
+    let mailbox = Mailbox::bounded(2, OnFull::DropNewest).unwrap();
+    let inlet = local.handle().spawn_with(mailbox, slow).unwrap();
+    let mut sink = inlet.sink();
+    let mut numbers = stream::iter((0..100).map(Ok));
+    let mut sending = Box::pin(sink.send_all(&mut numbers));
+    assert!(sending.as_mut().now_or_never().is_none());
+    assert_eq!(inlet.waiting(), Some(2));
+    let ended = (0..100).find_map(|_| {
+        settle(&local);
+        sending.as_mut().now_or_never()
+    });
+    assert_eq!(ended, Some(Err(SinkError)));
+    assert_eq!(
+        heard.try_iter().collect::<Vec<_>>(),
+        (0..10).collect::<Vec<_>>()
+    );
+    assert_eq!(inlet.dropped(), 0, "a sink waits whatever the mailbox does");
+    // One without a bound takes everything at once.
+    let open = local
+        .handle()
+        .spawn_with(Mailbox::unbounded(), behavior(|_: u32, _| Next::Stop));
+    let mut sink = open.unwrap().sink();
+    assert_eq!(sink.send(1).now_or_never(), Some(Ok(())));
+    settle(&local);
+    assert_eq!(sink.send(1).now_or_never(), Some(Err(SinkError)));
+}

@@ -1,0 +1,292 @@
+//! Async actors in a supervisor's care, and their addresses.
+
+use std::collections::HashSet;
+use std::future::pending;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+use garrick_actor::{
+    Address, AsyncActor, AsyncChild, AsyncContext, Decision, Incoming, Local, LocalAsyncActor,
+    Next, Restart, Strategy, Supervisor, System, Tree,
+};
+
+use crate::common::{self, fail, ms, settle, silence_panics};
+use crate::{Guest, PATIENCE};
+
+fn tree(local: &Local) -> Tree {
+    let tree = Supervisor::new("app", Strategy::OneForOne).intensity(10, ms(1));
+    tree.spawn(&local.handle()).unwrap()
+}
+
+type Told = (usize, u32);
+
+/// Tells what it receives, and which incarnation it is; panics at 13, returns at 14.
+fn child(told: mpsc::Sender<Told>) -> AsyncChild<u32> {
+    let made = AtomicUsize::new(0);
+    AsyncChild::new("child", move |mut mailbox: Incoming<u32>| {
+        let (told, made) = (told.clone(), made.fetch_add(1, Ordering::Relaxed) + 1);
+        async move {
+            while let Some(n) = mailbox.recv().await {
+                match n {
+                    13 => fail(),
+                    14 => return,
+                    n => told.send((made, n)).unwrap(),
+                }
+            }
+        }
+    })
+}
+
+#[test]
+fn a_future_that_ends_or_panics_is_made_again_and_its_mailbox_is_kept() {
+    silence_panics();
+    for end in [13, 14] {
+        let (_, local) = common::local();
+        let tree = tree(&local);
+        let (told, heard) = mpsc::channel();
+        let child = tree.start_async(child(told)).unwrap();
+        for n in [1, end, 2, 3, end, 4] {
+            child.send(n).unwrap();
+        }
+        settle(&local);
+        let heard: Vec<_> = heard.try_iter().collect();
+        assert_eq!(heard, [(1, 1), (2, 2), (2, 3), (3, 4)], "after {end}");
+        assert!(!child.is_stopped());
+        assert_eq!(local.handle().dead_letters(), 0);
+        let stopped = tree.stop();
+        settle(&local);
+        assert_eq!(local.block_on(stopped), Ok(()));
+        assert!(child.is_stopped());
+    }
+}
+
+#[test]
+fn one_that_is_not_restarted_ends_and_its_mailbox_is_dead_letters() {
+    let (_, local) = common::local();
+    let tree = tree(&local);
+    let (told, heard) = mpsc::channel();
+    let child = child(told).restart(Restart::Transient);
+    let child = tree.start_async(child).unwrap();
+    for n in [1, 14, 2, 3] {
+        child.send(n).unwrap();
+    }
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [(1, 1)]);
+    assert!(child.is_stopped());
+    assert!(child.send(4).is_err());
+    assert_eq!(local.handle().dead_letters(), 2);
+}
+
+/// Keeps messages waiting: receives one, and waits for ever at 7.
+#[test]
+fn what_a_future_had_taken_but_not_received_goes_to_the_next() {
+    silence_panics();
+    let (clock, local) = common::local();
+    let tree = tree(&local);
+    let (told, heard) = mpsc::channel();
+    let made = AtomicUsize::new(0);
+    let child = tree.start_async(AsyncChild::new(
+        "slow",
+        move |mut mailbox: Incoming<u32>| {
+            let (told, made) = (told.clone(), made.fetch_add(1, Ordering::Relaxed));
+            async move {
+                while let Some(n) = mailbox.recv().await {
+                    told.send(n).unwrap();
+                    if made == 0 {
+                        mailbox.context().sleep(ms(1)).await;
+                        fail();
+                    }
+                }
+            }
+        },
+    ));
+    let child = child.unwrap();
+    (0..50).for_each(|n| child.send(n).unwrap());
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0]);
+    clock.advance(ms(2));
+    settle(&local);
+    assert!(heard.try_iter().eq(1..50));
+    assert_eq!(local.handle().dead_letters(), 0);
+}
+
+/// Counts, fails at 0, and can say who it is.
+struct Counting {
+    sum: u32,
+    told: mpsc::Sender<u32>,
+}
+
+impl AsyncActor for Counting {
+    type Msg = u32;
+
+    async fn receive(&mut self, n: u32, cx: &mut AsyncContext<u32>) -> Next {
+        cx.yield_now().await;
+        if n == 0 {
+            return cx.fail("nothing to count");
+        }
+        self.sum += n;
+        self.told.send(self.sum).unwrap();
+        Next::Continue
+    }
+}
+
+#[test]
+fn an_actor_whose_handler_fails_starts_anew_whether_it_is_restarted_or_resumed() {
+    for decision in [Decision::Restart, Decision::Resume] {
+        let (_, local) = common::local();
+        let tree = tree(&local);
+        let (told, heard) = mpsc::channel();
+        let factory = move || Counting {
+            sum: 0,
+            told: told.clone(),
+        };
+        let child = AsyncChild::of_actor("counting", factory).decide(move |_| decision);
+        let child = tree.start_async(child).unwrap();
+        [1, 2, 0, 5]
+            .into_iter()
+            .for_each(|n| child.send(n).unwrap());
+        settle(&local);
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 3, 5]);
+    }
+}
+
+#[test]
+fn a_restart_drops_the_future_and_wakers_of_the_old_one_are_harmless() {
+    let (clock, local) = common::local();
+    let tree = tree(&local);
+    let guests = Arc::<AtomicUsize>::default();
+    let invited = guests.clone();
+    let child = tree.start_async(AsyncChild::new(
+        "sleeper",
+        move |mut mailbox: Incoming<u32>| {
+            let guest = Guest::new(&invited);
+            async move {
+                let cx = mailbox.context();
+                cx.pipe(pending::<u32>(), |n| n.unwrap_or(0));
+                let sleep = cx.sleep(ms(1));
+                let recv = mailbox.recv();
+                futures_util::future::select(std::pin::pin!(recv), std::pin::pin!(sleep)).await;
+                drop(guest);
+            }
+        },
+    ));
+    let child = child.unwrap();
+    for _ in 0..3 {
+        child.send(1).unwrap();
+        settle(&local);
+        assert_eq!(guests.load(Ordering::Relaxed), 1);
+    }
+    clock.advance(ms(5));
+    settle(&local);
+    assert_eq!(guests.load(Ordering::Relaxed), 1);
+    drop(tree.stop());
+    settle(&local);
+    assert_eq!(guests.load(Ordering::Relaxed), 0);
+    assert!(child.is_stopped());
+}
+
+#[test]
+fn stress_a_child_that_fails_now_and_then_loses_only_what_it_failed_on() {
+    silence_panics();
+    let system = System::builder()
+        .workers(2)
+        .on_failure(|_| ())
+        .start()
+        .unwrap();
+    let tree = Supervisor::new("app", Strategy::OneForOne).intensity(1_000, ms(1));
+    let tree = tree.spawn(&system.handle()).unwrap();
+    let (told, heard) = mpsc::channel();
+    let child = tree.start_async(AsyncChild::new(
+        "child",
+        move |mut mailbox: Incoming<u32>| {
+            let told = told.clone();
+            async move {
+                while let Some(n) = mailbox.recv().await {
+                    if n % 100 == 13 {
+                        fail();
+                    }
+                    told.send(n).unwrap();
+                }
+            }
+        },
+    ));
+    let child = child.unwrap();
+    (0..2_000).for_each(|n| child.send(n).unwrap());
+    for n in (0..2_000).filter(|n| n % 100 != 13) {
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok(n));
+    }
+    tree.stop().wait().unwrap();
+}
+
+#[test]
+fn an_address_of_its_own_is_equal_to_the_one_it_was_spawned_with() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel::<Address<u32>>();
+    let tell = told.clone();
+    let tell = move |mut mailbox: Incoming<u32>| {
+        let tell = tell.clone();
+        async move {
+            let cx = mailbox.context();
+            tell.send(cx.address()).unwrap();
+            mailbox.recv().await;
+        }
+    };
+    let spawned = local.spawn_async(tell.clone());
+    let in_system = System::builder().workers(1).start().unwrap();
+    let on_system = in_system.spawn_async(tell.clone()).unwrap();
+    let supervised = tree(&local)
+        .start_async(AsyncChild::new("child", tell.clone()))
+        .unwrap();
+    let in_turn = local.spawn_behavior(move |n: u32, cx| {
+        let child = cx.spawn_async(tell.clone());
+        told.send(child.clone()).unwrap();
+        let _ = cx.send(&child, n);
+        Next::Continue
+    });
+    let first: HashSet<_> = [spawned.clone(), on_system.clone(), supervised.clone()].into();
+    assert_eq!(first.len(), 3);
+    let on_other = heard.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(on_other, on_system);
+    settle(&local);
+    let own: HashSet<_> = heard.try_iter().chain([on_other]).collect();
+    assert_eq!(own, first);
+    assert!(
+        own.iter()
+            .all(|own| first.iter().any(|first| first.id() == own.id()))
+    );
+    in_turn.send(1).unwrap();
+    settle(&local);
+    let [made, own] = heard.try_iter().collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(made, own);
+    assert!(!first.contains(&made));
+}
+
+/// Is not `Send`, nor is its future.
+struct Here(Rc<std::cell::Cell<u32>>);
+
+impl LocalAsyncActor for Here {
+    type Msg = u32;
+
+    async fn receive(&mut self, n: u32, cx: &mut AsyncContext<u32>) -> Next {
+        let kept = self.0.clone();
+        cx.sleep(ms(1)).await;
+        kept.set(kept.get() + n);
+        if n == 3 { Next::Stop } else { Next::Continue }
+    }
+}
+
+#[test]
+fn a_local_runs_actors_that_are_not_send() {
+    let (clock, local) = common::local();
+    let sum = Rc::default();
+    let here = local.spawn_async_actor(Here(Rc::clone(&sum)));
+    (1..=4).for_each(|n| here.send(n).unwrap());
+    for expected in [0, 1, 3, 6, 6] {
+        settle(&local);
+        assert_eq!(sum.get(), expected);
+        clock.advance(ms(2));
+    }
+    assert!(here.is_stopped());
+    assert_eq!(local.handle().dead_letters(), 1);
+}

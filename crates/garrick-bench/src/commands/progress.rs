@@ -1,0 +1,37 @@
+//! A bar that shows how far measuring has come.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::engine::Progress;
+
+/// The bar's length; it is divided evenly among the plans.
+const PER_PLAN: u64 = 1000;
+
+/// A bar on standard error; nothing is drawn where that is not a terminal.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    /// One for so many plans.
+    pub(super) fn new(plans: usize) -> Self {
+        let style = ProgressStyle::with_template("{wide_bar} {elapsed} {msg:32}");
+        let bar = ProgressBar::new(plans as u64 * PER_PLAN);
+        // No thread redraws it: one that woke up would be part of what is measured.
+        Self(
+            bar.with_style(style.expect("the template is valid"))
+                .with_elapsed(Duration::ZERO),
+        )
+    }
+
+    pub(super) fn show(&self, progress: Progress<'_>) {
+        let done = (progress.done * PER_PLAN as f64) as u64;
+        self.0
+            .set_message(format!("{} {}", progress.scenario, progress.contender));
+        self.0.set_position(progress.plan as u64 * PER_PLAN + done);
+    }
+
+    pub(super) fn clear(self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,249 @@
+//! What else the machine did meanwhile, and whether figures are to be believed.
+//!
+//! Two witnesses. `/proc/stat` counts what all programs together used and what the host took away; less what
+//! this process and its children used, that is the part of others. And the yardstick runs on one thread and
+//! waits for nothing, so where its wall time exceeds its CPU time, the thread was held up.
+
+use std::fs;
+
+use crate::clock::Span;
+use crate::statistics::Summary;
+use crate::units;
+
+/// Fewer ticks of the clock than this say nothing: a tick is 10 ms.
+const TICKS_MIN: u64 = 20;
+
+/// What others may use of the machine, as a part of all cores.
+const OTHERS_MAX: f64 = 0.25;
+
+/// What the host may take away.
+const STOLEN_MAX: f64 = 0.05;
+
+/// How much longer than its CPU time the yardstick may take by the wall.
+const HELD_UP_MAX: f64 = 1.25;
+
+/// How much the yardstick may change while a scenario is measured.
+const PACE_CHANGE_MAX: f64 = 1.5;
+
+/// How wide an interval may be, as a part of the median.
+const SPREAD_MAX: f64 = 0.3;
+
+/// Ticks of all cores since the machine was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Ticks {
+    /// Those in which programs ran.
+    busy: u64,
+    /// Those that the host took away.
+    stolen: u64,
+    /// Those in which there was nothing to do.
+    idle: u64,
+}
+
+impl Ticks {
+    /// What the first line of `/proc/stat` says.
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
+        let fields: Vec<u64> = line
+            .split_whitespace()
+            .map_while(|field| field.parse().ok())
+            .collect();
+        let [user, nice, system, idle, waiting, irq, soft_irq, stolen, ..] = fields[..] else {
+            return None;
+        };
+        Some(Self {
+            busy: user + nice + system + irq + soft_irq,
+            stolen,
+            idle: idle + waiting,
+        })
+    }
+}
+
+/// The ticks that `/proc/self/stat` says of a process and its children: fields 14 to 17, of which the second is
+/// a name in parentheses that may have anything in it.
+fn own_ticks(stat: &str) -> Option<u64> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let fields = fields.split(' ').skip(11).take(4);
+    let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+    (ticks.len() == 4).then(|| ticks.iter().sum())
+}
+
+/// The machine at one moment. Nothing where the system does not tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    /// What all programs have used.
+    ticks: Option<Ticks>,
+    /// What this process has used, and those of its children that have ended.
+    own: Option<u64>,
+}
+
+/// What went on between two moments, as parts of all cores.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Noise {
+    /// What other programs used.
+    others: f64,
+    /// What the host took away.
+    stolen: f64,
+}
+
+impl Moment {
+    /// This one.
+    pub(crate) fn now() -> Self {
+        let read = |file| fs::read_to_string(file).unwrap_or_default();
+        Self {
+            ticks: Ticks::parse(&read("/proc/stat")),
+            own: own_ticks(&read("/proc/self/stat")),
+        }
+    }
+
+    /// What went on from then to `end`, if it was long enough to tell.
+    pub(crate) fn until(&self, end: &Self) -> Option<Noise> {
+        let (before, after) = (self.ticks?, end.ticks?);
+        let busy = after.busy.saturating_sub(before.busy);
+        let stolen = after.stolen.saturating_sub(before.stolen);
+        let all = busy + stolen + after.idle.saturating_sub(before.idle);
+        let own = end.own?.saturating_sub(self.own?);
+        (all >= TICKS_MIN).then(|| Noise {
+            others: busy.saturating_sub(own) as f64 / all as f64,
+            stolen: stolen as f64 / all as f64,
+        })
+    }
+}
+
+/// What speaks against a scenario's figures, in words: of what kind it is, a colon, and how much. Nothing if the
+/// machine was quiet. `yardsticks` are all
+/// that were measured meanwhile, as time and additions.
+pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let percent = |part: f64| (100.0 * part).round();
+    if let Some(Noise { others, stolen }) = noise {
+        if others > OTHERS_MAX {
+            doubts.push(format!(
+                "other programs used the machine: {} % of it",
+                percent(others)
+            ));
+        }
+        if stolen > STOLEN_MAX {
+            doubts.push(format!(
+                "the host took the machine away: {} % of it",
+                percent(stolen)
+            ));
+        }
+    }
+    let mut whole = Span::default();
+    yardsticks.iter().for_each(|(span, _)| whole += *span);
+    let held_up = whole.wall.as_secs_f64() / whole.cpu.as_secs_f64();
+    if held_up > HELD_UP_MAX {
+        doubts.push(format!(
+            "the yardstick was held up: {held_up:.1} times its CPU time"
+        ));
+    }
+    let paces = yardsticks
+        .iter()
+        .map(|(span, ops)| span.cpu.as_nanos() as f64 / *ops as f64);
+    let slowest = paces.clone().fold(f64::MIN, f64::max);
+    let change = slowest / paces.fold(f64::MAX, f64::min);
+    if change > PACE_CHANGE_MAX {
+        doubts.push(format!(
+            "the machine's pace changed: by a factor of {change:.1}"
+        ));
+    }
+    doubts
+}
+
+/// What speaks against a row's own figures.
+pub(crate) fn spread(cpu: &Summary) -> Option<String> {
+    let interval = cpu.interval?;
+    let wide = interval.high - interval.low > SPREAD_MAX * cpu.median;
+    wide.then(|| {
+        let (low, high) = (units::time(interval.low), units::time(interval.high));
+        format!("the median is not sure: {low} to {high}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn moment(stat: &str, own: u64) -> Moment {
+        Moment {
+            ticks: Ticks::parse(stat),
+            own: Some(own),
+        }
+    }
+
+    fn span(cpu_us: u64, wall_us: u64) -> Span {
+        Span {
+            cpu: Duration::from_micros(cpu_us),
+            wall: Duration::from_micros(wall_us),
+        }
+    }
+
+    #[test]
+    fn what_others_used_is_told_from_ones_own() {
+        let before = moment("cpu  100 0 50 1000 0 0 0 10 0 0\ncpu0 1 2 3\n", 50);
+        let after = moment("cpu  180 10 60 1070 10 0 0 30 0 0\n", 150);
+        // 100 ticks were busy, all of them this process's.
+        let noise = before.until(&after).unwrap();
+        assert_eq!(noise.others, 0.0);
+        assert_eq!(noise.stolen, 0.1);
+        let others = moment("cpu  100 0 50 1000 0 0 0 10 0 0\n", 150)
+            .until(&after)
+            .unwrap();
+        assert_eq!(others.others, 0.5);
+    }
+
+    #[test]
+    fn children_count_as_ones_own() {
+        let stat = "12 (a) b) S 1 2 3 4 5 6 7 8 9 10 100 20 3 4 20 0 1 0";
+        assert_eq!(own_ticks(stat), Some(127));
+        assert_eq!(own_ticks("12 (a) S 1 2"), None);
+        assert!(Moment::now().own.is_some());
+    }
+
+    #[test]
+    fn a_moment_too_short_says_nothing() {
+        let now = moment("cpu  100 0 50 1000 0 0 0 10 0 0\n", 0);
+        assert_eq!(now.until(&now), None);
+        assert_eq!(Ticks::parse("cpu  1 2 3"), None);
+        assert_eq!(Ticks::parse(""), None);
+    }
+
+    #[test]
+    fn a_quiet_machine_is_believed() {
+        let quiet = Noise {
+            others: 0.1,
+            stolen: 0.0,
+        };
+        let even = [(span(100, 101), 1000), (span(104, 105), 1000)];
+        assert_eq!(doubts(Some(quiet), &even), Vec::<String>::new());
+        assert_eq!(doubts(None, &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_kind_of_trouble_is_named() {
+        let busy = Noise {
+            others: 0.4,
+            stolen: 0.07,
+        };
+        let said = doubts(
+            Some(busy),
+            &[(span(100, 200), 1000), (span(200, 400), 1000)],
+        );
+        for (said, expected) in
+            said.iter()
+                .zip(["40 %", "7 %", "2.0 times its CPU", "factor of 2.0"])
+        {
+            assert!(said.contains(expected), "{said}");
+        }
+        assert_eq!(said.len(), 4);
+    }
+
+    #[test]
+    fn figures_that_spread_are_named() {
+        assert_eq!(spread(&Summary::of((0..15).map(|_| 5.0))), None);
+        assert_eq!(spread(&Summary::of([1.0, 9.0])), None);
+        let said = spread(&Summary::of((1..=15).map(f64::from))).unwrap();
+        assert!(said.ends_with(": 4.00 ns to 12.0 ns"), "{said}");
+    }
+}

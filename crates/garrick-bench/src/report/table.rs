@@ -1,0 +1,148 @@
+//! A table for people.
+
+use std::fmt::Write;
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+
+use crate::row::Row;
+use crate::statistics::Summary;
+use crate::units;
+
+use super::Report;
+
+/// A column's head, and whether figures stand under it.
+pub(super) type Column = (String, bool);
+
+/// What marks a row that is not to be believed.
+pub(super) const DOUBT: &str = "~";
+
+impl Report {
+    /// A table, with what speaks against its figures and where it comes from below it.
+    pub fn table(&self) -> String {
+        let columns = columns(&self.rows);
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING);
+        table.set_header(
+            columns
+                .iter()
+                .map(|(name, figures)| aligned(name, *figures)),
+        );
+        for row in &self.rows {
+            let cells = cells(row, &columns);
+            let cells = cells.iter().zip(&columns);
+            table.add_row(cells.map(|(text, (_, figures))| aligned(text, *figures)));
+        }
+        let mut text = table.trim_fmt();
+        text.push_str(
+            "\n\nMedians of each operation's time, and what has the true one in it with 95 % certainty; \
+             x rmw is CPU time in units of one atomic addition just then.\n",
+        );
+        for (of, doubt) in doubts(&self.rows) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{DOUBT} {of}: {doubt}");
+        }
+        text.push_str(&self.provenance());
+        text.push('\n');
+        if cfg!(debug_assertions) {
+            text.push_str("Built with debug assertions: these figures mean nothing.\n");
+        }
+        text
+    }
+}
+
+/// The columns for these rows: the reference's only where there is one.
+pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
+    let relative = rows.iter().find_map(|row| row.to_reference.as_ref());
+    let relative = relative.map(|relative| format!("x {}", relative.contender));
+    let column = |(name, figures): (&str, bool)| (name.to_owned(), figures);
+    let mut columns: Vec<Column> = [
+        ("scenario", false),
+        ("contender", false),
+        ("CPU an op", true),
+        ("95 % sure", true),
+        ("min .. max", true),
+        ("x rmw", true),
+    ]
+    .map(column)
+    .into();
+    columns.extend(relative.map(|name| (name, true)));
+    columns.extend(
+        [
+            ("wall an op", true),
+            ("wall max", true),
+            ("ops/s", true),
+            ("bytes", true),
+        ]
+        .map(column),
+    );
+    columns
+}
+
+/// A row's cells below these columns.
+pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
+    let Summary {
+        median, min, max, ..
+    } = row.cpu;
+    let mark = if row.doubts.is_empty() { "" } else { DOUBT };
+    let interval = row.cpu.interval;
+    let relative = row.to_reference.as_ref();
+    let cell = |(name, _): &Column| match name.as_str() {
+        "scenario" => row.scenario.clone(),
+        "contender" => format!("{}{mark}", row.label()),
+        "CPU an op" => units::time(median),
+        "95 % sure" => interval.map_or(String::new(), |of| units::times(of.low, of.high)),
+        "min .. max" => units::times(min, max),
+        "x rmw" => format!("{:.2}", row.ratio_to_rmw),
+        "wall an op" => units::time(row.wall.median),
+        "wall max" => units::time(row.wall.max),
+        "ops/s" => units::rate(row.ops_per_s),
+        "bytes" => row
+            .bytes_per_actor
+            .map_or(String::new(), |bytes| format!("{bytes:.1}")),
+        _ => relative.map_or(String::new(), |relative| {
+            format!("{:.2}", relative.ratio.median)
+        }),
+    };
+    columns.iter().map(cell).collect()
+}
+
+/// What speaks against figures: of which rows, and what. Each kind is said once for a scenario, as it is with the
+/// first row.
+pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
+    let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
+    for row in rows {
+        for doubt in &row.doubts {
+            let like = |(first, said, _): &&mut (&Row, &str, usize)| {
+                first.scenario == row.scenario && kind(said) == kind(doubt)
+            };
+            match kinds.iter_mut().find(like) {
+                Some((_, _, count)) => *count += 1,
+                None => kinds.push((row, doubt, 1)),
+            }
+        }
+    }
+    let said = |(first, doubt, count): (&Row, &str, usize)| {
+        let scenario = &first.scenario;
+        let all = rows.iter().filter(|row| row.scenario == *scenario).count();
+        let of = match count {
+            1 => format!("{scenario} {}", first.label()),
+            count => format!("{scenario}, {count} of {all} rows"),
+        };
+        (of, doubt.to_owned())
+    };
+    kinds.into_iter().map(said).collect()
+}
+
+/// What a doubt says before it says how much.
+fn kind(doubt: &str) -> &str {
+    doubt.split_once(':').map_or(doubt, |(kind, _)| kind)
+}
+
+fn aligned(text: &str, figures: bool) -> Cell {
+    let alignment = if figures {
+        CellAlignment::Right
+    } else {
+        CellAlignment::Left
+    };
+    Cell::new(text).set_alignment(alignment)
+}

@@ -1,0 +1,142 @@
+//! One line of a result.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::statistics::Summary;
+use crate::units;
+
+/// What was measured of one contender, with one set of parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The scenario's name.
+    pub scenario: String,
+    /// Who did it.
+    pub contender: String,
+    /// What distinguishes it from others of that name.
+    pub params: Map<String, Value>,
+    /// Of `cpu` and `wall`: always `ns`.
+    pub unit: String,
+    /// CPU time of one operation.
+    pub cpu: Summary,
+    /// Wall time of one operation.
+    pub wall: Summary,
+    /// Operations in a second of wall time.
+    pub ops_per_s: f64,
+    /// Resident bytes for each actor, if that is what was looked at.
+    pub bytes_per_actor: Option<f64>,
+    /// CPU time of one operation, where the yardstick's is 1: the median of `to_rmw`.
+    pub ratio_to_rmw: f64,
+    /// CPU time of one operation, where the yardstick's just before and after is 1.
+    #[serde(default)]
+    pub to_rmw: Option<Summary>,
+    /// CPU time of one operation, where that of another contender in the same round is 1.
+    #[serde(default)]
+    pub to_reference: Option<Relative>,
+    /// How often it was measured.
+    #[serde(default)]
+    pub rounds: usize,
+    /// How many of these fell out of line.
+    #[serde(default)]
+    pub outliers: usize,
+    /// What speaks against these figures; nothing if the machine was quiet.
+    #[serde(default)]
+    pub doubts: Vec<String>,
+}
+
+/// A ratio to another contender.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Relative {
+    /// Whose time is 1.
+    pub contender: String,
+    /// The ratio.
+    pub ratio: Summary,
+}
+
+impl Row {
+    /// The contender, and what distinguishes it from others of its name.
+    pub fn label(&self) -> String {
+        labelled(&self.contender, &self.params, "")
+    }
+
+    /// The same without the parameter `but`.
+    pub(crate) fn label_without(&self, but: &str) -> String {
+        labelled(&self.contender, &self.params, but)
+    }
+
+    /// Whether `other` was to measure the same.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.scenario == other.scenario
+            && self.contender == other.contender
+            && self.params == other.params
+    }
+}
+
+/// A parameter's value in words: whole numbers in groups of three digits.
+pub(crate) fn value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_u64().map_or(number.to_string(), units::whole),
+        other => other.to_string(),
+    }
+}
+
+fn labelled(name: &str, params: &Map<String, Value>, but: &str) -> String {
+    let mut text = name.to_owned();
+    for (key, of) in params.iter().filter(|(key, _)| *key != but) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, " {key}={}", value(of));
+    }
+    text
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A row of which each round took one of `cpu` nanoseconds, ten times as many as an atomic addition.
+    pub(crate) fn row(scenario: &str, contender: &str, cpu: &[f64]) -> Row {
+        let of = |factor: f64| Summary::of(cpu.iter().map(|ns| factor * ns));
+        Row {
+            scenario: scenario.to_owned(),
+            contender: contender.to_owned(),
+            params: Map::new(),
+            unit: "ns".to_owned(),
+            cpu: of(1.0),
+            wall: of(1.0),
+            ops_per_s: (1e9 / of(1.0).median).round(),
+            bytes_per_actor: None,
+            ratio_to_rmw: of(0.1).median,
+            to_rmw: Some(of(0.1)),
+            to_reference: None,
+            rounds: cpu.len(),
+            outliers: 0,
+            doubts: Vec::new(),
+        }
+    }
+
+    /// The same row with a parameter.
+    pub(crate) fn at(mut row: Row, key: &str, value: u64) -> Row {
+        row.params.insert(key.to_owned(), value.into());
+        row
+    }
+
+    #[test]
+    fn a_label_tells_rows_apart() {
+        let row = at(at(row("s", "a", &[1.0]), "n", 10_000), "m", 2);
+        assert_eq!(row.label_without("m"), "a n=10,000");
+        assert!(row.label().contains("m=2"));
+    }
+
+    #[test]
+    fn rows_of_before_can_still_be_read() {
+        let old = r#"{"scenario": "s", "contender": "c", "params": {}, "unit": "ns", "ops_per_s": 1.0,
+            "cpu": {"median": 2.0, "min": 1.0, "max": 3.0}, "wall": {"median": 2.0, "min": 1.0, "max": 3.0},
+            "bytes_per_actor": null, "ratio_to_rmw": 0.5}"#;
+        let row: Row = serde_json::from_str(old).unwrap();
+        assert_eq!((row.rounds, row.to_rmw, row.cpu.interval), (0, None, None));
+        assert_eq!(row.cpu.bounds().high, 3.0);
+    }
+}

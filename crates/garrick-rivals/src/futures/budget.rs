@@ -1,0 +1,128 @@
+//! The open question of seed 003: why a `FuturesUnordered` in a task of tokio is so much slower than outside of tokio's
+//! budget.
+//!
+//! A task waits for many sleeps that are due at the same time. tokio gives it 128 units a poll, and every sleep that is over
+//! takes one; when they are gone, each of the others says `Pending` when it is polled, although it is over. The set of
+//! futures does not know why: it goes on to the next ready one, and tokio wakes all of those again when the poll is over. So a
+//! poll with `n` children left refuses `n - 128` of them, and the whole costs `n * n / 256` polls instead of `n`.
+//!
+//! ```text
+//!   poll 1:  128 done, n - 128 polled in vain, and woken
+//!   poll 2:  128 done, n - 256 polled in vain, and woken ...
+//! ```
+//!
+//! Each child should be polled twice: once to begin its sleep, once to end it.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use ::tokio::runtime;
+use ::tokio::task::coop;
+use ::tokio::time::{Instant, sleep_until};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use garrick::{Incoming, Local};
+use garrick_bench::{Clock, Stopwatch};
+
+/// Sleeps that are due at once, for each line of the table.
+pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];
+
+/// Long enough for all of them to have begun.
+const DELAY: Duration = Duration::from_millis(20);
+
+/// What one burst came to.
+#[derive(Debug)]
+pub(super) struct Burst {
+    pub(super) name: &'static str,
+    pub(super) children: usize,
+    /// How often they were polled, all together.
+    pub(super) polls: u64,
+    /// CPU time of the thread.
+    pub(super) cpu: Duration,
+}
+
+/// A child whose polls are counted.
+struct Counted<F> {
+    child: Pin<Box<F>>,
+    /// Counted by all children, read when they are done.
+    polls: Arc<AtomicU64>,
+}
+
+impl<F: Future> Future for Counted<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        self.child.as_mut().poll(context)
+    }
+}
+
+/// Waits for so many children.
+async fn wait_for<F: Future>(children: usize, polls: Arc<AtomicU64>, child: impl Fn() -> F) {
+    let counted = |_| Counted {
+        child: Box::pin(child()),
+        polls: polls.clone(),
+    };
+    let mut flying: FuturesUnordered<_> = (0..children).map(counted).collect();
+    while flying.next().await.is_some() {}
+}
+
+fn on_tokio(children: usize, polls: Arc<AtomicU64>, is_free: bool) {
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime without I/O needs nothing");
+    runtime.block_on(async move {
+        let due = Instant::now() + DELAY;
+        let waiting = wait_for(children, polls, move || sleep_until(due));
+        let task = if is_free {
+            ::tokio::spawn(coop::unconstrained(waiting))
+        } else {
+            ::tokio::spawn(waiting)
+        };
+        task.await.expect("it does not fail");
+    });
+}
+
+fn on_garrick(children: usize, polls: Arc<AtomicU64>) {
+    let local = Local::new().expect("a thread of its own needs nothing");
+    let is_done = Rc::new(Cell::new(false));
+    let done = is_done.clone();
+    drop(local.spawn_async(move |mailbox: Incoming<()>| async move {
+        let cx = mailbox.context();
+        wait_for(children, polls, || cx.sleep(DELAY)).await;
+        done.set(true);
+    }));
+    local.run_until(|| is_done.get());
+}
+
+fn burst(name: &'static str, children: usize, run: impl FnOnce(usize, Arc<AtomicU64>)) -> Burst {
+    let polls = Arc::<AtomicU64>::default();
+    let watch = Stopwatch::start(Clock::Thread);
+    run(children, polls.clone());
+    Burst {
+        name,
+        children,
+        cpu: watch.stop().cpu,
+        polls: polls.load(Ordering::Relaxed),
+    }
+}
+
+/// A burst of each size for each of them.
+pub(super) fn measure(sizes: &[usize]) -> Vec<Burst> {
+    let of_size = |children: &usize| {
+        [
+            burst("Garrick", *children, on_garrick),
+            burst("tokio", *children, |n, polls| on_tokio(n, polls, false)),
+            burst("tokio, unconstrained", *children, |n, polls| {
+                on_tokio(n, polls, true);
+            }),
+        ]
+    };
+    sizes.iter().flat_map(of_size).collect()
+}

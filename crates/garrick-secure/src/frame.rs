@@ -1,0 +1,283 @@
+//! Frames: sealing and opening, without any input or output.
+//!
+//! ```text
+//!   | length: u32, big-endian | body: `length` bytes, encrypted | tag: 32 bytes |
+//!
+//!   body    = payload, kind (1 byte); so that no frame is empty
+//!   cipher  = AES-256, counter mode, from the block  sequence (8 bytes), 0 (8 bytes)
+//!   tag     = HMAC(length, encrypted body, sequence)
+//! ```
+//!
+//! Encrypt, then authenticate; the shape of seed 004's reader, whose sequence is not sent either. Both sides count frames, so
+//! that one that comes twice, too early or not at all has a wrong tag. The sequence comes last in the tag: of a frame
+//! that fails, it is cheap to try for which other number its tag would be right, and so to tell a replay from a
+//! forgery. A cipher key is used for one direction of one connection, and a block of its counter once.
+
+use std::fmt;
+use std::sync::Arc;
+
+use aes::Aes256;
+use aes::cipher::{InnerIvInit, KeyInit, StreamCipher, StreamCipherCoreWrapper};
+use bytes::{BufMut, BytesMut};
+use ctr::CtrCore;
+use ctr::flavors::Ctr64BE;
+
+use crate::error::Error;
+use crate::key::Secrets;
+use crate::tag::{Suite, TAG_BYTES, Tagger};
+
+/// Bytes of the length with which a frame begins.
+pub const LENGTH_BYTES: usize = 4;
+
+/// Bytes that a frame is longer than its payload.
+pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
+
+/// A payload's bytes are encrypted and authenticated this many at a time, while they are in the innermost cache.
+const STEP_BYTES: usize = 8 * 1024;
+
+/// How far from the number that was due others are tried, to say what is wrong with a frame.
+const NEIGHBOURS: u64 = 256;
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It carries a payload.
+    Data,
+    /// It is the last one: its sender will say no more.
+    End,
+}
+
+impl Kind {
+    fn number(self) -> u8 {
+        match self {
+            Self::Data => 0,
+            Self::End => 1,
+        }
+    }
+
+    fn of(number: u8) -> Result<Self, Error> {
+        match number {
+            0 => Ok(Self::Data),
+            1 => Ok(Self::End),
+            found => Err(Error::Kind { found }),
+        }
+    }
+}
+
+/// The keys of one direction, ready for use. The same for all of its frames: what differs is the sequence.
+pub(crate) struct Keys {
+    cipher: Aes256,
+    /// Has hashed the key and nothing else.
+    tagger: Tagger,
+}
+
+type Keystream<'a> = StreamCipherCoreWrapper<CtrCore<&'a Aes256, Ctr64BE>>;
+
+impl Keys {
+    pub(crate) fn new(suite: Suite, secrets: &Secrets) -> Self {
+        Self {
+            cipher: Aes256::new((&*secrets.cipher).into()),
+            tagger: Tagger::new(suite, &secrets.tag),
+        }
+    }
+
+    fn keystream(&self, sequence: u64) -> Keystream<'_> {
+        let mut block = [0; 16];
+        block[..8].copy_from_slice(&sequence.to_be_bytes());
+        StreamCipherCoreWrapper::from_core(CtrCore::inner_iv_init(&self.cipher, &block.into()))
+    }
+
+    /// The tag of a body, but for the sequence.
+    fn tagger(&self, length: u32) -> Tagger {
+        let mut tagger = self.tagger.clone();
+        tagger.update(&length.to_be_bytes());
+        tagger
+    }
+
+    /// Appends the frame of `payload` to `out`.
+    fn seal(&self, sequence: u64, kind: Kind, payload: &[u8], out: &mut BytesMut) {
+        let length = u32::try_from(payload.len() + 1).expect("the limit is below");
+        out.reserve(payload.len() + OVERHEAD_BYTES);
+        out.put_u32(length);
+        let mut keystream = self.keystream(sequence);
+        let mut tagger = self.tagger(length);
+        let mut step = |bytes: &[u8]| {
+            let from = out.len();
+            out.extend_from_slice(bytes);
+            keystream.apply_keystream(&mut out[from..]);
+            tagger.update(&out[from..]);
+        };
+        payload.chunks(STEP_BYTES).for_each(&mut step);
+        step(&[kind.number()]);
+        tagger.update(&sequence.to_be_bytes());
+        out.extend_from_slice(&tagger.finish());
+    }
+
+    /// Checks a body, then decrypts it, and leaves the payload.
+    pub(crate) fn open(
+        &self,
+        sequence: u64,
+        body: &mut BytesMut,
+        tag: &[u8],
+    ) -> Result<Kind, Error> {
+        let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let mut tagger = self.tagger(length);
+        tagger.update(body);
+        if !is_tag(&tagger, sequence, tag) {
+            return Err(diagnose(&tagger, sequence, tag));
+        }
+        self.keystream(sequence).apply_keystream(body);
+        let Some((kind, payload)) = body.split_last() else {
+            return Err(Error::Length {
+                found: 0,
+                max: u32::MAX,
+            });
+        };
+        let (kind, payload_bytes) = (*kind, payload.len());
+        body.truncate(payload_bytes);
+        Kind::of(kind)
+    }
+}
+
+/// Whether `tag` is that of frame `sequence`, if the rest of it has been hashed.
+fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
+    let mut tagger = hashed.clone();
+    tagger.update(&sequence.to_be_bytes());
+    tagger.is(tag)
+}
+
+/// What is wrong with a frame whose tag is not that of frame `expected`.
+#[cold]
+fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
+    let earlier = (expected.saturating_sub(NEIGHBOURS)..expected).rev();
+    let later = (expected..expected.saturating_add(NEIGHBOURS)).map(|before| before + 1);
+    let is_it = |found: &u64| is_tag(hashed, *found, tag);
+    if let Some(found) = earlier.into_iter().find(is_it) {
+        return Error::Replayed { expected, found };
+    }
+    if let Some(found) = later.into_iter().find(is_it) {
+        return Error::OutOfOrder { expected, found };
+    }
+    Error::Forged { sequence: expected }
+}
+
+/// Checks a frame's length, before any of its body is waited for.
+///
+/// # Errors
+/// [`Error::Length`] if it is zero or over `max`.
+pub(crate) fn check_length(length: [u8; LENGTH_BYTES], max: u32) -> Result<usize, Error> {
+    match u32::from_be_bytes(length) {
+        found if (1..=max).contains(&found) => Ok(found as usize),
+        found => Err(Error::Length { found, max }),
+    }
+}
+
+/// Seals what one side says, frame by frame.
+///
+/// # Examples
+/// See [`Session`](crate::Session).
+pub struct Sealer {
+    /// Large, and so not moved about.
+    keys: Box<Keys>,
+    /// The number of the next frame.
+    sequence: u64,
+    payload_bytes_max: u32,
+}
+
+impl Sealer {
+    pub(crate) fn new(keys: Keys, payload_bytes_max: u32) -> Self {
+        Self {
+            keys: Box::new(keys),
+            sequence: 0,
+            payload_bytes_max,
+        }
+    }
+
+    /// Appends the frame of `payload` to `out`, which needs no allocation if it has room for it and for
+    /// [`OVERHEAD_BYTES`] more.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the payload is over the limit, [`Error::Exhausted`] at the end of time. Nothing is appended.
+    pub fn seal(&mut self, kind: Kind, payload: &[u8], out: &mut BytesMut) -> Result<(), Error> {
+        if payload.len() > self.payload_bytes_max as usize {
+            return Err(Error::Length {
+                found: u32::try_from(payload.len()).unwrap_or(u32::MAX),
+                max: self.payload_bytes_max,
+            });
+        }
+        let next = self.sequence.checked_add(1).ok_or(Error::Exhausted)?;
+        self.keys.seal(self.sequence, kind, payload, out);
+        self.sequence = next;
+        Ok(())
+    }
+}
+
+/// Opens what the other side says, frame by frame.
+///
+/// # Examples
+/// See [`Session`](crate::Session).
+pub struct Opener {
+    /// Shared with the behaviors of a reader, which count for themselves.
+    pub(crate) keys: Arc<Keys>,
+    sequence: u64,
+    pub(crate) body_bytes_max: u32,
+    /// The check that has failed, if one has.
+    failed: Option<Error>,
+}
+
+impl Opener {
+    pub(crate) fn new(keys: Keys, payload_bytes_max: u32) -> Self {
+        Self {
+            keys: Arc::new(keys),
+            sequence: 0,
+            body_bytes_max: payload_bytes_max + 1,
+            failed: None,
+        }
+    }
+
+    /// Takes the next frame from the front of `stream`, if all of it is there, and leaves its payload in what is given
+    /// back. Copies nothing.
+    ///
+    /// # Errors
+    /// Says which check failed. After that there is no going on: each call says the same again.
+    pub fn open(&mut self, stream: &mut BytesMut) -> Result<Option<(Kind, BytesMut)>, Error> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let opened = self.next(stream);
+        self.failed = opened.as_ref().err().cloned();
+        opened
+    }
+
+    fn next(&mut self, stream: &mut BytesMut) -> Result<Option<(Kind, BytesMut)>, Error> {
+        let Some(length) = stream.first_chunk::<LENGTH_BYTES>() else {
+            return Ok(None);
+        };
+        let body_bytes = check_length(*length, self.body_bytes_max)?;
+        if stream.len() < LENGTH_BYTES + body_bytes + TAG_BYTES {
+            return Ok(None);
+        }
+        let mut frame = stream.split_to(LENGTH_BYTES + body_bytes + TAG_BYTES);
+        let tag = frame.split_off(LENGTH_BYTES + body_bytes);
+        let mut body = frame.split_off(LENGTH_BYTES);
+        let kind = self.keys.open(self.sequence, &mut body, &tag)?;
+        self.sequence = self.sequence.checked_add(1).ok_or(Error::Exhausted)?;
+        Ok(Some((kind, body)))
+    }
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sealer")
+            .field("sequence", &self.sequence)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opener")
+            .field("sequence", &self.sequence)
+            .finish_non_exhaustive()
+    }
+}

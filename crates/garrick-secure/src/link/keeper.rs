@@ -1,0 +1,198 @@
+//! The keeper: begins a connection, and ends it once.
+
+use std::mem;
+use std::sync::Arc;
+
+use garrick_actor::{Actor, Address, Context, Ended, Next, Reply, Watch};
+use garrick_sched::Room;
+
+use super::buffer::{Buffer, Got, Msg as BufferMsg};
+use super::reader::{Known, ask_for_length, reader};
+use super::scribe;
+use super::source::{self, Fill};
+use super::transport::{Sink, Transport};
+use crate::error::Error;
+use crate::event::{Event, Listener};
+use crate::frame::Sealer;
+use crate::greeting::Session;
+use crate::key::{PreSharedKey, Role};
+use crate::options::Options;
+use crate::writer::{Write, Writer};
+
+/// What it is told.
+pub(super) enum Msg {
+    Begin(Box<(Transport, PreSharedKey, Role)>),
+    /// The peer has proven that it has the key.
+    Opened(Box<(Session, Sink)>),
+    /// No more will be written.
+    Finish,
+    /// All is written, and the peer knows that it was all.
+    Said,
+    /// The peer has said that it will send no more.
+    Heard,
+    /// A check has failed.
+    Failed(Error),
+    /// One of the connection's actors has ended.
+    Ended(&'static str, Ended),
+    /// Whoever is told of frames has ended.
+    Deserted,
+    /// We are to close it.
+    Close,
+}
+
+/// The actor.
+pub(super) struct Keeper {
+    listener: Listener,
+    options: Options,
+    source: Option<Address<Fill>>,
+    open: Option<Open>,
+    /// Of whoever is told of frames.
+    watch: Option<Watch>,
+}
+
+/// The actors of a connection that is open.
+struct Open {
+    buffer: Address<BufferMsg>,
+    reader: Address<Got>,
+    scribe: Address<Write>,
+    has_said: bool,
+    has_heard: bool,
+}
+
+impl Keeper {
+    pub(super) fn new(options: Options, listener: Listener) -> Self {
+        Self {
+            listener,
+            options,
+            source: None,
+            open: None,
+            watch: None,
+        }
+    }
+
+    fn begin(&mut self, begin: (Transport, PreSharedKey, Role), cx: &Context<'_, Msg>) {
+        let (transport, key, role) = begin;
+        let start = source::Start {
+            transport,
+            key,
+            role,
+            options: self.options.clone(),
+            keeper: cx.address(),
+        };
+        let source = cx.spawn_async(move |mailbox| source::run(mailbox, start));
+        let _ = cx.watch(&source, |ended| Msg::Ended("source", ended));
+        self.source = Some(source);
+        let keeper = cx.address();
+        self.watch = Some(self.listener.watch(move |_| {
+            // A connection that is over is missed by nobody.
+            let _ = keeper.send(Msg::Deserted);
+        }));
+    }
+
+    fn opened(&mut self, session: Session, sink: Sink, cx: &Context<'_, Msg>) {
+        let Some(source) = self.source.clone() else {
+            return;
+        };
+        let Session { sealer, opener } = session;
+        let buffer = cx.spawn(Buffer::new(self.options.clone(), source, cx.address()));
+        let known = Known {
+            keys: opener.keys,
+            body_bytes_max: opener.body_bytes_max,
+            buffer: buffer.clone(),
+            listener: self.listener.clone(),
+            keeper: cx.address(),
+        };
+        let reader = cx.spawn(reader(Arc::new(known)));
+        let scribe = self.spawn_scribe(sealer, sink, cx);
+        let _ = cx.watch(&buffer, |ended| Msg::Ended("buffer", ended));
+        let _ = cx.watch(&reader, |ended| Msg::Ended("reader", ended));
+        let _ = cx.watch(&scribe, |ended| Msg::Ended("scribe", ended));
+        ask_for_length(&buffer, reader.clone());
+        self.open = Some(Open {
+            buffer,
+            reader,
+            scribe,
+            has_said: false,
+            has_heard: false,
+        });
+    }
+
+    /// Makes the scribe, and tells where to write.
+    fn spawn_scribe(&self, sealer: Sealer, sink: Sink, cx: &Context<'_, Msg>) -> Address<Write> {
+        let room = Room::new(self.options.queue);
+        let start = scribe::Start {
+            sink,
+            sealer,
+            room: room.clone(),
+            options: self.options.clone(),
+            keeper: cx.address(),
+        };
+        let scribe = cx.spawn_async(move |mailbox| scribe::run(mailbox, start));
+        let open = Reply::to_task(cx.address(), |_| Msg::Finish);
+        let payload_bytes_max = self.options.payload_bytes_max;
+        let writer = Writer::new(scribe.clone(), room, payload_bytes_max, open);
+        // One that is gone already is found by the watch.
+        let _ = self.listener.tell(Event::Opened(writer));
+        scribe
+    }
+
+    /// What a message leads to: whether the connection is over, and how.
+    fn handle(&mut self, msg: Msg, cx: &Context<'_, Msg>) -> Option<Result<(), Error>> {
+        match msg {
+            Msg::Begin(begin) => self.begin(*begin, cx),
+            Msg::Opened(opened) => self.opened(opened.0, opened.1, cx),
+            Msg::Failed(error) => return Some(Err(error)),
+            Msg::Ended(actor, Ended::Failed(_)) => return Some(Err(Error::Panicked { actor })),
+            Msg::Ended(..) => {}
+            Msg::Deserted => return Some(Err(Error::Deserted)),
+            Msg::Close => return Some(Err(Error::Closed)),
+            Msg::Finish => {
+                if let Some(open) = &self.open {
+                    let _ = cx.send(&open.scribe, Write::Finish);
+                }
+            }
+            Msg::Said => {
+                let open = self.open.as_mut()?;
+                open.has_said = true;
+                return open.has_heard.then_some(Ok(()));
+            }
+            Msg::Heard => {
+                let open = self.open.as_mut()?;
+                open.has_heard = true;
+                let has_said = open.has_said;
+                let _ = self.listener.tell(Event::Finished);
+                return has_said.then_some(Ok(()));
+            }
+        }
+        None
+    }
+
+    /// Takes all down.
+    fn end(&mut self) {
+        if let Some(watch) = self.watch.take() {
+            watch.cancel();
+        }
+        if let Some(source) = self.source.take() {
+            source.stop();
+        }
+        if let Some(open) = mem::take(&mut self.open) {
+            open.buffer.stop();
+            open.reader.stop();
+            open.scribe.stop();
+        }
+    }
+}
+
+impl Actor for Keeper {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        let Some(outcome) = self.handle(msg, cx) else {
+            return Next::Continue;
+        };
+        self.end();
+        // Nobody is left to be told if this fails.
+        let _ = self.listener.tell(Event::Closed(outcome));
+        Next::Stop
+    }
+}

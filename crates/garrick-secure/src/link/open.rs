@@ -1,0 +1,116 @@
+//! Opening a connection.
+
+use std::fmt;
+
+use garrick_actor::{Address, Handle};
+
+use super::keeper::{Keeper, Msg};
+use super::transport::Transport;
+use crate::event::Listener;
+use crate::key::{PreSharedKey, Role};
+use crate::options::{Options, OptionsError};
+
+/// A connection, from the side of who has opened it. Dropping it changes nothing.
+#[derive(Clone)]
+pub struct Connection {
+    keeper: Address<Msg>,
+}
+
+/// Why there is no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// It was set up with what cannot be.
+    Options(OptionsError),
+    /// The system is ending.
+    Ending,
+}
+
+/// Makes a connection over `transport`: its actors, which run on the workers of `system`. `listener` is told what happens
+/// to it; if it ends, so does the connection.
+///
+/// # Errors
+/// See [`OpenError`]. What goes wrong with the peer is told as the last event.
+///
+/// # Examples
+/// ```
+/// use garrick_actor::{Next, System};
+/// use garrick_secure::{Event, Options, PreSharedKey, Role, Transport, open};
+///
+/// let system = System::new()?;
+/// let key = PreSharedKey::random()?;
+/// let (near, far) = tokio::io::duplex(1_000);
+///
+/// let asks = system.spawn_behavior(|event, _| {
+///     match event {
+///         Event::Opened(writer) => writer.try_send("ping").unwrap(),
+///         Event::Closed(outcome) => assert_eq!(outcome, Ok(())),
+///         _ => {}
+///     }
+///     Next::Continue
+/// })?;
+/// let (told, heard) = std::sync::mpsc::channel();
+/// let hears = system.spawn_behavior(move |event, _| {
+///     if let Event::Frame(frame) = event {
+///         told.send(frame.to_vec()).unwrap();
+///     }
+///     Next::Continue
+/// })?;
+///
+/// let options = Options::default();
+/// open(&system.handle(), Transport::of(near), key.clone(), Role::Client, options.clone(), asks)?;
+/// open(&system.handle(), Transport::of(far), key, Role::Server, options, hears)?;
+/// assert_eq!(heard.recv()?, b"ping");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open(
+    system: &Handle,
+    transport: Transport,
+    key: PreSharedKey,
+    role: Role,
+    options: Options,
+    listener: impl Into<Listener>,
+) -> Result<Connection, OpenError> {
+    options.check().map_err(OpenError::Options)?;
+    let keeper = system
+        .spawn(Keeper::new(options, listener.into()))
+        .map_err(|_| OpenError::Ending)?;
+    keeper
+        .send(Msg::Begin(Box::new((transport, key, role))))
+        .map_err(|_| OpenError::Ending)?;
+    Ok(Connection { keeper })
+}
+
+impl Connection {
+    /// Ends it at once, with [`Error::Closed`](crate::Error::Closed). What was not written is lost; the peer is not told
+    /// that it was all. [`Writer::finish`](crate::Writer::finish) is the orderly way.
+    pub fn close(&self) {
+        // One that is over needs no closing.
+        let _ = self.keeper.send(Msg::Close);
+    }
+
+    /// Whether it is over. False may be out of date at once, true never is.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.keeper.is_stopped()
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("is_closed", &self.is_closed())
+            .finish()
+    }
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Options(error) => error.fmt(f),
+            Self::Ending => f.write_str("the system is ending"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}

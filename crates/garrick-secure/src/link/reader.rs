@@ -1,0 +1,144 @@
+//! The reader: length, body, tag, and again, by becoming the behavior for what comes next.
+//!
+//! ```text
+//!    length(sequence) --- 4 bytes, checked ---> body(sequence) --- n bytes ---> tag(sequence)
+//!        ^                                                                          |
+//!        +------------ sequence + 1 ---- 32 bytes, checked, body decrypted ---------+
+//! ```
+//!
+//! A behavior knows which frame is due and nothing else; the body travels with the request for its tag.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use garrick_actor::{Address, Behavior, BehaviorContext, Next, Reply, behavior};
+
+use super::buffer::{self, Get, Got};
+use super::keeper;
+use crate::error::{Error, Part};
+use crate::event::{Event, Frame, Listener};
+use crate::frame::{Keys, Kind, LENGTH_BYTES, check_length};
+use crate::tag::TAG_BYTES;
+
+/// What all of a reader's behaviors know.
+pub(super) struct Known {
+    pub(super) keys: Arc<Keys>,
+    pub(super) body_bytes_max: u32,
+    pub(super) buffer: Address<buffer::Msg>,
+    pub(super) listener: Listener,
+    pub(super) keeper: Address<keeper::Msg>,
+}
+
+/// What comes next; nothing after the last frame.
+type Step = Result<Option<Behavior<Got>>, Error>;
+
+/// A reader to which the first length is on its way.
+pub(super) fn reader(known: Arc<Known>) -> Behavior<Got> {
+    length(known, 0)
+}
+
+/// Asks the buffer for the length with which a frame begins.
+pub(super) fn ask_for_length(buffer: &Address<buffer::Msg>, to: Address<Got>) {
+    let get = Get {
+        bytes: LENGTH_BYTES,
+        held: BytesMut::new(),
+        begins: true,
+        to,
+    };
+    // A buffer that has stopped has said why.
+    let _ = buffer.send(buffer::Msg::Get(get));
+}
+
+fn length(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
+    behavior(move |got, cx| {
+        let known = &known;
+        known.step(cx, |cx| {
+            let (held, bytes) = match got {
+                Got::Ended { have: 0 } => return Err(Error::Unfinished),
+                got => taken(got, Part::Length, LENGTH_BYTES)?,
+            };
+            let length = bytes.first_chunk().copied().unwrap_or_default();
+            let body_bytes = check_length(length, known.body_bytes_max)?;
+            known.get(cx, body_bytes, held);
+            Ok(Some(body(known.clone(), sequence, body_bytes)))
+        })
+    })
+}
+
+fn body(known: Arc<Known>, sequence: u64, body_bytes: usize) -> Behavior<Got> {
+    behavior(move |got, cx| {
+        let known = &known;
+        known.step(cx, |cx| {
+            let (_, body) = taken(got, Part::Body, body_bytes)?;
+            known.get(cx, TAG_BYTES, body);
+            Ok(Some(tag(known.clone(), sequence)))
+        })
+    })
+}
+
+fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
+    behavior(move |got, cx| {
+        let known = &known;
+        known.step(cx, |cx| {
+            let (mut body, tag) = taken(got, Part::Tag, TAG_BYTES)?;
+            match known.keys.open(sequence, &mut body, &tag)? {
+                Kind::Data => known.deliver(body)?,
+                Kind::End => {
+                    let _ = cx.send(&known.keeper, keeper::Msg::Heard);
+                    return Ok(None);
+                }
+            }
+            ask_for_length(&known.buffer, cx.address());
+            let next = sequence.checked_add(1).ok_or(Error::Exhausted)?;
+            Ok(Some(length(known.clone(), next)))
+        })
+    })
+}
+
+/// What was asked for, with what it was asked with.
+fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Error> {
+    match got {
+        Got::Bytes { held, bytes } => Ok((held, bytes)),
+        Got::Ended { have } => Err(Error::Truncated { part, have, want }),
+    }
+}
+
+impl Known {
+    /// Becomes what comes next, or says why nothing does.
+    fn step(
+        &self,
+        cx: &mut BehaviorContext<'_, Got>,
+        step: impl FnOnce(&mut BehaviorContext<'_, Got>) -> Step,
+    ) -> Next {
+        match step(cx) {
+            Ok(Some(next)) => {
+                cx.becomes_behavior(next);
+                Next::Continue
+            }
+            Ok(None) => Next::Stop,
+            Err(error) => {
+                let _ = cx.send(&self.keeper, keeper::Msg::Failed(error));
+                Next::Stop
+            }
+        }
+    }
+
+    fn get(&self, cx: &BehaviorContext<'_, Got>, bytes: usize, held: BytesMut) {
+        let get = Get {
+            bytes,
+            held,
+            begins: false,
+            to: cx.address(),
+        };
+        let _ = cx.send(&self.buffer, buffer::Msg::Get(get));
+    }
+
+    fn deliver(&self, payload: BytesMut) -> Result<(), Error> {
+        let place = Reply::to_task(self.buffer.clone(), |_| buffer::Msg::PlaceFree);
+        let frame = Event::Frame(Frame::new(payload, place));
+        self.listener
+            .tell(frame)
+            .then_some(())
+            .ok_or(Error::Deserted)
+    }
+}

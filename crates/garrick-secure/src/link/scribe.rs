@@ -1,0 +1,187 @@
+//! The scribe: seals what is to be written and writes it, several payloads at a time if they wait.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use bytes::BytesMut;
+use garrick_actor::{Address, AsyncContext, Incoming, Reply};
+use garrick_sched::Room;
+use tokio::io::AsyncWriteExt;
+
+use super::keeper;
+use super::timely::timely;
+use super::transport::Sink;
+use crate::error::{Error, Wait};
+use crate::frame::{Kind, Sealer};
+use crate::options::Options;
+use crate::writer::Write;
+
+/// Sealed bytes that are written at once, if so many wait.
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// Room for sealed bytes that is kept while nothing is to be written.
+const KEPT_BYTES_MAX: usize = 4 * 1024;
+
+/// Sealed bytes after which others get their turn.
+const SHARE_BYTES: usize = 256 * 1024;
+
+/// What it needs to begin.
+pub(super) struct Start {
+    pub(super) sink: Sink,
+    pub(super) sealer: Sealer,
+    pub(super) room: Arc<Room>,
+    pub(super) options: Options,
+    pub(super) keeper: Address<keeper::Msg>,
+}
+
+/// One at work.
+struct Scribe {
+    sink: Sink,
+    sealer: Sealer,
+    options: Options,
+    cx: AsyncContext<Write>,
+    /// What is sealed and not written.
+    out: BytesMut,
+    /// Who wants to hear of that.
+    written: Vec<Reply<()>>,
+    /// Bytes written in this turn.
+    share: usize,
+}
+
+/// The actor.
+pub(super) async fn run(mut mailbox: Incoming<Write>, start: Start) {
+    let cx = mailbox.context();
+    let keeper = start.keeper;
+    let mut scribe = Scribe {
+        sink: start.sink,
+        sealer: start.sealer,
+        options: start.options,
+        cx: cx.clone(),
+        out: BytesMut::new(),
+        written: Vec::new(),
+        share: 0,
+    };
+    let said = match scribe.write_all(&mut mailbox, &start.room).await {
+        Ok(()) => keeper::Msg::Said,
+        Err(error) => keeper::Msg::Failed(error),
+    };
+    let _ = cx.send(&keeper, said);
+}
+
+impl Scribe {
+    /// Everything, to the end.
+    async fn write_all(
+        &mut self,
+        mailbox: &mut Incoming<Write>,
+        room: &Arc<Room>,
+    ) -> Result<(), Error> {
+        while let Some(write) = mailbox.recv().await {
+            let mut goes_on = self.seal(write)?;
+            while goes_on
+                && self.out.len() < BATCH_BYTES
+                && let Some(write) = mailbox.try_recv()
+            {
+                goes_on = self.seal(write)?;
+            }
+            self.flush().await?;
+            if !goes_on {
+                break;
+            }
+        }
+        self.write_rest(mailbox, room).await?;
+        self.sealer.seal(Kind::End, &[], &mut self.out)?;
+        self.flush().await?;
+        let limit = self.options.write_timeout;
+        let sink = &mut self.sink;
+        let shut = async { sink.shutdown().await.map_err(|error| Error::io(&error)) };
+        timely(&self.cx, Wait::Write, limit, shut).await
+    }
+
+    /// What had its place when no more was to come, and is on its way: when all places are ours, that is all.
+    async fn write_rest(
+        &mut self,
+        mailbox: &mut Incoming<Write>,
+        room: &Arc<Room>,
+    ) -> Result<(), Error> {
+        let mut ours = pin!(async {
+            let mut places = Vec::with_capacity(room.capacity());
+            while places.len() < room.capacity() {
+                places.push(room.take().await);
+            }
+        });
+        loop {
+            let next = poll_fn(|task| match mailbox.poll_recv(task) {
+                Poll::Ready(Some(write)) => Poll::Ready(Some(write)),
+                _ => ours.as_mut().poll(task).map(|()| None),
+            });
+            let Some(write) = next.await else {
+                return Ok(());
+            };
+            self.seal(write)?;
+            self.flush().await?;
+        }
+    }
+
+    /// Seals one, whose place is free then. False if no more is to come.
+    fn seal(&mut self, write: Write) -> Result<bool, Error> {
+        let Write::Payload {
+            payload,
+            place,
+            written,
+        } = write
+        else {
+            return Ok(false);
+        };
+        self.sealer.seal(Kind::Data, &payload, &mut self.out)?;
+        drop(place);
+        self.written.extend(written);
+        Ok(true)
+    }
+
+    /// Writes what is sealed.
+    async fn flush(&mut self) -> Result<(), Error> {
+        let mut from = 0;
+        while from < self.out.len() {
+            from += self.write_some(from).await?;
+        }
+        let limit = self.options.write_timeout;
+        let sink = &mut self.sink;
+        let flushed = async { sink.flush().await.map_err(|error| Error::io(&error)) };
+        timely(&self.cx, Wait::Write, limit, flushed).await?;
+        self.written.drain(..).for_each(|reply| reply.send(()));
+        self.rest().await;
+        Ok(())
+    }
+
+    async fn write_some(&mut self, from: usize) -> Result<usize, Error> {
+        let (limit, sink, bytes) = (
+            self.options.write_timeout,
+            &mut self.sink,
+            &self.out[from..],
+        );
+        let write = async {
+            match sink.write(bytes).await {
+                Ok(0) => Err(Error::io(&std::io::ErrorKind::WriteZero.into())),
+                Ok(written) => Ok(written),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(0),
+                Err(error) => Err(Error::io(&error)),
+            }
+        };
+        timely(&self.cx, Wait::Write, limit, write).await
+    }
+
+    /// Gives back what was needed for a while: memory, and the worker.
+    async fn rest(&mut self) {
+        self.share += self.out.len();
+        self.out.clear();
+        if self.out.capacity() > BATCH_BYTES.max(KEPT_BYTES_MAX) {
+            self.out = BytesMut::new();
+        }
+        if self.share >= SHARE_BYTES {
+            self.share = 0;
+            self.cx.yield_now().await;
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The greeting, and then bytes on demand: the actor that reads from the transport.
+
+use std::io;
+
+use bytes::BytesMut;
+use garrick_actor::{Address, Incoming};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::buffer::{self, Filled};
+use super::keeper;
+use super::timely::timely;
+use super::transport::{Sink, Source, Transport};
+use crate::error::{Error, Part, Wait};
+use crate::greeting::{Greeting, HELLO_BYTES, PROOF_BYTES, Session};
+use crate::key::{PreSharedKey, Role};
+use crate::options::Options;
+
+/// Asks for bytes.
+pub(super) struct Fill {
+    /// Bytes go to its end; as many as it has room for, at most.
+    pub(super) buffer: BytesMut,
+    /// How many there must be.
+    pub(super) least: usize,
+    pub(super) to: Address<buffer::Msg>,
+}
+
+/// What it needs to begin.
+pub(super) struct Start {
+    pub(super) transport: Transport,
+    pub(super) key: PreSharedKey,
+    pub(super) role: Role,
+    pub(super) options: Options,
+    pub(super) keeper: Address<keeper::Msg>,
+}
+
+/// The actor.
+pub(super) async fn run(mut mailbox: Incoming<Fill>, start: Start) {
+    let cx = mailbox.context();
+    let keeper = start.keeper.clone();
+    let limit = start.options.greeting_timeout;
+    // The keeper outlives whoever it keeps, or is not interested any more.
+    // In a box of its own, which is gone when it is over: the greeting is large, and the rest is small.
+    let greeting = Box::pin(greet(start));
+    let mut source = match timely(&cx, Wait::Greeting, limit, greeting).await {
+        Ok((session, source, sink)) => {
+            let _ = cx.send(&keeper, keeper::Msg::Opened(Box::new((session, sink))));
+            source
+        }
+        Err(error) => {
+            let _ = cx.send(&keeper, keeper::Msg::Failed(error));
+            return;
+        }
+    };
+    while let Some(Fill {
+        mut buffer,
+        least,
+        to,
+    }) = mailbox.recv().await
+    {
+        let before = buffer.len();
+        let outcome = fill(&mut source, &mut buffer, before + least).await;
+        let filled = Filled {
+            buffer,
+            before,
+            outcome,
+        };
+        let _ = cx.send(&to, buffer::Msg::Filled(filled));
+    }
+}
+
+async fn greet(start: Start) -> Result<(Session, Source, Sink), Error> {
+    let Transport {
+        mut source,
+        mut sink,
+    } = start.transport;
+    let greeting = Greeting::new(
+        start.key,
+        start.options.suite,
+        start.role,
+        start.options.payload_bytes_max,
+    )?;
+    let session = match start.role {
+        Role::Client => {
+            write(&mut sink, greeting.hello()).await?;
+            let heard = read::<HELLO_BYTES>(&mut source, Part::Hello).await?;
+            let proving = greeting.heard(&heard)?;
+            let proof = read::<PROOF_BYTES>(&mut source, Part::Proof).await?;
+            let ours = *proving.proof();
+            let session = proving.proven(&proof)?;
+            write(&mut sink, &ours).await?;
+            session
+        }
+        Role::Server => {
+            let heard = read::<HELLO_BYTES>(&mut source, Part::Hello).await?;
+            let hello = *greeting.hello();
+            let proving = greeting.heard(&heard)?;
+            write(&mut sink, &[&hello[..], proving.proof()].concat()).await?;
+            let proof = read::<PROOF_BYTES>(&mut source, Part::Proof).await?;
+            proving.proven(&proof)?
+        }
+    };
+    Ok((session, source, sink))
+}
+
+async fn write(sink: &mut Sink, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |error| Error::io(&error);
+    sink.write_all(bytes).await.map_err(failed)?;
+    sink.flush().await.map_err(failed)
+}
+
+/// So many bytes, which are this part of the greeting.
+async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N], Error> {
+    let mut bytes = [0; N];
+    let mut have = 0;
+    while have < N {
+        match source.read(&mut bytes[have..]).await {
+            Ok(0) => {
+                return Err(Error::Truncated {
+                    part,
+                    have,
+                    want: N,
+                });
+            }
+            Ok(read) => have += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io(&error)),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Reads until so many bytes are there, or the stream has ended; false then.
+async fn fill(source: &mut Source, buffer: &mut BytesMut, until: usize) -> Result<bool, Error> {
+    while buffer.len() < until {
+        match source.read_buf(buffer).await {
+            Ok(0) => return Ok(false),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io(&error)),
+        }
+    }
+    Ok(true)
+}
