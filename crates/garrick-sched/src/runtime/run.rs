@@ -13,8 +13,8 @@ use crate::runtime::worker::Worker;
 
 /// Messages that one activation handles at most, before others get their turn.
 const MESSAGES_MAX: u32 = 256;
-/// The same where timers are waited for, which must not come late by so many messages of one mailbox.
-const MESSAGES_MAX_TIMED: u32 = 32;
+/// Messages of one mailbox between two looks at the clock, where timers are waited for.
+const STRETCH: u32 = 32;
 
 /// What a turn leads to.
 #[derive(PartialEq, Eq)]
@@ -73,19 +73,14 @@ impl Limits {
         left: 0,
     };
 
-    fn of(cell: CellPtr, worker: &Worker) -> Self {
+    fn of(cell: CellPtr) -> Self {
         let last = cell.mailbox_tail();
-        let calm = worker.timers.are_calm();
         // SAFETY: in the local mailbox, hence ours.
         let last_free = unsafe { last.as_ref() }.map_or(0, Envelope::free);
         Self {
             last,
             last_free,
-            left: if calm {
-                MESSAGES_MAX
-            } else {
-                MESSAGES_MAX_TIMED
-            },
+            left: MESSAGES_MAX,
         }
     }
 }
@@ -231,7 +226,7 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 /// The first batch of an activation that cannot be over with `message`, or has none.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) -> Option<Batch> {
-    worker.limits.set(Limits::of(cell, worker));
+    worker.limits.set(Limits::of(cell));
     if message.is_null() {
         return next_batch::<T>(cell, worker);
     }
@@ -258,7 +253,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         if worker.move_away(cell, oldest) {
             return None;
         }
-        worker.limits.set(Limits::of(cell, worker));
+        worker.limits.set(Limits::of(cell));
         return next_batch::<T>(cell, worker);
     }
     let count = take_share(worker, envelope);
@@ -284,22 +279,33 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
 /// How many messages of the oldest envelope are to be handled now.
 fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     let mut limits = worker.limits.get();
-    if limits.last.is_null() || worker.is_wanted_elsewhere() {
+    if limits.last.is_null() || worker.is_wanted_elsewhere() || keeps_timers_waiting(worker, limits)
+    {
         return 0;
     }
-    let mut end = envelope.free();
-    if ptr::eq(limits.last, envelope) {
-        end = limits.last_free;
-        limits.last = ptr::null_mut();
-    }
+    let is_last = ptr::eq(limits.last, envelope);
+    let end = if is_last {
+        limits.last_free
+    } else {
+        envelope.free()
+    };
     let unread = u32::from(envelope.read()) - end;
-    let count = unread.min(limits.left);
+    let mut count = unread.min(limits.left);
+    if !worker.timers.are_calm() {
+        count = count.min(STRETCH);
+    }
     limits.left -= count;
-    if count < unread || limits.left == 0 {
+    if limits.left == 0 || is_last && count == unread {
         limits.last = ptr::null_mut();
     }
     worker.limits.set(limits);
     count
+}
+
+/// Whether an activation under way has handled a stretch and lasted so long that timers might come late by it.
+fn keeps_timers_waiting(worker: &Worker, limits: Limits) -> bool {
+    let handled = MESSAGES_MAX - limits.left;
+    handled >= STRETCH && !worker.timers.are_calm() && worker.timers.are_neglected_at(worker.now())
 }
 
 /// The last message of a batch is about to be handled: lets go of the envelope, if that was all that is in it, and

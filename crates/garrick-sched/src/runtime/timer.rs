@@ -1,7 +1,7 @@
 //! A worker's timers: messages to be delivered later.
 //!
 //! One timing wheel per worker, which only its worker touches. A worker with timers looks at the clock
-//! every few turns, handles fewer messages of one mailbox at a stretch, and sleeps no longer than to the next of them.
+//! every few turns, breaks a run of messages off that takes long, and sleeps no longer than to the next of them.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -13,6 +13,10 @@ use crate::world::Nanos;
 
 /// Turns between two looks at the clock, while there are timers. A look costs some 30 ns.
 const LOOK_EVERY: u64 = 8;
+
+/// How long a run of messages to one task may keep the worker from looking. Shorter ones are not worth breaking off: what
+/// is sent in batches is best handled in batches.
+const NEGLECT_MAX: Nanos = 20_000;
 
 /// The latest deadline that the wheel fires, some centuries from the beginning of a world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
@@ -26,6 +30,8 @@ pub(crate) struct Timers {
     always: bool,
     /// The number of the turn at the last look.
     looked_at: Cell<u64>,
+    /// The time then.
+    looked: Cell<Nanos>,
 }
 
 impl Timers {
@@ -35,6 +41,7 @@ impl Timers {
             calm: Cell::new(!always),
             always,
             looked_at: Cell::new(0),
+            looked: Cell::new(now),
         }
     }
 
@@ -65,9 +72,15 @@ impl Timers {
         self.wheel.borrow_mut().pop_due(now)
     }
 
-    /// The clock was looked at, and something was due or not. What was due is still to be handled, so it is calm no earlier
+    /// Whether the last look at the clock is long ago.
+    pub(crate) fn are_neglected_at(&self, now: Nanos) -> bool {
+        now.saturating_sub(self.looked.get()) > NEGLECT_MAX
+    }
+
+    /// The clock said `now`, and something was due or not. What was due is still to be handled, so it is calm no earlier
     /// than with the next look.
-    pub(crate) fn looked(&self, fired: bool) {
+    pub(crate) fn note_look(&self, now: Nanos, fired: bool) {
+        self.looked.set(now);
         if !fired && !self.always && self.wheel.borrow().is_empty() {
             self.calm.set(true);
         }

@@ -362,7 +362,7 @@ impl Worker {
             fired = true;
             self.deliver_staged(timed.cell, timed.chain);
         }
-        self.timers.looked(fired);
+        self.timers.note_look(now, fired);
         // What a message to nobody did while it was dropped.
         self.commit();
         now
