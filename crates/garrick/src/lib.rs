@@ -2,11 +2,7 @@
 //!
 //! This crate is the one to depend on; it only names what the crates below it do.
 //!
-//! An [`Actor`] handles one message at a time. What it does meanwhile, through its [`Context`], happens when
-//! its turn ends well, or not at all. A [`System`] runs actors on a pool of threads, a [`Local`] on the
-//! caller's.
-//!
-//! # Examples
+//! # Hello
 //! ```
 //! use garrick::prelude::*;
 //!
@@ -21,6 +17,35 @@
 //!     Ok(())
 //! }
 //! ```
+//!
+//! An [`Actor`] handles one message at a time. What it does meanwhile, through its [`Context`], happens when
+//! its turn ends well, or not at all. A [`System`] runs actors on a pool of threads, a [`Local`] on the
+//! caller's. Whoever has an actor's [`Address`] can send to it and ask it.
+//!
+//! # What is where
+//!
+//! | to | see |
+//! | --- | --- |
+//! | begin | [`prelude`], [`System`], [`Local`] for one thread and for tests |
+//! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`TryActor`] for `?`, [`behavior()`] for closures that become |
+//! | write one that awaits | [`AsyncActor`], [`System::spawn_async`], [`Context::pipe`] for futures beside an actor |
+//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Context::ask`], [`Handle::ask_within`] for asks in time |
+//! | do something later | [`Context::send_after`], [`Context::send_every`], [`with_receive_timeout`], [`with_stash`] |
+//! | bound what waits | [`Mailbox`], [`Inlet`], [`OnFull`], [`Workload`] |
+//! | survive failures | [`Supervisor`], [`Child`], [`Strategy`], [`Backoff`]; [`Context::watch`], [`Context::link`] |
+//! | use ready-made actors | [`behaviors`]: race, fork, serializer, retry, breaker, limiter, .. |
+//! | spread messages | [`route`]: routers and pools |
+//! | find and tell others | [`naming`]: registry, receptionist, topics, event stream, dead letters |
+//! | move very many small messages | [`flow`]: pipelines of stages over zero-copy channels |
+//! | share work among threads of one's own | [`steal`]: a work-stealing channel |
+//! | see what goes on | `telemetry`, with the feature of that name; a `tracing` span for each turn with `tracing` |
+//! | use sockets, files and signals | `tokio`, with the feature of that name |
+//! | talk to another program in secret | `secure`, with the feature of that name |
+//!
+//! # Guides
+//!
+//! They are in the repository. `docs/tutorial.md` goes from hello to a supervised pipeline with telemetry in ten steps,
+//! `README.md` has the list of all, and `examples/starter` is a project to copy.
 #![forbid(unsafe_code)]
 
 pub mod prelude;
@@ -65,6 +90,11 @@ pub use garrick_tokio as tokio;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
+
+/// The programs of the tutorial.
+#[cfg(all(doctest, feature = "telemetry"))]
+#[doc = include_str!("../../../docs/tutorial.md")]
+pub struct Tutorial;
 
 /// The Rust code in the page on supervision.
 #[cfg(doctest)]

@@ -21,6 +21,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-examples", 6),
     ("garrick-rivals", 6),
     ("garrick-tests", 6),
+    ("starter", 6),
     (ALONE, 6),
 ];
 

@@ -1,0 +1,59 @@
+//! An actor of one's own: its state, its messages, and a test.
+
+use garrick::prelude::*;
+
+/// Adds up what is booked.
+#[derive(Default)]
+pub struct Ledger {
+    cents: u64,
+}
+
+/// What a ledger can be asked.
+pub enum Entry {
+    /// Books so many cents. A payment of nothing is an error, and the ledger's supervisor deals with it.
+    Book(u64, Reply<()>),
+    /// The sum of what was booked.
+    Sum(Reply<u64>),
+}
+
+impl Actor for Ledger {
+    type Msg = Entry;
+
+    fn receive(&mut self, entry: Entry, cx: &mut Context<'_, Entry>) -> Next {
+        match entry {
+            Entry::Book(0, _) => return cx.fail("a payment of nothing"),
+            Entry::Book(cents, booked) => {
+                self.cents += cents;
+                booked.send(());
+            }
+            Entry::Sum(reply) => reply.send(self.cents),
+        }
+        Next::Continue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_booked_adds_up() {
+        let local = Local::new().unwrap();
+        let ledger = local.spawn(Ledger::default());
+        let booked = [20, 22].map(|cents| ledger.ask(|reply| Entry::Book(cents, reply)));
+        let sum = ledger.ask(Entry::Sum);
+        local.run();
+        assert!(booked.into_iter().all(|booked| booked.wait() == Ok(())));
+        assert_eq!(sum.wait(), Ok(42));
+    }
+
+    #[test]
+    fn nothing_is_not_booked() {
+        let local = Local::new().unwrap();
+        let ledger = local.spawn(Ledger::default());
+        let booked = ledger.ask(|reply| Entry::Book(0, reply));
+        local.run();
+        assert_eq!(booked.wait(), Err(NoReply::Dropped));
+        assert_eq!(local.handle().failures(), 1);
+    }
+}
