@@ -1,0 +1,152 @@
+//! The lobby: an actor that finds the room for who comes, makes it, and forgets it with the last who leaves.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use garrick::{Actor, Address, Context, Next, Reply};
+
+use super::room::{Room, ToRoom};
+use super::session::ToSession;
+use crate::wire::{Name, ROOMS_MAX, Reason, Visitor};
+
+/// What the lobby is told.
+pub(crate) enum ToLobby {
+    /// A session wants to be in a room.
+    Enter(Visitor, Address<ToSession>),
+    /// One of those that the lobby has sent there has ended.
+    OneLess(RoomId),
+    /// A room has ended.
+    Gone(RoomId),
+    /// Somebody wants to know which rooms there are.
+    List(Reply<String>),
+    /// All have to go; the answer comes when they have.
+    Close(Reply<()>),
+}
+
+/// Which room.
+#[derive(Clone)]
+pub(crate) struct RoomId {
+    pub(crate) name: Name,
+    /// Another one for each room, so that news of an earlier one of that name are known for what they are.
+    number: u64,
+}
+
+struct Entry {
+    number: u64,
+    room: Address<ToRoom>,
+    /// Sessions that were sent there and are not known to have ended.
+    members: usize,
+}
+
+/// The lobby.
+#[derive(Default)]
+pub(crate) struct Lobby {
+    rooms: BTreeMap<Name, Entry>,
+    next_number: u64,
+    /// Whoever waits for the end.
+    closing: Option<Reply<()>>,
+    is_closed: bool,
+}
+
+impl Lobby {
+    fn enter(&mut self, visitor: Visitor, session: Address<ToSession>, cx: &Context<'_, ToLobby>) {
+        let Visitor { room, name } = visitor;
+        let refusal = if self.is_closed {
+            Some(Reason::Closing)
+        } else if self.rooms.len() == ROOMS_MAX && !self.rooms.contains_key(&room) {
+            Some(Reason::NoRoom)
+        } else {
+            None
+        };
+        if let Some(reason) = refusal {
+            // One that has gone meanwhile needs no answer.
+            let _ = cx.send(&session, ToSession::End(reason));
+            return;
+        }
+        let next_number = &mut self.next_number;
+        let entry = self.rooms.entry(room.clone()).or_insert_with(|| {
+            *next_number += 1;
+            open(room, *next_number, cx)
+        });
+        entry.members += 1;
+        // A room that has failed drops the session's address, which tells the session; `Gone` comes here.
+        let _ = cx.send(&entry.room, ToRoom::Enter(name, session));
+    }
+
+    fn one_less(&mut self, id: &RoomId) {
+        if let Some(entry) = self.rooms.get_mut(&id.name)
+            && entry.number == id.number
+        {
+            entry.members -= 1;
+            if entry.members == 0 {
+                // Its last address but those of sessions that are ending: then it ends too.
+                self.rooms.remove(&id.name);
+            }
+        }
+        self.answer_if_empty();
+    }
+
+    fn gone(&mut self, id: &RoomId) {
+        if self
+            .rooms
+            .get(&id.name)
+            .is_some_and(|entry| entry.number == id.number)
+        {
+            self.rooms.remove(&id.name);
+        }
+        self.answer_if_empty();
+    }
+
+    fn list(&self) -> String {
+        let mut list = String::new();
+        for (name, entry) in &self.rooms {
+            // A string takes everything.
+            let _ = writeln!(list, "{name} {}", entry.members);
+        }
+        list
+    }
+
+    fn close(&mut self, reply: Reply<()>, cx: &Context<'_, ToLobby>) {
+        self.is_closed = true;
+        self.closing = Some(reply);
+        for entry in self.rooms.values() {
+            let _ = cx.send(&entry.room, ToRoom::Close);
+        }
+        self.answer_if_empty();
+    }
+
+    fn answer_if_empty(&mut self) {
+        if self.rooms.is_empty()
+            && let Some(reply) = self.closing.take()
+        {
+            reply.send(());
+        }
+    }
+}
+
+/// Makes a room, and has the lobby learn of its end.
+fn open(name: Name, number: u64, cx: &Context<'_, ToLobby>) -> Entry {
+    let id = RoomId { name, number };
+    let room = cx.spawn(Room::new(id.clone(), cx.address()));
+    cx.watch(&room, |_| ToLobby::Gone(id));
+    Entry {
+        number,
+        room,
+        members: 0,
+    }
+}
+
+impl Actor for Lobby {
+    type Msg = ToLobby;
+
+    fn receive(&mut self, msg: ToLobby, cx: &mut Context<'_, ToLobby>) -> Next {
+        match msg {
+            ToLobby::Enter(visitor, session) => self.enter(visitor, session, cx),
+            ToLobby::OneLess(id) => self.one_less(&id),
+            ToLobby::Gone(id) => self.gone(&id),
+            ToLobby::List(reply) => reply.send(self.list()),
+            ToLobby::Close(reply) => self.close(reply, cx),
+        }
+        Next::Continue
+    }
+}

@@ -1,0 +1,135 @@
+//! A room: an actor that knows who is in it, and hands each line to all.
+
+use std::collections::BTreeMap;
+
+use axum::extract::ws::Utf8Bytes;
+use garrick::{Actor, Address, Context, Ended, Next};
+
+use super::lobby::{RoomId, ToLobby};
+use super::session::{Place, ToSession};
+use crate::wire::{Name, Reason};
+
+/// What a room is told. Numbers are of places.
+pub(crate) enum ToRoom {
+    /// A session wants to be in it, under that name.
+    Enter(Name, Address<ToSession>),
+    /// A line for all.
+    Say(u64, Utf8Bytes),
+    /// Somebody wants to know who is there.
+    Who(u64),
+    /// A session gives its place back. Its client may still have to take the reason.
+    Leave(u64, Reason),
+    /// A session has ended, in whatever way.
+    Ended(u64, Ended),
+    /// All have to go.
+    Close,
+}
+
+struct Member {
+    name: Name,
+    session: Address<ToSession>,
+}
+
+/// A room.
+pub(crate) struct Room {
+    id: RoomId,
+    lobby: Address<ToLobby>,
+    members: BTreeMap<u64, Member>,
+    /// Counts up, so that no place has the number of an earlier one.
+    next_number: u64,
+    closing: bool,
+}
+
+impl Room {
+    pub(crate) fn new(id: RoomId, lobby: Address<ToLobby>) -> Self {
+        Self {
+            id,
+            lobby,
+            members: BTreeMap::new(),
+            next_number: 0,
+            closing: false,
+        }
+    }
+
+    fn enter(&mut self, name: Name, session: Address<ToSession>, cx: &Context<'_, ToRoom>) {
+        let number = self.next_number;
+        self.next_number += 1;
+        cx.watch(&session, move |ended| ToRoom::Ended(number, ended));
+        if self.members.values().any(|member| member.name == name) {
+            // One that has gone meanwhile needs no answer.
+            let _ = cx.send(&session, ToSession::End(Reason::NameTaken));
+            return;
+        }
+        let room = cx.address();
+        let _ = cx.send(&session, ToSession::Joined(Place { room, number }));
+        let line = format!("* {name} is in {}", self.id.name);
+        self.members.insert(number, Member { name, session });
+        self.tell_all(line, cx);
+    }
+
+    fn leave(&mut self, number: u64, why: &str, cx: &Context<'_, ToRoom>) {
+        let Some(member) = self.members.remove(&number) else {
+            // It has said so itself before.
+            return;
+        };
+        if !self.closing {
+            self.tell_all(format!("* {} has left: {why}", member.name), cx);
+        }
+    }
+
+    /// A session has ended: if it has not said why, it has failed.
+    fn ended(&mut self, number: u64, ended: &Ended, cx: &Context<'_, ToRoom>) {
+        self.leave(number, &ended.to_string(), cx);
+        // Without a lobby the server is ending.
+        let _ = cx.send(&self.lobby, ToLobby::OneLess(self.id.clone()));
+    }
+
+    fn say(&self, number: u64, text: &str, cx: &Context<'_, ToRoom>) {
+        if let Some(member) = self.members.get(&number) {
+            self.tell_all(format!("{}: {text}", member.name), cx);
+        }
+    }
+
+    fn tell_all(&self, line: String, cx: &Context<'_, ToRoom>) {
+        let line = Utf8Bytes::from(line);
+        for member in self.members.values() {
+            // Those that have stopped are about to be taken out: they are watched.
+            let _ = cx.send(&member.session, ToSession::Line(line.clone()));
+        }
+    }
+
+    fn who(&self, number: u64, cx: &Context<'_, ToRoom>) {
+        if let Some(member) = self.members.get(&number) {
+            let names: Vec<_> = self
+                .members
+                .values()
+                .map(|it| it.name.to_string())
+                .collect();
+            let line = format!("* here: {}", names.join(", "));
+            let _ = cx.send(&member.session, ToSession::Line(line.into()));
+        }
+    }
+
+    fn close(&mut self, cx: &Context<'_, ToRoom>) {
+        self.closing = true;
+        for member in self.members.values() {
+            let _ = cx.send(&member.session, ToSession::End(Reason::Closing));
+        }
+    }
+}
+
+impl Actor for Room {
+    type Msg = ToRoom;
+
+    fn receive(&mut self, msg: ToRoom, cx: &mut Context<'_, ToRoom>) -> Next {
+        match msg {
+            ToRoom::Enter(name, session) => self.enter(name, session, cx),
+            ToRoom::Say(number, text) => self.say(number, &text, cx),
+            ToRoom::Who(number) => self.who(number, cx),
+            ToRoom::Leave(number, reason) => self.leave(number, &reason.to_string(), cx),
+            ToRoom::Ended(number, ended) => self.ended(number, &ended, cx),
+            ToRoom::Close => self.close(cx),
+        }
+        Next::Continue
+    }
+}

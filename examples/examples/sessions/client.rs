@@ -1,0 +1,105 @@
+//! A client of the chat, as the scripted visit, the load and the tests use it.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::{Error, Message, protocol::WebSocketConfig};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+/// What a client hears.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// A line.
+    Line(String),
+    /// The end, with code and reason.
+    Closed(u16, String),
+    /// The end, without any word.
+    Lost,
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => f.write_str(line),
+            Self::Closed(code, reason) => write!(f, "(closed, {code}: {reason})"),
+            Self::Lost => f.write_str("(connection lost)"),
+        }
+    }
+}
+
+/// One in a room.
+pub(crate) struct Client {
+    socket: WebSocketStream<TcpStream>,
+}
+
+impl Client {
+    /// Goes into a room.
+    ///
+    /// # Errors
+    /// What the server said instead of letting it in, or what happened to the connection.
+    pub(crate) async fn enter(at: SocketAddr, room: &str, name: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(at).await?;
+        stream.set_nodelay(true)?;
+        let url = format!("ws://{at}/chat/{room}/{name}");
+        let config = WebSocketConfig::default().read_buffer_size(4_096);
+        match client_async_with_config(url, stream, Some(config)).await {
+            Ok((socket, _)) => Ok(Self { socket }),
+            Err(Error::Http(response)) => {
+                let (head, body) = response.into_parts();
+                let body = body.unwrap_or_default();
+                let said = String::from_utf8_lossy(&body);
+                let message = format!("{}: {}", head.status, said.trim());
+                Err(io::Error::other(message))
+            }
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// Says something.
+    pub(crate) async fn say(&mut self, text: &str) -> io::Result<()> {
+        self.send(Message::text(text)).await
+    }
+
+    /// Sends whatever.
+    pub(crate) async fn send(&mut self, message: Message) -> io::Result<()> {
+        self.socket.send(message).await.map_err(io::Error::other)
+    }
+
+    /// Waits for the next line, or the end.
+    pub(crate) async fn hear(&mut self) -> Heard {
+        loop {
+            match self.socket.next().await {
+                Some(Ok(Message::Text(line))) => return Heard::Line(line.to_string()),
+                Some(Ok(Message::Close(Some(frame)))) => {
+                    // The answer to it is sent by whoever looks for more.
+                    while let Some(Ok(_)) = self.socket.next().await {}
+                    return Heard::Closed(frame.code.into(), frame.reason.to_string());
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Heard::Lost,
+            }
+        }
+    }
+
+    /// Waits for that line, whatever comes before.
+    ///
+    /// # Errors
+    /// The session has ended instead.
+    pub(crate) async fn await_line(&mut self, wanted: &str) -> io::Result<()> {
+        loop {
+            match self.hear().await {
+                Heard::Line(line) if line == wanted => return Ok(()),
+                Heard::Line(_) => {}
+                end => return Err(io::Error::other(format!("{end} instead of {wanted:?}"))),
+            }
+        }
+    }
+
+    /// The stream, without its websocket: an idle client needs no more.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.socket.into_inner()
+    }
+}

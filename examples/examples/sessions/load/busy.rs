@@ -1,0 +1,148 @@
+//! Busy rooms: clients that say when they spoke, and others that hear how long ago that was.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::client::{Client, Heard};
+
+/// Clients of a busy room.
+pub(super) const IN_ROOM: usize = 10;
+/// Busy rooms.
+const ROOMS: usize = 10;
+/// A line is some words long.
+const WORDS: &str = "lorem ipsum dolor sit amet consectetur";
+/// By then each line has come, or is lost.
+const LOST_AFTER: Duration = Duration::from_secs(10);
+
+/// The busy clients of one server, and what they found.
+pub(super) struct Busy {
+    /// Has a client of that room say something.
+    talkers: Vec<mpsc::UnboundedSender<()>>,
+    /// How long each line took.
+    heard: mpsc::UnboundedReceiver<Duration>,
+    latencies: Vec<Duration>,
+    /// The processor time that the server has taken for that.
+    pub(super) server_time: Duration,
+}
+
+/// What was found, in microseconds.
+pub(super) struct Figures {
+    pub(super) lines: usize,
+    pub(super) p50: f64,
+    pub(super) p99: f64,
+    pub(super) p999: f64,
+    pub(super) cpu: f64,
+}
+
+impl Busy {
+    /// Has all clients enter. Must be called in the runtime that they live in.
+    pub(super) async fn enter(at: SocketAddr) -> io::Result<Self> {
+        let (tell, heard) = mpsc::unbounded_channel();
+        let origin = Instant::now();
+        let mut talkers = Vec::new();
+        for room in 0..ROOMS {
+            let room = format!("busy-{room}");
+            let mut clients = Vec::new();
+            for member in 0..IN_ROOM {
+                clients.push(Client::enter(at, &room, &format!("m{member}")).await?);
+            }
+            let last = format!("* m{} is in {room}", IN_ROOM - 1);
+            for (member, mut client) in clients.into_iter().enumerate() {
+                client.await_line(&last).await?;
+                let (talker, asked) = mpsc::unbounded_channel();
+                if member == 0 {
+                    talkers.push(talker);
+                }
+                tokio::spawn(take_part(client, asked, tell.clone(), origin));
+            }
+        }
+        Ok(Self {
+            talkers,
+            heard,
+            latencies: Vec::new(),
+            server_time: Duration::ZERO,
+        })
+    }
+
+    /// Has the rooms talk for so many milliseconds, one after the other, and waits until each line has come to all.
+    pub(super) async fn talk(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
+        let messages = rate * milliseconds / 1_000;
+        let mut ticks = interval(Duration::from_millis(1));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        let mut said = 0;
+        for tick in 1..=milliseconds {
+            ticks.tick().await;
+            while said < messages * tick / milliseconds {
+                let talker = &self.talkers[said as usize % ROOMS];
+                talker.send(()).map_err(|_| gone())?;
+                said += 1;
+            }
+        }
+        for _ in 0..said as usize * IN_ROOM {
+            let latency = timeout(LOST_AFTER, self.heard.recv()).await;
+            let latency = latency.map_err(|_| io::Error::other("a line was lost"))?;
+            self.latencies.push(latency.ok_or_else(gone)?);
+        }
+        Ok(())
+    }
+
+    /// Sums up.
+    pub(super) fn figures(&self) -> Figures {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        let at = |share: f64| {
+            let index = (sorted.len() as f64 * share) as usize;
+            sorted.get(index).map_or(f64::NAN, |it| micros(*it))
+        };
+        Figures {
+            lines: sorted.len(),
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            cpu: micros(self.server_time) / sorted.len() as f64,
+        }
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::other("a session of a busy client has ended")
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+/// A client: says the time when it is asked to, and tells how old the times are that it hears.
+async fn take_part(
+    mut client: Client,
+    mut asked: mpsc::UnboundedReceiver<()>,
+    tell: mpsc::UnboundedSender<Duration>,
+    origin: Instant,
+) {
+    loop {
+        tokio::select! {
+            Some(()) = asked.recv() => {
+                let words = format!("{} {WORDS}", origin.elapsed().as_nanos());
+                if client.say(&words).await.is_err() {
+                    return;
+                }
+            }
+            heard = client.hear() => {
+                let Heard::Line(line) = heard else {
+                    return;
+                };
+                let said = line.split(' ').nth(1).and_then(|nanos| nanos.parse().ok());
+                if let Some(said) = said {
+                    let latency = origin.elapsed().saturating_sub(Duration::from_nanos(said));
+                    if tell.send(latency).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}

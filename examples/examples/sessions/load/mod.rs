@@ -1,0 +1,247 @@
+//! The load test: both servers hold idle sessions, and hand lines round in busy rooms by turns.
+//!
+//! Each server is a process of its own, so that its memory is; its idle clients are another one, so that neither needs more
+//! descriptors than there are sessions. The busy clients are in this process, for both servers alike.
+//!
+//! ```text
+//!   this process: 100 busy clients --+--> host actors <--- crowd, 10,000 idle clients
+//!                  reports           +--> host plain  <--- crowd, 10,000 idle clients
+//! ```
+mod busy;
+mod process;
+
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::routing::get;
+use clap::{Args, ValueEnum};
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use crate::client::Client;
+use crate::wire::HELP;
+use crate::{actors, plain};
+use busy::Busy;
+use process::Process;
+
+/// Clients that a crowd lets in at once.
+const ENTER_AT_ONCE: usize = 64;
+/// Idle sessions in a room.
+const IDLE_IN_ROOM: usize = 10;
+/// Descriptors that a server needs for other things than idle sessions.
+const SPARE_FILES: usize = 300;
+/// Times a second that the servers take turns.
+const TURNS: u32 = 2;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Contender {
+    /// axum that serves one page.
+    Bare,
+    /// Sessions that are actors.
+    Actors,
+    /// Sessions that are tokio tasks.
+    Plain,
+}
+
+impl Contender {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bare => "bare",
+            Self::Actors => "actors",
+            Self::Plain => "plain",
+        }
+    }
+}
+
+/// How much load.
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// Idle sessions of each server.
+    #[arg(long, default_value_t = 10_000)]
+    sessions: usize,
+    /// Seconds under load for each server.
+    #[arg(long, default_value_t = 5)]
+    seconds: u32,
+    /// Messages a second; each goes to ten clients.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    rate: u32,
+    /// Threads of each server.
+    #[arg(long, default_value_t = 1)]
+    workers: usize,
+}
+
+/// A server that is measured, with its crowd.
+struct Measured {
+    contender: Contender,
+    /// Dropped before the server, so that the clients go first.
+    _crowd: Process,
+    server: Process,
+    busy: Busy,
+    /// Resident memory with all idle sessions, in bytes.
+    resident: u64,
+}
+
+impl Load {
+    /// Measures, and prints what was found.
+    pub(crate) fn run(&self) -> io::Result<()> {
+        self.check_limit()?;
+        let bare = self.start(Contender::Bare)?.0.resident()?;
+        let runtime = plain::runtime(1)?;
+        let mut measured = Vec::new();
+        for contender in [Contender::Actors, Contender::Plain] {
+            measured.push(self.fill(contender, &runtime)?);
+        }
+        runtime.block_on(self.take_turns(&mut measured))?;
+        self.print(bare, &measured);
+        // The clients go before the servers, which would wait for their answers.
+        drop(runtime);
+        drop(measured);
+        Ok(())
+    }
+
+    /// A process that cannot have the descriptors fails in the middle, with a worse message.
+    fn check_limit(&self) -> io::Result<()> {
+        let limits = fs::read_to_string("/proc/self/limits")?;
+        let line = limits
+            .lines()
+            .find_map(|line| line.strip_prefix("Max open files"));
+        let limit = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+        let needed = self.sessions + SPARE_FILES;
+        match limit {
+            Some(limit) if limit < needed => Err(io::Error::other(format!(
+                "{} sessions need {needed} open files a process, and {limit} are allowed: \
+                 raise that by `ulimit -n {needed}`, or take fewer by `--sessions`",
+                self.sessions
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn start(&self, contender: Contender) -> io::Result<(Process, SocketAddr)> {
+        let workers = self.workers.to_string();
+        let (process, said) = Process::start(&["host", contender.name(), &workers])?;
+        let address = said.parse().map_err(io::Error::other)?;
+        Ok((process, address))
+    }
+
+    /// Starts a server, and lets all clients in.
+    fn fill(
+        &self,
+        contender: Contender,
+        runtime: &tokio::runtime::Runtime,
+    ) -> io::Result<Measured> {
+        let (server, address) = self.start(contender)?;
+        let sessions = self.sessions.to_string();
+        let (crowd, _) = Process::start(&["crowd", &address.to_string(), &sessions])?;
+        let resident = server.resident()?;
+        let busy = runtime.block_on(Busy::enter(address))?;
+        Ok(Measured {
+            contender,
+            _crowd: crowd,
+            server,
+            busy,
+            resident,
+        })
+    }
+
+    /// Has the servers work in turns, so that what else the machine does meets both.
+    async fn take_turns(&self, measured: &mut [Measured]) -> io::Result<()> {
+        for _ in 0..self.seconds * TURNS {
+            for server in measured.iter_mut() {
+                let before = server.server.busy()?;
+                server.busy.talk(self.rate, 1_000 / TURNS).await?;
+                server.busy.server_time += server.server.busy()? - before;
+            }
+            measured.reverse();
+        }
+        Ok(())
+    }
+
+    fn print(&self, bare: u64, measured: &[Measured]) {
+        println!("The bare server's own memory is {:.1} MB.", megabytes(bare));
+        println!(
+            "{} idle sessions, then {} messages a second to {} clients each, {} s a server in turns; {} threads a server:",
+            self.sessions,
+            self.rate,
+            busy::IN_ROOM,
+            self.seconds,
+            self.workers,
+        );
+        println!("| server | over bare | a session | lines | p50 | p99 | p99.9 | CPU a line |");
+        println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
+        let mut rows: Vec<_> = measured.iter().collect();
+        rows.sort_by_key(|row| row.contender.name());
+        for row in rows {
+            let over = row.resident.saturating_sub(bare);
+            let each = over / (self.sessions.max(1) as u64);
+            let figures = row.busy.figures();
+            println!(
+                "| {} | {:.1} MB | {each} B | {} | {:.0} us | {:.0} us | {:.0} us | {:.1} us |",
+                row.contender.name(),
+                megabytes(over),
+                figures.lines,
+                figures.p50,
+                figures.p99,
+                figures.p999,
+                figures.cpu,
+            );
+        }
+    }
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+/// Is a server until the standard input ends.
+pub(crate) fn host(contender: Contender, workers: usize) -> io::Result<()> {
+    let at = SocketAddr::from(([127, 0, 0, 1], 0));
+    match contender {
+        Contender::Actors => {
+            let server = actors::Server::start(at, workers)?;
+            process::say_and_wait(server.address())?;
+            server.close();
+        }
+        Contender::Plain => {
+            let server = plain::Server::start(at, workers)?;
+            process::say_and_wait(server.address())?;
+            server.close();
+        }
+        Contender::Bare => {
+            let runtime = plain::runtime(workers)?;
+            runtime.block_on(bare(at))?;
+        }
+    }
+    Ok(())
+}
+
+/// axum that serves one page, until the standard input ends.
+async fn bare(at: SocketAddr) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::bind(at).await?;
+    let address = listener.local_addr()?;
+    let waits = tokio::task::spawn_blocking(move || process::say_and_wait(address));
+    let app = Router::new().route("/", get(async || HELP));
+    tokio::select! {
+        served = axum::serve(listener, app) => served,
+        waited = waits => waited.map_err(io::Error::other)?,
+    }
+}
+
+/// Is idle clients until the standard input ends.
+pub(crate) fn crowd(address: SocketAddr, sessions: usize) -> io::Result<()> {
+    let enter = async |number: usize| {
+        let room = format!("quiet-{}", number / IDLE_IN_ROOM);
+        let name = format!("idle-{number}");
+        let mut client = Client::enter(address, &room, &name).await?;
+        client.await_line(&format!("* {name} is in {room}")).await?;
+        io::Result::Ok(client.into_stream())
+    };
+    let entering = stream::iter(0..sessions)
+        .map(enter)
+        .buffer_unordered(ENTER_AT_ONCE);
+    let runtime = plain::runtime(1)?;
+    let streams: Vec<_> = runtime.block_on(entering.try_collect())?;
+    process::say_and_wait(streams.len())
+}

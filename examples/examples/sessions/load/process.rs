@@ -1,0 +1,75 @@
+//! A child process that says one line when it is ready, and ends with its standard input.
+
+use std::env;
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Ticks of a second in which Linux counts the time of processes.
+const TICK: Duration = Duration::from_millis(10);
+
+/// This program as another process.
+pub(super) struct Process {
+    child: Child,
+}
+
+impl Process {
+    /// Starts it, and waits for the line that it says.
+    pub(super) fn start(arguments: &[&str]) -> io::Result<(Self, String)> {
+        let child = Command::new(env::current_exe()?)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut process = Self { child };
+        let mut said = String::new();
+        if let Some(stdout) = process.child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut said)?;
+        }
+        if said.is_empty() {
+            let message = format!("`{}` has ended before it was ready", arguments.join(" "));
+            return Err(io::Error::other(message));
+        }
+        Ok((process, said.trim().to_owned()))
+    }
+
+    /// Its resident memory in bytes.
+    pub(super) fn resident(&self) -> io::Result<u64> {
+        let status = self.read("status")?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        let kilobytes = kilobytes.ok_or_else(|| io::Error::other("no VmRSS in its status"))?;
+        Ok(kilobytes * 1_024)
+    }
+
+    /// The processor time that it has taken.
+    pub(super) fn busy(&self) -> io::Result<Duration> {
+        let stat = self.read("stat")?;
+        // Behind the name, which may have blanks in it, user and system time are the 12th and 13th fields.
+        let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let times = fields.split_whitespace().skip(11).take(2);
+        let ticks: u32 = times.filter_map(|field| field.parse::<u32>().ok()).sum();
+        Ok(TICK * ticks)
+    }
+
+    fn read(&self, what: &str) -> io::Result<String> {
+        fs::read_to_string(format!("/proc/{}/{what}", self.child.id()))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The end of its input is what it waits for.
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// The child's side: says that it is ready, and waits for the end of the input.
+pub(super) fn say_and_wait(line: impl Display) -> io::Result<()> {
+    println!("{line}");
+    io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! A chat server on axum where each websocket session is an actor, beside the same server of plain tokio tasks.
+//!
+//! - `cargo run --release -p garrick-examples --example sessions` has a few clients visit it;
+//! - `.. -- serve 127.0.0.1:8080` serves until Ctrl-C;
+//! - `.. -- load` holds 10,000 idle sessions on each of both servers, and measures memory and latency.
+mod wire;
+
+mod actors;
+mod plain;
+
+mod client;
+
+mod load;
+mod visit;
+
+use std::error::Error;
+use std::net::SocketAddr;
+
+use clap::{Parser, Subcommand};
+use garrick::tokio::Signals;
+
+use load::{Contender, Load};
+
+/// A chat server where each session is an actor.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve until Ctrl-C.
+    Serve {
+        /// Where to listen.
+        address: SocketAddr,
+        /// Threads of the server.
+        #[arg(long, default_value_t = 1)]
+        workers: usize,
+    },
+    /// Measure both servers with idle sessions and under load.
+    Load(Load),
+    /// Be one of the servers that are measured, until the standard input ends.
+    #[command(hide = true)]
+    Host {
+        contender: Contender,
+        workers: usize,
+    },
+    /// Be many idle clients, until the standard input ends.
+    #[command(hide = true)]
+    Crowd {
+        address: SocketAddr,
+        sessions: usize,
+    },
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    match Arguments::parse().command {
+        None => visit::visit()?,
+        Some(Command::Serve { address, workers }) => serve(address, workers)?,
+        Some(Command::Load(load)) => load.run()?,
+        Some(Command::Host { contender, workers }) => load::host(contender, workers)?,
+        Some(Command::Crowd { address, sessions }) => load::crowd(address, sessions)?,
+    }
+    Ok(())
+}
+
+fn serve(address: SocketAddr, workers: usize) -> Result<(), Box<dyn Error>> {
+    let server = actors::Server::start(address, workers)?;
+    println!("listening at {}", server.address());
+    let signal = plain::runtime(1)?.block_on(async {
+        let mut signals = Signals::listen()?;
+        Ok::<_, std::io::Error>(signals.recv().await)
+    })?;
+    println!("told to end: {signal:?}");
+    server.close();
+    Ok(())
+}

@@ -1,0 +1,293 @@
+//! What both servers have in common: names, limits, and a websocket that is written to without waiting.
+//!
+//! A session hears lines from its room and frames from its client, and must wait for neither alone. So lines go into a
+//! backlog, and [`Wire::hear`] writes of it what the client takes, while it waits for the client's next line. Who does not read
+//! has its backlog grow, and at [`BACKLOG_MAX`] lines the session ends.
+//!
+//! ```text
+//!   room ---> Wire::tell ---> backlog, at most 256 lines ---> websocket's buffer ---> socket
+//!                                 written by Wire::hear ------^
+//!   room <--- Wire::hear <--------------------------------- websocket <-------------- socket
+//! ```
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use futures_util::{SinkExt, StreamExt};
+use tokio_tungstenite::tungstenite::Error as SocketError;
+
+/// The longest message that a client may send, in bytes.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 1_024;
+/// Lines that may wait for a client that does not read, besides what the socket's own buffers take.
+pub(crate) const BACKLOG_MAX: usize = 256;
+/// Characters of a name.
+pub(crate) const NAME_CHARS_MAX: usize = 32;
+/// Rooms at a time.
+pub(crate) const ROOMS_MAX: usize = 10_000;
+/// For a client to take the reason of its session's end, and what was under way before.
+const GRACE: Duration = Duration::from_secs(10);
+/// Each session has a buffer of that size to read into; what tungstenite takes otherwise is 128 KiB. Longer messages make it grow.
+const READ_BUFFER_BYTES: usize = 512;
+/// What is put together for one write.
+const WRITE_BUFFER_BYTES: usize = 4_096;
+
+/// What both servers say of themselves.
+pub(crate) const HELP: &str = "A chat. GET /rooms lists the rooms; a websocket to /chat/ROOM/NAME is in ROOM as NAME.\n\
+    Each text message is a line for the room, but /who, /quit, and /panic, which shows what a panic does.\n";
+
+/// The name of a room or of who is in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name(Arc<str>);
+
+/// A name that is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NameError {
+    /// It has so many characters.
+    Length(usize),
+    /// It has that character there.
+    Character(char, usize),
+}
+
+impl Name {
+    /// Checks a name.
+    pub(crate) fn parse(name: &str) -> Result<Self, NameError> {
+        let count = name.chars().count();
+        if count == 0 || count > NAME_CHARS_MAX {
+            return Err(NameError::Length(count));
+        }
+        let mut characters = name.chars().enumerate();
+        match characters.find(|(_, it)| !it.is_alphanumeric() && !matches!(it, '-' | '_')) {
+            Some((index, character)) => Err(NameError::Character(character, index)),
+            None => Ok(Self(name.into())),
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(count) => {
+                write!(
+                    f,
+                    "a name has 1 to {NAME_CHARS_MAX} characters, not {count}"
+                )
+            }
+            Self::Character(character, index) => write!(
+                f,
+                "a name has letters, digits, '-' and '_', not {character:?} as its character {index}"
+            ),
+        }
+    }
+}
+
+/// Who wants to be where.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
+    /// The room.
+    pub(crate) room: Name,
+    /// The visitor's own name in it.
+    pub(crate) name: Name,
+}
+
+impl Visitor {
+    /// Checks both names; the error says which one is wrong, and why.
+    pub(crate) fn parse(room: &str, name: &str) -> Result<Self, String> {
+        Ok(Self {
+            room: Name::parse(room).map_err(|error| format!("the room {room:?}: {error}\n"))?,
+            name: Name::parse(name).map_err(|error| format!("your name {name:?}: {error}\n"))?,
+        })
+    }
+}
+
+/// Why a session ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The client has closed its websocket.
+    Left,
+    /// It has asked for the end.
+    Quit,
+    /// It has gone without closing.
+    Lost,
+    /// It has sent a message over the limit.
+    TooLong,
+    /// It has sent bytes that are no text.
+    NotText,
+    /// It does not keep to the protocol.
+    Protocol(String),
+    /// It does not read.
+    TooSlow,
+    /// Somebody in the room has that name.
+    NameTaken,
+    /// There are too many rooms.
+    NoRoom,
+    /// The room has failed.
+    RoomGone,
+    /// The server ends.
+    Closing,
+}
+
+impl Reason {
+    /// What an error of the websocket means.
+    fn of(error: axum::Error) -> Self {
+        match error.into_inner().downcast::<SocketError>() {
+            Ok(error) => match *error {
+                SocketError::Capacity(_) => Self::TooLong,
+                SocketError::Utf8(_) => Self::NotText,
+                SocketError::ConnectionClosed => Self::Left,
+                SocketError::Protocol(error) if !is_loss(&error) => {
+                    Self::Protocol(error.to_string())
+                }
+                _ => Self::Lost,
+            },
+            Err(_) => Self::Lost,
+        }
+    }
+
+    /// The code of a close frame for it. None where the client has said the last word.
+    fn close_code(&self) -> Option<u16> {
+        match self {
+            Self::Left | Self::Lost => None,
+            Self::Quit => Some(close_code::NORMAL),
+            Self::TooLong => Some(close_code::SIZE),
+            Self::NotText => Some(close_code::UNSUPPORTED),
+            Self::Protocol(_) => Some(close_code::PROTOCOL),
+            Self::TooSlow | Self::NameTaken => Some(close_code::POLICY),
+            Self::NoRoom => Some(close_code::AGAIN),
+            Self::RoomGone => Some(close_code::ERROR),
+            Self::Closing => Some(close_code::AWAY),
+        }
+    }
+}
+
+/// Whether the peer has just gone.
+fn is_loss(error: &tokio_tungstenite::tungstenite::error::ProtocolError) -> bool {
+    use tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake;
+    *error == ResetWithoutClosingHandshake
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Left => f.write_str("closed"),
+            Self::Quit => f.write_str("bye"),
+            Self::Lost => f.write_str("connection lost"),
+            Self::TooLong => write!(f, "a message may have {MESSAGE_BYTES_MAX} bytes"),
+            Self::NotText => f.write_str("messages are text in UTF-8"),
+            Self::Protocol(error) => write!(f, "protocol: {error}"),
+            Self::TooSlow => write!(f, "reads too slowly: {BACKLOG_MAX} lines wait"),
+            Self::NameTaken => f.write_str("the name is taken in this room"),
+            Self::NoRoom => write!(f, "there are {ROOMS_MAX} rooms already"),
+            Self::RoomGone => f.write_str("the room has failed"),
+            Self::Closing => f.write_str("the server ends"),
+        }
+    }
+}
+
+impl Error for Reason {}
+
+/// The limits of a session's websocket. Most of the memory of an idle session is decided here.
+pub(crate) fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(WRITE_BUFFER_BYTES)
+        .max_message_size(MESSAGE_BYTES_MAX)
+        .max_frame_size(MESSAGE_BYTES_MAX)
+}
+
+/// The server's end of a websocket.
+pub(crate) struct Wire {
+    socket: WebSocket,
+    /// Lines that the socket has not taken yet.
+    backlog: VecDeque<Utf8Bytes>,
+}
+
+impl Wire {
+    /// Takes a websocket over.
+    pub(crate) fn new(socket: WebSocket) -> Self {
+        Self {
+            socket,
+            backlog: VecDeque::new(),
+        }
+    }
+
+    /// Has a line written, by who hears.
+    ///
+    /// # Errors
+    /// [`Reason::TooSlow`] if too many wait already.
+    pub(crate) fn tell(&mut self, line: Utf8Bytes) -> Result<(), Reason> {
+        if self.backlog.len() == BACKLOG_MAX {
+            return Err(Reason::TooSlow);
+        }
+        self.backlog.push_back(line);
+        Ok(())
+    }
+
+    /// Waits for the client's next line, and meanwhile writes what there is to tell.
+    ///
+    /// # Errors
+    /// Why there will be none.
+    ///
+    /// # Cancel safety
+    /// Nothing is lost if this is dropped.
+    pub(crate) async fn hear(&mut self) -> Result<Utf8Bytes, Reason> {
+        poll_fn(|task| self.poll_hear(task)).await
+    }
+
+    fn poll_hear(&mut self, task: &mut Context<'_>) -> Poll<Result<Utf8Bytes, Reason>> {
+        if let Poll::Ready(Err(error)) = self.poll_write(task) {
+            return Poll::Ready(Err(Reason::of(error)));
+        }
+        loop {
+            match ready!(self.socket.poll_next_unpin(task)) {
+                Some(Ok(Message::Text(text))) => return Poll::Ready(Ok(text)),
+                Some(Ok(Message::Binary(_))) => return Poll::Ready(Err(Reason::NotText)),
+                // tungstenite answers.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Close(_))) => return Poll::Ready(Err(Reason::Left)),
+                Some(Err(error)) => return Poll::Ready(Err(Reason::of(error))),
+                None => return Poll::Ready(Err(Reason::Lost)),
+            }
+        }
+    }
+
+    /// Writes of the backlog what the client takes.
+    fn poll_write(&mut self, task: &mut Context<'_>) -> Poll<Result<(), axum::Error>> {
+        while !self.backlog.is_empty() {
+            ready!(self.socket.poll_ready_unpin(task))?;
+            if let Some(line) = self.backlog.pop_front() {
+                self.socket.start_send_unpin(Message::Text(line))?;
+            }
+        }
+        self.socket.poll_flush_unpin(task)
+    }
+
+    /// Tells the client why its session ends, and gives it a while to take that. What still waits is dropped.
+    pub(crate) async fn end(self, reason: &Reason) {
+        // Whoever takes longer does not learn it.
+        let _ = tokio::time::timeout(GRACE, part(self.socket, reason)).await;
+    }
+}
+
+/// Says the last word, and waits for the client's.
+async fn part(mut socket: WebSocket, reason: &Reason) {
+    if let Some(code) = reason.close_code() {
+        let reason = reason.to_string().into();
+        let frame = Message::Close(Some(CloseFrame { code, reason }));
+        if socket.send(frame).await.is_err() {
+            return;
+        }
+    }
+    // What else the client has sent is of no interest any more.
+    while let Some(Ok(_)) = socket.recv().await {}
+}
