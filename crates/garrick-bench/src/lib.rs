@@ -112,5 +112,7 @@ pub use point::Point;
 pub use report::{Change, Comparison, Report, Verdict};
 pub use row::{Relative, Row};
 pub use scenario::{Contender, Effort, Measured, Result, Scenario, Study};
+pub use scenarios::contenders;
+pub use scenarios::idle_memory::{in_this_process as idle_memory, resident_bytes};
 pub use statistics::{Interval, Summary};
 pub use stop::Stop;

@@ -39,7 +39,7 @@ fn assert_refused(arguments: &[&str], words: &[&str]) {
 fn what_cannot_be_is_refused_in_one_line() {
     assert_refused(
         &["mailbux"],
-        &["'mailbux'", "mailbox-offer", "tasks-single"],
+        &["'mailbux'", "mailbox-offer", "tasks-single", "fork-bomb"],
     );
     assert_refused(&["--quik"], &["--quik"]);
     assert_refused(&["async", "--quik"], &["--quik"]);
@@ -110,4 +110,22 @@ fn rows_name_us_and_the_others() {
             "{row}"
         );
     }
+}
+
+#[test]
+fn a_crowd_of_idle_actors_is_made_in_a_process_of_its_own() {
+    for name in [
+        "garrick", "actix", "ractor", "kameo", "xtra", "tokio", "threads",
+    ] {
+        let output = rivals(&["measure-idle-memory", name, "256"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {said}");
+        let measured: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        assert_eq!(measured["ops"], 256, "{name}");
+    }
+    assert!(
+        !rivals(&["measure-idle-memory", "nobody", "1"])
+            .status
+            .success()
+    );
 }

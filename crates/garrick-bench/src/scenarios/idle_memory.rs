@@ -112,8 +112,19 @@ impl Actor for Crowd {
     }
 }
 
-/// Makes `actors` idle ones and sees what that took.
-pub(crate) fn in_this_process(actors: u64) -> Result<Measured> {
+/// Makes at least so many idle actors in this process, and says what that took and by how much its resident memory
+/// has grown for each: what the scenario `idle-memory` of `garrick bench` does in a fresh process.
+///
+/// # Errors
+/// If the thread can run no actors, or the system does not say what is resident.
+///
+/// # Examples
+/// ```
+/// let measured = garrick_bench::idle_memory(10_000)?;
+/// assert!(measured.ops >= 10_000 && measured.bytes_per_actor.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn in_this_process(actors: u64) -> Result<Measured> {
     let turns = Crowd::turns_for(actors);
     let local = Local::new()?;
     let (done, waiting) = mpsc::channel();
@@ -130,8 +141,17 @@ pub(crate) fn in_this_process(actors: u64) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Memory of this process that is in memory now.
-fn resident_bytes() -> Result<u64> {
+/// Returns how much of this process's memory is resident now.
+///
+/// # Errors
+/// If the system does not say.
+///
+/// # Examples
+/// ```
+/// assert!(garrick_bench::resident_bytes()? > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn resident_bytes() -> Result<u64> {
     let statm = fs::read_to_string("/proc/self/statm")?;
     let pages: u64 = statm
         .split(' ')

@@ -10,6 +10,7 @@ mod actors;
 mod ask;
 mod blocked;
 mod deque;
+mod fan_in;
 mod fork_bomb;
 mod idle_cpu;
 pub(crate) mod idle_memory;
@@ -23,7 +24,8 @@ mod tell;
 mod tell_cross;
 mod tell_outside;
 
-use crate::scenario::{Scenario, Swept};
+use crate::point::Point;
+use crate::scenario::{Contender, Effort, Scenario, Swept};
 
 /// All of them, in the order in which they run.
 pub(crate) static SCENARIOS: &[Scenario] = &[
@@ -32,6 +34,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     tell::TELL_ONE,
     tell_cross::TELL_CROSS,
     tell_outside::TELL_OUTSIDE,
+    fan_in::FAN_IN,
     ping_pong::PING_PONG,
     ping_pong::PING_PONG_CROSS,
     ask::ASK,
@@ -50,11 +53,38 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
 /// Those whose parameters can be swept.
 pub(crate) static SWEPT: &[Swept] = &[tell::SWEPT, ring::SWEPT, fork_bomb::SWEPT, deque::SWEPT];
 
+/// Makes the contenders of a scenario of `garrick bench`, for whoever measures others beside them: at a point where
+/// it can be swept, or, if that has no parameters, as the scenario has them.
+///
+/// # Examples
+/// ```
+/// use garrick_bench::{Effort, Point};
+///
+/// let effort = Effort { quick: true, seconds_per_row: 0.1 };
+/// let point = Point::default().with("actors", 10);
+/// for mut contender in garrick_bench::contenders("ring", &effort, &point) {
+///     assert_eq!((contender.measure)(1000)?.ops, 1000);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// If there is no such scenario, or it cannot be swept where it should be.
+#[track_caller]
+pub fn contenders(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
+    if point.parameters().next().is_none() {
+        let known = SCENARIOS.iter().find(|known| known.name == scenario);
+        let known = known.unwrap_or_else(|| panic!("no scenario is called '{scenario}'"));
+        return (known.contenders)(effort);
+    }
+    let known = SWEPT.iter().find(|known| known.scenario == scenario);
+    let known = known.unwrap_or_else(|| panic!("no scenario '{scenario}' can be swept"));
+    (known.contenders)(effort, point)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::point::Point;
-    use crate::scenario::Effort;
     use serde_json::Value;
 
     #[test]

@@ -41,11 +41,18 @@ pub(super) const TELL_ONE: Scenario = Scenario {
 };
 
 /// Sends `burst` messages a turn, for as many turns as it is told.
-struct Teller {
+pub(super) struct Teller {
     /// Who counts them.
     to: Address<u64>,
     /// Messages a turn.
     burst: u64,
+}
+
+impl Teller {
+    /// One that has not sent yet.
+    pub(super) fn new(to: Address<u64>, burst: u64) -> Self {
+        Self { to, burst }
+    }
 }
 
 impl Actor for Teller {
@@ -70,7 +77,7 @@ fn tell(ops: u64, burst: u64) -> Result<Measured> {
     let (counter, done) = Counter::new(turns * burst);
     let measured = measure_here(turns * burst, |local| {
         let to = local.spawn(counter);
-        send_in(&local.spawn(Teller { to, burst }), turns);
+        send_in(&local.spawn(Teller::new(to, burst)), turns);
     });
     assert!(done.try_recv().is_ok(), "every message is counted");
     measured

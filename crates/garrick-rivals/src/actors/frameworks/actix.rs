@@ -1,0 +1,110 @@
+//! actix: handlers are plain functions, and actors belong to the thread on which they were started.
+//!
+//! `do_send` pays no heed to a mailbox's bound and `send` awaits the handler's end, so there is no bounded tell
+//! to be measured.
+
+use std::future::{Future, ready};
+
+use ::actix::{Actor, Addr, Arbiter, Context, Handler, Message, System};
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use garrick_bench::Result;
+
+use crate::actors::framework::{Framework, Role};
+
+/// The library.
+#[derive(Debug)]
+pub(in crate::actors) struct Actix;
+
+/// Plays a role.
+pub(in crate::actors) struct Host<R>(R);
+
+/// What a [`Host`] is told.
+struct Told<M>(M);
+
+impl<M> Message for Told<M> {
+    type Result = ();
+}
+
+// Nothing in it is ever pinned.
+impl<R> Unpin for Host<R> {}
+
+impl<R: Role<Actix>> Actor for Host<R> {
+    type Context = Context<Self>;
+}
+
+impl<R: Role<Actix>> Handler<Told<R::Message>> for Host<R> {
+    type Result = ();
+
+    fn handle(&mut self, Told(message): Told<R::Message>, _: &mut Context<Self>) {
+        self.0
+            .receive(message)
+            .now_or_never()
+            .expect("nothing in it waits");
+    }
+}
+
+/// Answers a number with the next one.
+pub(in crate::actors) struct Answerer;
+
+/// What an [`Answerer`] is asked.
+struct Question(u64);
+
+impl Message for Question {
+    type Result = u64;
+}
+
+impl Actor for Answerer {
+    type Context = Context<Self>;
+}
+
+impl Handler<Question> for Answerer {
+    type Result = u64;
+
+    fn handle(&mut self, Question(number): Question, _: &mut Context<Self>) -> u64 {
+        number + 1
+    }
+}
+
+impl Framework for Actix {
+    const NAME: &'static str = "actix";
+    const HAS_BOUNDED: bool = false;
+
+    type Address<R: Role<Self>> = Addr<Host<R>>;
+    type Answerer = Addr<Answerer>;
+
+    fn run<T>(_: usize, driver: impl Future<Output = T>) -> Result<T> {
+        Ok(System::new().block_on(driver))
+    }
+
+    fn spawn<R: Role<Self>>(
+        role: R,
+        _: Option<usize>,
+    ) -> impl Future<Output = Self::Address<R>> + Send {
+        ready(Host(role).start())
+    }
+
+    fn tell<R: Role<Self>>(
+        to: &Self::Address<R>,
+        message: R::Message,
+    ) -> impl Future<Output = ()> + Send {
+        to.do_send(Told(message));
+        ready(())
+    }
+
+    async fn answerer() -> Self::Answerer {
+        Answerer.start()
+    }
+
+    async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
+        let answer = answerer.send(Question(number)).await;
+        answer.expect("the answerer answers")
+    }
+
+    fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
+        Arbiter::new().spawn(async {
+            join_all(tasks).await;
+            Arbiter::current().stop();
+        });
+    }
+}

@@ -1,0 +1,88 @@
+//! kameo: handlers are futures, mailboxes bounded or not, and actors stop with their last reference.
+//!
+//! `.send().await` does what `.await` does, without the box that the latter puts the request in.
+
+use std::convert::Infallible;
+
+use ::kameo::actor::{Actor, ActorRef, Spawn};
+use ::kameo::mailbox;
+use ::kameo::message::{Context, Message};
+
+use crate::actors::framework::{Framework, Role};
+
+/// The library.
+#[derive(Debug)]
+pub(in crate::actors) struct Kameo;
+
+/// Plays a role.
+pub(in crate::actors) struct Host<R>(R);
+
+impl<R: Role<Kameo>> Actor for Host<R> {
+    type Args = Self;
+    type Error = Infallible;
+
+    async fn on_start(host: Self, _: ActorRef<Self>) -> std::result::Result<Self, Infallible> {
+        Ok(host)
+    }
+}
+
+impl<R: Role<Kameo>> Message<R::Message> for Host<R> {
+    type Reply = ();
+
+    async fn handle(&mut self, message: R::Message, _: &mut Context<Self, ()>) {
+        self.0.receive(message).await;
+    }
+}
+
+/// Answers a number with the next one.
+pub(in crate::actors) struct Answerer;
+
+/// What an [`Answerer`] is asked.
+struct Question(u64);
+
+impl Actor for Answerer {
+    type Args = Self;
+    type Error = Infallible;
+
+    async fn on_start(answerer: Self, _: ActorRef<Self>) -> std::result::Result<Self, Infallible> {
+        Ok(answerer)
+    }
+}
+
+impl Message<Question> for Answerer {
+    type Reply = u64;
+
+    async fn handle(
+        &mut self,
+        Question(number): Question,
+        _: &mut Context<Self, u64>,
+    ) -> Self::Reply {
+        number + 1
+    }
+}
+
+impl Framework for Kameo {
+    const NAME: &'static str = "kameo";
+    const HAS_BOUNDED: bool = true;
+
+    type Address<R: Role<Self>> = ActorRef<Host<R>>;
+    type Answerer = ActorRef<Answerer>;
+
+    async fn spawn<R: Role<Self>>(role: R, bound: Option<usize>) -> Self::Address<R> {
+        let mailbox = bound.map_or_else(mailbox::unbounded, mailbox::bounded);
+        Host::spawn_with_mailbox(Host(role), mailbox)
+    }
+
+    async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {
+        assert!(to.tell(message).send().await.is_ok(), "the actor is there");
+    }
+
+    async fn answerer() -> Self::Answerer {
+        Answerer::spawn_with_mailbox(Answerer, mailbox::unbounded())
+    }
+
+    async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
+        let answer = answerer.ask(Question(number)).send().await;
+        answer.ok().expect("the answerer answers")
+    }
+}

@@ -1,0 +1,95 @@
+//! ractor: an actor's state is made by `pre_start`, mailboxes are unbounded, and actors stop when told to.
+
+use std::marker::PhantomData;
+
+use ::ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call};
+
+use crate::actors::framework::{Flow, Framework, Role};
+
+/// The library.
+#[derive(Debug)]
+pub(in crate::actors) struct Ractor;
+
+/// Plays a role, which is its state.
+struct Host<R>(PhantomData<fn() -> R>);
+
+impl<R: Role<Ractor>> Actor for Host<R> {
+    type Msg = R::Message;
+    type State = R;
+    type Arguments = R;
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<R::Message>,
+        role: R,
+    ) -> std::result::Result<R, ActorProcessingErr> {
+        Ok(role)
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<R::Message>,
+        message: R::Message,
+        role: &mut R,
+    ) -> std::result::Result<(), ActorProcessingErr> {
+        if role.receive(message).await == Flow::Stop {
+            myself.stop(None);
+        }
+        Ok(())
+    }
+}
+
+/// Answers a number with the next one.
+struct Answerer;
+
+/// What an [`Answerer`] is asked, and where the answer goes.
+pub(in crate::actors) struct Question(u64, RpcReplyPort<u64>);
+
+impl Actor for Answerer {
+    type Msg = Question;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(
+        &self,
+        _: ActorRef<Question>,
+        (): (),
+    ) -> std::result::Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Question>,
+        Question(number, port): Question,
+        (): &mut (),
+    ) -> std::result::Result<(), ActorProcessingErr> {
+        Ok(port.send(number + 1)?)
+    }
+}
+
+impl Framework for Ractor {
+    const NAME: &'static str = "ractor";
+    const HAS_BOUNDED: bool = false;
+
+    type Address<R: Role<Self>> = ActorRef<R::Message>;
+    type Answerer = ActorRef<Question>;
+
+    async fn spawn<R: Role<Self>>(role: R, _: Option<usize>) -> Self::Address<R> {
+        let started = Actor::spawn(None, Host::<R>(PhantomData), role).await;
+        started.expect("it has no name that could be taken").0
+    }
+
+    async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {
+        assert!(to.cast(message).is_ok(), "the actor is there");
+    }
+
+    async fn answerer() -> Self::Answerer {
+        let started = Actor::spawn(None, Answerer, ()).await;
+        started.expect("it has no name that could be taken").0
+    }
+
+    async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
+        call!(answerer, Question, number).expect("the answerer answers")
+    }
+}

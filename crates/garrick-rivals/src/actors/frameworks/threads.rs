@@ -1,0 +1,99 @@
+//! No actor library: a thread with a channel of the crate crossbeam. The thread ends with its last sender; a
+//! question brings a channel of one answer along.
+//!
+//! A driver is a future elsewhere; here it is ready whenever it is looked at, but for the end that it waits for.
+
+use std::future::{Future, ready};
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender};
+use futures_util::FutureExt;
+use garrick_bench::Result;
+
+use crate::actors::framework::{Framework, Role, run_on_tokio};
+
+/// What stands in for a library.
+#[derive(Debug)]
+pub(in crate::actors) struct Threads;
+
+/// No thread here needs the 2 MiB that it would be given.
+const STACK_BYTES: usize = 64 << 10;
+
+fn start(body: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new().stack_size(STACK_BYTES);
+    thread.spawn(body).expect("a thread is to be had");
+}
+
+fn serve<R: Role<Threads>>(mut role: R, mailbox: &Receiver<R::Message>) {
+    for message in mailbox {
+        role.receive(message)
+            .now_or_never()
+            .expect("nothing in it waits otherwise than by blocking");
+    }
+}
+
+/// A number, and where the next one goes.
+#[derive(Debug)]
+pub(in crate::actors) struct Question(u64, Sender<u64>);
+
+impl Framework for Threads {
+    const NAME: &'static str = "threads";
+    const HAS_BOUNDED: bool = true;
+
+    type Address<R: Role<Self>> = Sender<R::Message>;
+    type Answerer = Sender<Question>;
+
+    fn run<T>(_: usize, driver: impl Future<Output = T>) -> Result<T> {
+        run_on_tokio(1, driver)
+    }
+
+    fn spawn<R: Role<Self>>(
+        role: R,
+        bound: Option<usize>,
+    ) -> impl Future<Output = Self::Address<R>> + Send {
+        let (sender, mailbox) =
+            bound.map_or_else(crossbeam_channel::unbounded, crossbeam_channel::bounded);
+        start(move || serve(role, &mailbox));
+        ready(sender)
+    }
+
+    fn tell<R: Role<Self>>(
+        to: &Self::Address<R>,
+        message: R::Message,
+    ) -> impl Future<Output = ()> + Send {
+        assert!(to.send(message).is_ok(), "the thread receives");
+        ready(())
+    }
+
+    async fn answerer() -> Self::Answerer {
+        let (sender, mailbox) = crossbeam_channel::unbounded::<Question>();
+        start(move || {
+            for Question(number, answer) in mailbox {
+                // Whoever asked waits for it.
+                let _ = answer.send(number + 1);
+            }
+        });
+        sender
+    }
+
+    async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
+        let (answer, answered) = crossbeam_channel::bounded(1);
+        answerer
+            .send(Question(number, answer))
+            .expect("the thread receives");
+        answered.recv().expect("the thread answers")
+    }
+
+    fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
+        for task in tasks {
+            start(move || {
+                task.now_or_never()
+                    .expect("nothing in it waits otherwise than by blocking");
+            });
+        }
+    }
+
+    fn pause() -> impl Future<Output = ()> + Send {
+        ready(())
+    }
+}

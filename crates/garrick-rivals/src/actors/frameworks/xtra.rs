@@ -1,0 +1,75 @@
+//! xtra: handlers are futures, mailboxes bounded or not, and actors stop with their last address.
+
+use ::xtra::{Actor, Address, Context, Handler, Mailbox};
+
+use crate::actors::framework::{Framework, Role};
+
+/// The library.
+#[derive(Debug)]
+pub(in crate::actors) struct Xtra;
+
+/// Plays a role.
+pub(in crate::actors) struct Host<R>(R);
+
+impl<R: Role<Xtra>> Actor for Host<R> {
+    type Stop = ();
+
+    async fn stopped(self) {}
+}
+
+impl<R: Role<Xtra>> Handler<R::Message> for Host<R> {
+    type Return = ();
+
+    async fn handle(&mut self, message: R::Message, _: &mut Context<Self>) {
+        self.0.receive(message).await;
+    }
+}
+
+/// Answers a number with the next one.
+pub(in crate::actors) struct Answerer;
+
+/// What an [`Answerer`] is asked.
+struct Question(u64);
+
+impl Actor for Answerer {
+    type Stop = ();
+
+    async fn stopped(self) {}
+}
+
+impl Handler<Question> for Answerer {
+    type Return = u64;
+
+    async fn handle(&mut self, Question(number): Question, _: &mut Context<Self>) -> u64 {
+        number + 1
+    }
+}
+
+impl Framework for Xtra {
+    const NAME: &'static str = "xtra";
+    const HAS_BOUNDED: bool = true;
+
+    type Address<R: Role<Self>> = Address<Host<R>>;
+    type Answerer = Address<Answerer>;
+
+    async fn spawn<R: Role<Self>>(role: R, bound: Option<usize>) -> Self::Address<R> {
+        let mailbox = bound.map_or_else(Mailbox::unbounded, Mailbox::bounded);
+        ::xtra::spawn_tokio(Host(role), mailbox)
+    }
+
+    async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {
+        assert!(
+            to.send(message).detach().await.is_ok(),
+            "the actor is there"
+        );
+    }
+
+    async fn answerer() -> Self::Answerer {
+        ::xtra::spawn_tokio(Answerer, Mailbox::unbounded())
+    }
+
+    async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
+        let answer = answerer.send(Question(number)).await;
+        answer.expect("the answerer answers")
+    }
+}

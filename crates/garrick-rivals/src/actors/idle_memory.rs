@@ -1,0 +1,154 @@
+//! What an idle actor takes in memory.
+//!
+//! As `garrick bench` measures it: each actor's state is the address of the one made before it, and each crowd lives
+//! in a fresh process, whose growth in resident memory is the actors' own.
+
+use std::env;
+use std::process::{Command, ExitCode};
+use std::thread;
+
+use garrick_bench::{Contender, Effort, Measured, Result, Scenario, idle_memory, resident_bytes};
+
+use super::framework::Framework;
+use super::frameworks::{Actix, Kameo, Ractor, Tasks, Threads, Xtra};
+use super::roles::{Idler, Tally};
+use super::{measured, watch};
+
+pub(crate) const IDLE_MEMORY: Scenario = Scenario {
+    name: "idle-memory",
+    operation: "one actor with 8 bytes of state, the address of the one before it, that is spawned, has handled one \
+                message, and is idle; bytes_per_actor is what a fresh process has grown by in resident memory for \
+                each, all included; an idle thread has a stack of 64 KiB of which it has touched what it needs",
+    contenders,
+};
+
+/// The hidden first word of a command that makes a crowd: a framework's name and a number of actors follow.
+const CHILD: &str = "measure-idle-memory";
+
+/// Actors that are spawned before others run.
+const LITTER: u64 = 64;
+
+/// One who makes so many idle actors in this process, and says how much it has grown by.
+type Crowd = fn(u64) -> Result<Measured>;
+
+/// Their names, their crowds, and of how many actors these are in a full run and in a quick one.
+const CROWDS: [(&str, Crowd, u64, u64); 7] = [
+    ("garrick", idle_memory, 10_000_000, 1_000_000),
+    (Actix::NAME, crowd::<Actix>, 200_000, 32_000),
+    (Ractor::NAME, crowd::<Ractor>, 200_000, 32_000),
+    (Kameo::NAME, crowd::<Kameo>, 200_000, 32_000),
+    (Xtra::NAME, crowd::<Xtra>, 200_000, 32_000),
+    (Tasks::NAME, crowd::<Tasks>, 200_000, 32_000),
+    (Threads::NAME, crowd::<Threads>, 3_200, 1_600),
+];
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let contender = |(name, _, full, quick)| {
+        let actors = effort.pick(full, quick);
+        Contender::fixed(name, move || in_child(name, actors))
+            .with("actors", actors)
+            .rounds(3)
+    };
+    CROWDS.map(contender).into()
+}
+
+/// Has a fresh process make a crowd.
+fn in_child(name: &str, actors: u64) -> Result<Measured> {
+    let output = Command::new(env::current_exe()?)
+        .args([CHILD, name, &actors.to_string()])
+        .output()?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the process for idle-memory failed: {}", why.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Does what this process was started for, if that was to make a crowd: the other end of [`in_child`].
+pub(crate) fn child() -> Option<ExitCode> {
+    let mut arguments = env::args().skip(1);
+    if arguments.next()? != CHILD {
+        return None;
+    }
+    let made = made_of(&arguments.collect::<Vec<_>>());
+    Some(match made {
+        Ok(measured) => {
+            println!("{measured}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Makes the crowd that the words ask for, and returns what it came to, as JSON.
+fn made_of(words: &[String]) -> Result<String> {
+    let [name, actors] = words else {
+        return Err(format!("{CHILD} takes a name and a number of actors").into());
+    };
+    let (_, crowd, ..) = CROWDS
+        .iter()
+        .find(|(known, ..)| known == name)
+        .ok_or_else(|| format!("nobody is called '{name}'"))?;
+    Ok(serde_json::to_string(&crowd(actors.parse()?)?)?)
+}
+
+/// Makes idle actors, at least so many, and sees what that took.
+fn crowd<F: Framework>(actors: u64) -> Result<Measured> {
+    let litters = actors.div_ceil(LITTER);
+    let actors = litters * LITTER;
+    F::run(1, async {
+        let (tally, _) = Tally::new(actors);
+        let before = resident_bytes()?;
+        let watch = watch();
+        let mut last = None;
+        for _ in 0..litters {
+            for _ in 0..LITTER {
+                let idler = F::spawn(Idler::<F>::new(last.take()), None).await;
+                F::tell::<Idler<F>>(&idler, tally.clone()).await;
+                last = Some(idler);
+            }
+            F::pause().await;
+        }
+        // Threads handle their messages when they can.
+        while tally.handled() < actors {
+            F::pause().await;
+            thread::yield_now();
+        }
+        let mut measured = measured(actors, &watch)?;
+        let grown = resident_bytes()?.saturating_sub(before);
+        measured.bytes_per_actor = Some(grown as f64 / actors as f64);
+        // Until here somebody has the address of the last, which has that of the one before it.
+        drop(last);
+        Ok(measured)
+    })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crowds_of_all_are_complete() {
+        for (name, crowd, ..) in CROWDS {
+            let measured = crowd(100).expect("threads are to be had");
+            assert_eq!(measured.ops, 128, "{name}");
+            assert!(measured.bytes_per_actor.is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_refused() {
+        for words in [
+            &["kameo"][..],
+            &["nobody", "1"],
+            &["kameo", "many"],
+            &["kameo", "1", "2"],
+        ] {
+            let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+            assert!(made_of(&words).is_err(), "{words:?}");
+        }
+    }
+}

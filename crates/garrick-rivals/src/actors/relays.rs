@@ -1,0 +1,69 @@
+//! One token that goes to and fro, or round.
+
+use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use tokio::sync::oneshot;
+
+use super::framework::Framework;
+use super::roles::{Pass, Relay};
+use super::{measured, others, ours, watch};
+
+pub(crate) const PING_PONG: Scenario = Scenario {
+    name: "ping-pong",
+    operation: "one round trip between two actors on the same thread: two messages, each sent by the handling of \
+                the other; threads: between two of them",
+    contenders: |effort: &Effort| {
+        let mut contenders = ours("ping-pong", effort, &Point::default());
+        contenders.extend(others!(to_and_fro));
+        contenders
+    },
+};
+
+pub(crate) const RING: Scenario = Scenario {
+    name: "ring",
+    operation: "one hop of the only token in a ring of 100 actors on one thread; threads: of 100 of them",
+    contenders: |effort: &Effort| {
+        let mut contenders = ours("ring", effort, &Point::default());
+        contenders.extend(others!(round));
+        contenders
+    },
+};
+
+/// Actors in a ring.
+const ACTORS: usize = 100;
+
+fn to_and_fro<F: Framework>() -> Contender {
+    Contender::fitted(F::NAME, |ops| {
+        let hops = pass::<F>(2, 2 * ops)?;
+        Ok(Measured { ops, ..hops })
+    })
+}
+
+fn round<F: Framework>() -> Contender {
+    Contender::fitted(F::NAME, |ops| pass::<F>(ACTORS, ops)).with("actors", ACTORS)
+}
+
+/// Passes a token on `hops` times in a ring of `count`. The relay that the last hop leads to is the one that says
+/// so: a token that was lost, or went astray, would have no end.
+fn pass<F: Framework>(count: usize, hops: u64) -> Result<Measured> {
+    F::run(1, async {
+        let (done, waiting) = oneshot::channel();
+        let mut done = Some(done);
+        let last = (hops % count as u64) as usize;
+        // They are made from the last to the first, each with the address of the one that comes after it.
+        let mut end = None;
+        let mut next = None;
+        for place in (0..count).rev() {
+            let done = if place == last { done.take() } else { None };
+            let relay = F::spawn(Relay::<F>::new(next, done), None).await;
+            end.get_or_insert_with(|| relay.clone());
+            next = Some(relay);
+        }
+        let (first, end) = next.zip(end).ok_or("a ring of nobody")?;
+        F::tell::<Relay<F>>(&end, Pass::Next(first.clone())).await;
+        drop(end);
+        let watch = watch();
+        F::tell::<Relay<F>>(&first, Pass::Token(hops)).await;
+        waiting.await?;
+        measured(hops, &watch)
+    })?
+}

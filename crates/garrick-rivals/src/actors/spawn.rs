@@ -1,0 +1,55 @@
+//! Actors that live for one message.
+
+use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+
+use super::framework::Framework;
+use super::roles::{Mayfly, Tally};
+use super::{measured, others, ours, watch};
+
+pub(crate) const SPAWN: Scenario = Scenario {
+    name: "spawn",
+    operation: "one actor with 8 bytes of state that is spawned on the same thread, gets one message, handles it, and \
+                ends: because nobody has its address, or, with ractor, by stopping itself; 64 are spawned a turn, and \
+                then others run; threads: 64 of them are started, and run when they can",
+    contenders,
+};
+
+/// Actors that are spawned in one turn.
+const LITTER: u64 = 64;
+
+/// Actors that are spawned at most: of threads, all may be alive at once.
+const SPAWNED_MAX: u64 = 4096;
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let mut contenders = ours("spawn", effort, &Point::default());
+    // The others are measured with one size of litters.
+    contenders.truncate(1);
+    contenders.extend(others!(of));
+    contenders
+}
+
+fn of<F: Framework>() -> Contender {
+    Contender::fitted(F::NAME, spawn::<F>)
+        .with("spawned_per_turn", LITTER)
+        .at_most(SPAWNED_MAX)
+}
+
+fn spawn<F: Framework>(ops: u64) -> Result<Measured> {
+    let litters = ops.div_ceil(LITTER);
+    let ops = litters * LITTER;
+    F::run(1, async {
+        let (tally, done) = Tally::new(ops);
+        let watch = watch();
+        for _ in 0..litters {
+            for number in 0..LITTER {
+                let mayfly = F::spawn(Mayfly(tally.clone()), None).await;
+                F::tell::<Mayfly>(&mayfly, number).await;
+            }
+            F::pause().await;
+        }
+        done.await?;
+        let measured = measured(ops, &watch);
+        assert_eq!(tally.handled(), ops, "each handled its message");
+        measured
+    })?
+}

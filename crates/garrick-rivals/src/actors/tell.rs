@@ -1,0 +1,80 @@
+//! Messages to one actor from one sender.
+
+use std::error::Error;
+
+use garrick::{Actor, Context, Local, Mailbox, Next, OnFull};
+use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+
+use super::framework::Framework;
+use super::roles::Counter;
+use super::{BOUND, BURST, FLOOD_MAX, measured, others, ours, send, watch};
+
+pub(crate) const TELL: Scenario = Scenario {
+    name: "tell",
+    operation: "one message to an actor on the same thread, sent and handled; the sender sends 256 a turn, then lets \
+                others run; with a bounded mailbox of 1024 it is a future that waits for room; threads: from one \
+                thread to another",
+    contenders,
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let mut contenders = ours("tell", effort, &Point::default());
+    // The others are measured with one size of bursts.
+    contenders.truncate(1);
+    contenders.push(Contender::fitted("garrick", tell_bounded).with("bound", BOUND));
+    contenders.extend(others!(of).into_iter().flatten());
+    contenders
+}
+
+fn of<F: Framework>() -> Vec<Contender> {
+    let unbounded = Contender::fitted(F::NAME, |ops| tell::<F>(ops, None))
+        .with("burst", BURST)
+        .at_most(FLOOD_MAX);
+    let bounded =
+        Contender::fitted(F::NAME, |ops| tell::<F>(ops, Some(BOUND))).with("bound", BOUND);
+    if F::HAS_BOUNDED {
+        vec![unbounded, bounded]
+    } else {
+        vec![unbounded]
+    }
+}
+
+fn tell<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
+    let bursts = ops.div_ceil(BURST);
+    F::run(1, async {
+        let (counter, done) = Counter::new(bursts * BURST);
+        let counter = F::spawn(counter, bound).await;
+        let watch = watch();
+        send::<F>(&counter, bursts).await;
+        done.await?;
+        measured(bursts * BURST, &watch)
+    })?
+}
+
+impl Actor for Counter {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+        self.count(message);
+        Next::Continue
+    }
+}
+
+/// Garrick's, with a future that waits for room.
+fn tell_bounded(ops: u64) -> Result<Measured> {
+    let ops = ops.div_ceil(BURST) * BURST;
+    let local = Local::new()?;
+    let (counter, done) = Counter::new(ops);
+    let counter = local
+        .handle()
+        .spawn_with(Mailbox::bounded(BOUND, OnFull::Wait)?, counter)?;
+    let watch = watch();
+    local.block_on(async {
+        for number in 0..ops {
+            counter.send(number).await?;
+        }
+        Ok::<_, Box<dyn Error>>(done.await?)
+    })?;
+    measured(ops, &watch)
+}
