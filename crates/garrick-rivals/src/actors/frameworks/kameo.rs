@@ -83,6 +83,6 @@ impl Framework for Kameo {
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
         let answer = answerer.ask(Question(number)).send().await;
-        answer.ok().expect("the answerer answers")
+        answer.expect("the answerer answers")
     }
 }
