@@ -90,6 +90,13 @@ impl Busy {
         Ok(())
     }
 
+    /// The same, of which nothing is kept.
+    pub(super) async fn warm_up(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
+        self.talk(rate, milliseconds).await?;
+        self.latencies.clear();
+        Ok(())
+    }
+
     /// Sums up.
     pub(super) fn figures(&self) -> Figures {
         let mut sorted = self.latencies.clone();

@@ -1,11 +1,12 @@
-//! The load test: both servers hold idle sessions, and hand lines round in busy rooms by turns.
+//! The load test: the servers hold idle sessions, and hand lines round in busy rooms by turns.
 //!
 //! Each server is a process of its own, so that its memory is; its idle clients are another one, so that neither needs more
-//! descriptors than there are sessions. The busy clients are in this process, for both servers alike.
+//! descriptors than there are sessions. The busy clients are in this process, for all servers alike.
 //!
 //! ```text
 //!   this process: 100 busy clients --+--> host actors <--- crowd, 10,000 idle clients
 //!                  reports           +--> host plain  <--- crowd, 10,000 idle clients
+//!                                    +--> host pool   <--- crowd, 10,000 idle clients
 //! ```
 mod busy;
 mod process;
@@ -13,6 +14,7 @@ mod process;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
+use std::thread;
 
 use axum::Router;
 use axum::routing::get;
@@ -41,8 +43,10 @@ pub(crate) enum Contender {
     Bare,
     /// Sessions that are actors.
     Actors,
-    /// Sessions that are tokio tasks.
+    /// Sessions that are tokio tasks, on as many threads as the actors have.
     Plain,
+    /// The same on tokio's pool of threads, one for each core.
+    Pool,
 }
 
 impl Contender {
@@ -51,6 +55,7 @@ impl Contender {
             Self::Bare => "bare",
             Self::Actors => "actors",
             Self::Plain => "plain",
+            Self::Pool => "pool",
         }
     }
 }
@@ -90,7 +95,7 @@ impl Load {
         let bare = self.start(Contender::Bare)?.0.resident()?;
         let runtime = plain::runtime(1)?;
         let mut measured = Vec::new();
-        for contender in [Contender::Actors, Contender::Plain] {
+        for contender in [Contender::Actors, Contender::Plain, Contender::Pool] {
             measured.push(self.fill(contender, &runtime)?);
         }
         runtime.block_on(self.take_turns(&mut measured))?;
@@ -146,15 +151,18 @@ impl Load {
         })
     }
 
-    /// Has the servers work in turns, so that what else the machine does meets both.
+    /// Has the servers work in turns, so that what else the machine does meets all.
     async fn take_turns(&self, measured: &mut [Measured]) -> io::Result<()> {
+        for server in measured.iter_mut() {
+            server.busy.warm_up(self.rate, 1_000 / TURNS).await?;
+        }
         for _ in 0..self.seconds * TURNS {
             for server in measured.iter_mut() {
                 let before = server.server.busy()?;
                 server.busy.talk(self.rate, 1_000 / TURNS).await?;
                 server.busy.server_time += server.server.busy()? - before;
             }
-            measured.reverse();
+            measured.rotate_left(1);
         }
         Ok(())
     }
@@ -204,16 +212,20 @@ pub(crate) fn host(contender: Contender, workers: usize) -> io::Result<()> {
             process::say_and_wait(server.address())?;
             server.close();
         }
-        Contender::Plain => {
-            let server = plain::Server::start(at, workers)?;
-            process::say_and_wait(server.address())?;
-            server.close();
-        }
+        Contender::Plain => host_plain(at, workers)?,
+        Contender::Pool => host_plain(at, thread::available_parallelism()?.get().max(2))?,
         Contender::Bare => {
             let runtime = plain::runtime(workers)?;
             runtime.block_on(bare(at))?;
         }
     }
+    Ok(())
+}
+
+fn host_plain(at: SocketAddr, threads: usize) -> io::Result<()> {
+    let server = plain::Server::start(at, threads)?;
+    process::say_and_wait(server.address())?;
+    server.close();
     Ok(())
 }
 
