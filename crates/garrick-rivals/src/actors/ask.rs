@@ -22,7 +22,7 @@ fn of<F: Framework>() -> Contender {
 }
 
 fn ask<F: Framework>(ops: u64) -> Result<Measured> {
-    F::run(1, async {
+    F::run(1, async move {
         let answerer = F::answerer().await;
         let watch = watch();
         let mut number = 0;
@@ -32,5 +32,5 @@ fn ask<F: Framework>(ops: u64) -> Result<Measured> {
         let measured = measured(ops, &watch);
         assert_eq!(number, ops, "every question is answered");
         measured
-    })?
+    })
 }

@@ -52,16 +52,16 @@ fn of<F: Framework>(depth: u32, workers: usize) -> Contender {
 
 fn grow<F: Framework>(depth: u32, workers: usize) -> Result<Measured> {
     let actors = (1 << (depth + 1)) - 1;
-    F::run(workers, async {
+    F::run(workers, async move {
         let (done, waiting) = oneshot::channel();
         let customer = F::spawn(Tree::<F>::Customer(Some(done)), None).await;
         let watch = watch();
         Tree::<F>::plant(customer, depth).await;
-        let count = waiting.await?;
+        let count = waiting.await.expect("the root's customer says so");
         let measured = measured(actors, &watch);
         assert_eq!(count, actors, "the tree is complete");
         measured
-    })?
+    })
 }
 
 #[cfg(test)]

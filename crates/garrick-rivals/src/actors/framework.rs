@@ -43,11 +43,14 @@ pub(super) trait Framework: Sized + Send + Sync + 'static {
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
 
     /// The address of an actor that answers a number with the next one.
-    type Answerer;
+    type Answerer: Send + Sync + 'static;
 
-    /// Runs `driver` on this thread, and actors beside it: with one worker on the same thread, else on so many
-    /// others, if it has a choice.
-    fn run<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
+    /// Runs `driver` as a task beside the actors: with one worker all on this thread, else on so many others, if it
+    /// has a choice.
+    fn run<T: Send + 'static>(
+        workers: usize,
+        driver: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
         run_on_tokio(workers, driver)
     }
 
@@ -67,10 +70,10 @@ pub(super) trait Framework: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 
     /// Spawns an actor that answers.
-    fn answerer() -> impl Future<Output = Self::Answerer>;
+    fn answerer() -> impl Future<Output = Self::Answerer> + Send;
 
     /// Asks it, and waits for the answer.
-    fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64>;
+    fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
     /// Runs tasks beside the driver: each on whichever worker is free, or on another thread.
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
@@ -85,8 +88,12 @@ pub(super) trait Framework: Sized + Send + Sync + 'static {
     }
 }
 
-/// Runs `driver` on a tokio runtime: of the calling thread for one worker, else of so many threads beside it.
-pub(super) fn run_on_tokio<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
+/// Runs `driver` on a tokio runtime: of the calling thread for one worker, else of so many threads beside it. It is
+/// a task as the actors' are, because the future that a runtime blocks on is woken through the system's poll.
+pub(super) fn run_on_tokio<T: Send + 'static>(
+    workers: usize,
+    driver: impl Future<Output = T> + Send + 'static,
+) -> Result<T> {
     let runtime = match workers {
         1 => runtime::Builder::new_current_thread()
             .enable_all()
@@ -96,5 +103,5 @@ pub(super) fn run_on_tokio<T>(workers: usize, driver: impl Future<Output = T>) -
             .enable_all()
             .build()?,
     };
-    Ok(runtime.block_on(driver))
+    Ok(runtime.block_on(async { tokio::spawn(driver).await })?)
 }

@@ -5,8 +5,8 @@
 //! Their scenarios are written once, on a [`framework::Framework`] that each of them is made to; the handful of
 //! functions that takes are in `frameworks`, the actors' work in `roles`.
 //!
-//! Who sends, asks and spawns is an actor with Garrick, and with the others a future on the thread of the runtime,
-//! as in their documentation's `main`: that costs them no message. Those of one worker run all of it on one thread
+//! Who sends, asks and spawns is an actor with Garrick, and with the others a task of the runtime, which goes on
+//! without a message to itself. Those of one worker run all of it on one thread
 //! (threads cannot); CPU time is counted of the whole process.
 
 mod framework;
@@ -22,7 +22,7 @@ mod relays;
 mod spawn;
 mod tell;
 
-use garrick_bench::{Clock, Contender, Effort, Measured, Point, Result, Stopwatch};
+use garrick_bench::{Clock, Contender, Effort, Measured, Point, Stopwatch};
 
 pub(crate) use ask::ASK;
 pub(crate) use fan_in::FAN_IN;
@@ -80,6 +80,6 @@ async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: 
 }
 
 /// `ops` operations that have taken `watch` until now.
-fn measured(ops: u64, watch: &Stopwatch) -> Result<Measured> {
-    Ok(Measured::new(ops, watch.stop()))
+fn measured(ops: u64, watch: &Stopwatch) -> Measured {
+    Measured::new(ops, watch.stop())
 }

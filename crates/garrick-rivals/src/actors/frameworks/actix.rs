@@ -73,8 +73,11 @@ impl Framework for Actix {
     type Address<R: Role<Self>> = Addr<Host<R>>;
     type Answerer = Addr<Answerer>;
 
-    fn run<T>(_: usize, driver: impl Future<Output = T>) -> Result<T> {
-        Ok(System::new().block_on(driver))
+    fn run<T: Send + 'static>(
+        _: usize,
+        driver: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        Ok(System::new().block_on(async { ::actix::spawn(driver).await })?)
     }
 
     fn spawn<R: Role<Self>>(

@@ -43,7 +43,10 @@ impl Framework for Threads {
     type Address<R: Role<Self>> = Sender<R::Message>;
     type Answerer = Sender<Question>;
 
-    fn run<T>(_: usize, driver: impl Future<Output = T>) -> Result<T> {
+    fn run<T: Send + 'static>(
+        _: usize,
+        driver: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
         run_on_tokio(1, driver)
     }
 
