@@ -10,6 +10,7 @@ mod actors;
 mod futures;
 mod mailbox;
 mod pipeline;
+mod secure;
 mod steal;
 mod tasks;
 mod timers;
@@ -44,7 +45,7 @@ static SCENARIOS: &[Scenario] = &[
 ];
 
 /// What has tables of its own.
-static STUDIES: &[Study] = &[futures::ASYNC, timers::TIMERS];
+static STUDIES: &[Study] = &[futures::ASYNC, timers::TIMERS, secure::SECURE];
 
 fn main() -> ExitCode {
     if let Some(code) = actors::child() {

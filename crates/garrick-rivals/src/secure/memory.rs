@@ -1,0 +1,65 @@
+//! The cipher and the HMAC alone: one thread seals, another opens, and nothing goes from one to the other.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use garrick::secure::{Greeting, Kind, OVERHEAD_BYTES, PreSharedKey, Role, Session, Suite};
+use garrick_bench::Result;
+
+/// What is sealed is written over once there is so much of it, as a writer does that has sent it.
+const SEALED_BYTES_MAX: usize = 64 << 10;
+
+/// From when both begin until both are done.
+pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Duration> {
+    let (mut says, mut hears) = sessions(suite)?;
+    let (mut other, _) = sessions(suite)?;
+    let mut wire = BytesMut::with_capacity(frames * (payload.len() + OVERHEAD_BYTES));
+    for _ in 0..frames {
+        says.sealer.seal(Kind::Data, payload, &mut wire)?;
+    }
+    let begin = Barrier::new(3);
+    let span = thread::scope(|scope| {
+        let seals = scope.spawn(|| {
+            let room = payload.len() + OVERHEAD_BYTES + SEALED_BYTES_MAX;
+            let mut out = BytesMut::with_capacity(room);
+            begin.wait();
+            for _ in 0..frames {
+                if out.len() >= SEALED_BYTES_MAX {
+                    out.clear();
+                }
+                let sealed = other.sealer.seal(Kind::Data, payload, &mut out);
+                sealed.expect("it is not too long");
+                black_box(&out);
+            }
+            Instant::now()
+        });
+        let opens = scope.spawn(|| {
+            begin.wait();
+            for _ in 0..frames {
+                let opened = hears.opener.open(&mut wire).expect("it is authentic");
+                assert!(opened.is_some_and(|(_, opened)| opened.len() == payload.len()));
+            }
+            Instant::now()
+        });
+        let ends = [seals, opens];
+        begin.wait();
+        let began = Instant::now();
+        let ends = ends.map(|end| end.join().expect("it does not panic"));
+        ends.map(|end| end - began).into_iter().max()
+    });
+    Ok(span.unwrap_or_default())
+}
+
+/// Both sides of a connection.
+fn sessions(suite: Suite) -> Result<(Session, Session)> {
+    let key = PreSharedKey::random()?;
+    let client = Greeting::new(key.clone(), suite, Role::Client, 1 << 20)?;
+    let server = Greeting::new(key, suite, Role::Server, 1 << 20)?;
+    let (hello, answer) = (*client.hello(), *server.hello());
+    let (client, server) = (client.heard(&answer)?, server.heard(&hello)?);
+    let (proof, answer) = (*client.proof(), *server.proof());
+    Ok((client.proven(&answer)?, server.proven(&proof)?))
+}
