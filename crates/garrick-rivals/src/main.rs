@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         return code;
     }
     let about = "Measure Garrick against others, in turns and beside an atomic addition.";
-    garrick_bench::measure("garrick-rivals", about, SCENARIOS, STUDIES)
+    garrick_bench::measure("garrick-rivals", about, SCENARIOS, STUDIES, &[])
 }
 
 #[cfg(test)]

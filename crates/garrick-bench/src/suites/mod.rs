@@ -1,0 +1,6 @@
+//! The suites of `garrick suite`, one file for each.
+
+use crate::suite::Suite;
+
+/// All of them, in the order in which they are shown.
+pub(crate) static SUITES: &[Suite] = &[];
