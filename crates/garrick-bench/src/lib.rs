@@ -98,6 +98,8 @@ mod report;
 mod experiment;
 mod scenarios;
 
+mod savina;
+
 mod suites;
 
 mod top;

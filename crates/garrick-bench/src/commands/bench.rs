@@ -32,16 +32,31 @@ pub(super) struct Arguments {
 pub(super) struct Offer {
     /// All scenarios.
     pub(super) scenarios: &'static [Scenario],
+    /// More of them, which are measured if they are named, and not with all.
+    pub(super) more: &'static [Scenario],
     /// Those whose parameters can be swept.
     pub(super) swept: &'static [Swept],
 }
 
+impl Offer {
+    /// All that can be named.
+    fn named(self) -> Vec<&'static Scenario> {
+        self.scenarios.iter().chain(self.more).collect()
+    }
+}
+
 /// The part of the help of `command` that names the scenarios.
 pub(super) fn scenarios_help(command: &str, offer: Offer) -> String {
+    let all: Vec<&Scenario> = offer.scenarios.iter().collect();
     let mut help = format!(
         "Scenarios: {}\nWhat each one's operation is: {command} --list",
-        list::names(offer.scenarios)
+        list::names(&all)
     );
+    if !offer.more.is_empty() {
+        let more: Vec<&Scenario> = offer.more.iter().collect();
+        help.push_str("\nMeasured only if they are named: ");
+        help.push_str(&list::names(&more));
+    }
     if !offer.swept.is_empty() {
         help.push_str("\nParameters to sweep: ");
         help.push_str(&parameters(offer.swept));
@@ -100,8 +115,13 @@ impl Arguments {
     /// What is to be measured, or why it cannot be. What is swept and not named is every scenario that has the
     /// parameters.
     fn choose(&self, offer: Offer) -> std::result::Result<Vec<Choice>, String> {
-        let chosen = list::choose(offer.scenarios, &self.scenarios).map_err(|unknown| {
-            let all = list::names(offer.scenarios);
+        let all = if self.scenarios.is_empty() {
+            offer.scenarios.iter().collect()
+        } else {
+            offer.named()
+        };
+        let chosen = list::choose(&all, &self.scenarios).map_err(|unknown| {
+            let all = list::names(&all);
             format!("no scenario '{unknown}'; there are: {all}")
         })?;
         if self.sweep.is_empty() {

@@ -26,6 +26,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::experiment::Experiment;
+use crate::savina;
 use crate::scenario::{self, Scenario, Study};
 use crate::scenarios::{SCENARIOS, SWEPT, idle_memory};
 use crate::suite::Suite;
@@ -96,6 +97,7 @@ pub fn measure(
 ) -> ExitCode {
     let offer = bench::Offer {
         scenarios,
+        more: &[],
         swept: &[],
     };
     let command = bench::Arguments::augment_args(clap::Command::new(name))
@@ -148,6 +150,7 @@ pub fn experiment(experiment: Experiment) -> ExitCode {
 /// What `garrick bench` measures.
 const OFFER: bench::Offer = bench::Offer {
     scenarios: SCENARIOS,
+    more: savina::SCENARIOS,
     swept: SWEPT,
 };
 
