@@ -15,11 +15,13 @@ use garrick_core::queue::{Banker, Chunked, Locked};
 use super::{TACTORS, TACTORS_HERE};
 use crate::channel::{Ours, Parked};
 use crate::clock::{Clock, Stopwatch};
+use crate::row::Row;
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 use crate::scenarios::actors::{Pass, measure_here, ring_of, send_in, sent, worker};
 use crate::scenarios::ping_pong::ping_pong_cross;
 use crate::scenarios::tell::tell;
 use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
+use crate::units;
 
 const LIGHT: Scenario = Scenario {
     name: "event-queue-light",
@@ -202,10 +204,7 @@ impl Producers {
 }
 
 /// Pops here what producers push, and what waited before.
-fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured>
-where
-    C::Sender: Send,
-{
+fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
     let (sender, mut receiver) = C::open();
@@ -324,7 +323,7 @@ pub(super) const EVENT_QUEUE: Suite = Suite {
 };
 
 /// A queue under light load.
-fn light<'a>(rows: Rows<'a>, queue: &str, threads: &str) -> Option<&'a crate::row::Row> {
+fn light<'a>(rows: Rows<'a>, queue: &str, threads: &str) -> Option<&'a Row> {
     let params = [("queue", queue), ("threads", threads)];
     rows.find("event-queue-light", "garrick", &params)
 }
@@ -376,7 +375,7 @@ fn findings(rows: Rows<'_>) -> Vec<String> {
         let others = all[1..].iter();
         let others = others.map(|(queue, cost)| format!("{queue} {:.1} times that", cost / least));
         let others: Vec<String> = others.collect();
-        let least = crate::units::time(least);
+        let least = units::time(least);
         Some(format!(
             "{case}: {best} takes {least}, {}.",
             others.join(", ")
