@@ -114,14 +114,27 @@ fn every_suite_runs() {
     assert!(output.status.success(), "{said}");
     let text = String::from_utf8(output.stdout).expect("it prints UTF-8");
     assert!(text.contains("ours / theirs"), "{text}");
-    assert!(folder.read("all.html").contains("<th class=\"figure\">ours / theirs</th>"));
+    assert!(
+        folder
+            .read("all.html")
+            .contains("<th class=\"figure\">ours / theirs</th>")
+    );
     let report: Value = serde_json::from_str(&folder.read("all.json")).expect("it is JSON");
-    report["rows"].as_array().unwrap().iter().for_each(assert_row);
+    report["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .for_each(assert_row);
     let suites = report["suites"].as_array().unwrap();
-    let lines = suites.iter().flat_map(|suite| suite["lines"].as_array().unwrap());
+    let lines = suites
+        .iter()
+        .flat_map(|suite| suite["lines"].as_array().unwrap());
     let compared = lines.filter(|line| line["ratio"].is_f64()).count();
     assert!(compared > 15, "{text}");
-    let leaves = suites.iter().find(|suite| suite["suite"] == "leaf-load").unwrap();
+    let leaves = suites
+        .iter()
+        .find(|suite| suite["suite"] == "leaf-load")
+        .unwrap();
     assert_eq!(leaves["findings"].as_array().unwrap().len(), 2, "{leaves}");
 }
 

@@ -143,7 +143,11 @@ fn suites_are_listed_with_their_scenarios_and_named_in_the_help() {
     let expected = ["event-queue", "event-queue-light", "event-queue-heavy"];
     assert_eq!(names, expected);
     let help = garrick(&["suite", "--help"]);
-    assert!(stdout(&help).contains("garrick suite --list"), "{}", stdout(&help));
+    assert!(
+        stdout(&help).contains("garrick suite --list"),
+        "{}",
+        stdout(&help)
+    );
     let bench = garrick(&["bench", "--list"]);
     assert!(!stdout(&bench).contains("event-queue-light"));
 }

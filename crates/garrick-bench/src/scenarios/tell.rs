@@ -31,7 +31,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 /// As many messages as an activation handles: more a turn, and the mailbox grows.
 const BURST_SMALL: u64 = 64;
 
-pub(super) const TELL_ONE: Scenario = Scenario {
+pub(crate) const TELL_ONE: Scenario = Scenario {
     name: "tell-one",
     operation: "one turn that sends one message to another actor on the same worker, which handles it, and \
                 one to itself, which is the next turn: two messages",
