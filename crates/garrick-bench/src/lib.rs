@@ -66,6 +66,11 @@
 #[doc = include_str!("../../../docs/measuring.md")]
 pub struct Measuring;
 
+/// The guide to suites.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/suites.md")]
+pub struct Suites;
+
 mod clock;
 mod machine;
 mod next;

@@ -27,7 +27,7 @@ pub(super) struct Flags {
     #[arg(long)]
     pub(super) list: bool,
 
-    /// Less time for each row, and smaller trees and crowds: everything in under a minute.
+    /// Less time for each row, and smaller trees and crowds.
     #[arg(long)]
     quick: bool,
 

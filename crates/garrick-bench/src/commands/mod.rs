@@ -27,8 +27,8 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::experiment::Experiment;
 use crate::savina;
-use crate::scenario::{self, Scenario, Study};
-use crate::scenarios::{SCENARIOS, SWEPT, idle_memory};
+use crate::scenario::{self, Measured, Scenario, Study};
+use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_memory};
 use crate::suite::Suite;
 use crate::suites::SUITES;
 
@@ -56,6 +56,13 @@ enum Command {
     IdleMemory {
         /// How many to make.
         actors: u64,
+    },
+    /// The part of the fork-bomb suite that needs a process of its own.
+    #[command(name = fork_bomb::CHILD, hide = true)]
+    ForkBomb {
+        /// How deep the tree is to be.
+        #[arg(value_parser = clap::value_parser!(u32).range(0..=24))]
+        depth: u32,
     },
 }
 
@@ -167,13 +174,16 @@ impl Command {
             Self::Bench(arguments) => bench::run(&arguments, OFFER),
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
             Self::Top(arguments) => top::run(arguments),
-            Self::IdleMemory { actors } => {
-                let measured = idle_memory::in_this_process(actors)?;
-                console::print(&serde_json::to_string(&measured)?);
-                Ok(Ended::Well)
-            }
+            Self::IdleMemory { actors } => told(&idle_memory::in_this_process(actors)?),
+            Self::ForkBomb { depth } => told(&fork_bomb::in_this_process(depth)?),
         }
     }
+}
+
+/// Tells the process that has asked for it what was measured.
+fn told(measured: &Measured) -> scenario::Result<Ended> {
+    console::print(&serde_json::to_string(measured)?);
+    Ok(Ended::Well)
 }
 
 fn version() -> &'static str {

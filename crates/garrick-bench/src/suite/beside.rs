@@ -66,8 +66,8 @@ pub enum Standing {
 }
 
 impl Beside {
-    /// Puts what `rows` say of us beside what was published, if anything was.
-    pub(crate) fn of(suite: &Suite, rows: &[Row]) -> Option<Self> {
+    /// Puts what `rows` say of us beside what was published. None if nothing was, and nothing was found either.
+    pub fn of(suite: &Suite, rows: &[Row]) -> Option<Self> {
         let rows = Rows::new(rows);
         let findings = (suite.findings)(rows);
         if suite.published.is_empty() && findings.is_empty() {
