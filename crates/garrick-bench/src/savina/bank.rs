@@ -13,6 +13,9 @@
 //! An amount is a thousand divided by a number that is drawn, as in the original, here in whole millionths: the original's
 //! accounts begin with so much, as floating point, that no transaction changes them.
 //!
+//! The teller's report keeps the accounts' addresses until the system has ended: the last address of an async actor that
+//! goes while the actor stops leaves a dead letter that nobody has sent.
+//!
 //! Right when each account has in the end what a plain loop over the generator leaves it, and all together have what they
 //! began with.
 
@@ -88,6 +91,13 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
 /// An account's number, and what is in it.
 type Balance = (usize, u64);
 
+/// What is in each account at the end, and the accounts.
+struct Books {
+    balances: Vec<Balance>,
+    /// Kept, and not read.
+    _accounts: Vec<Address<ToAccount>>,
+}
+
 /// Has money moved.
 struct Teller {
     size: Size,
@@ -96,7 +106,7 @@ struct Teller {
     done: u64,
     /// Accounts that are closed.
     balances: Vec<Balance>,
-    reports: Reports<Vec<Balance>>,
+    reports: Reports<Books>,
 }
 
 /// What a [`Teller`] receives.
@@ -170,7 +180,10 @@ impl Actor for Teller {
             ToTeller::Closed(Ok(balance)) => {
                 self.balances.push(balance);
                 if self.balances.len() == self.accounts.len() {
-                    self.reports.tell(mem::take(&mut self.balances));
+                    self.reports.tell(Books {
+                        balances: mem::take(&mut self.balances),
+                        _accounts: mem::take(&mut self.accounts),
+                    });
                     return Next::Stop;
                 }
             }
@@ -206,7 +219,7 @@ impl AsyncActor for Account {
 }
 
 fn bank(size: Size, workers: usize) -> Result<Measured> {
-    let (balances, span) = run(workers, 1, |on, reports| {
+    let (books, span) = run(workers, 1, |on, reports| {
         let teller = on.spawn(Teller {
             size,
             accounts: Vec::new(),
@@ -216,7 +229,9 @@ fn bank(size: Size, workers: usize) -> Result<Measured> {
         })?;
         Ok(teller.send(ToTeller::Start)?)
     })?;
-    balances.iter().try_for_each(|all| check(size, all))?;
+    books
+        .iter()
+        .try_for_each(|books| check(size, &books.balances))?;
     Ok(Measured::new(size.transactions, span))
 }
 

@@ -12,6 +12,7 @@
 //! in the map at the end is nothing but what somebody wrote there, or what was there before if nobody did.
 
 use std::collections::HashMap;
+use std::mem;
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
 
@@ -232,7 +233,7 @@ impl Actor for Dictionary {
                 reply.send(value);
             }
             ToDictionary::End(tally) => {
-                self.reports.tell((tally, std::mem::take(&mut self.map)));
+                self.reports.tell((tally, mem::take(&mut self.map)));
                 return Next::Stop;
             }
         }

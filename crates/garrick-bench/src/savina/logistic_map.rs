@@ -11,7 +11,12 @@
 //!
 //! Series i begins at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!
+//! The master's report keeps the addresses of the series until the system has ended: the last address of an async actor
+//! that goes while the actor stops leaves a dead letter that nobody has sent.
+//!
 //! Right when each series ends with what a plain loop ends with, to the last bit.
+
+use std::mem;
 
 use garrick::{Actor, Address, AsyncActor, AsyncContext, Context, Next, Reply};
 
@@ -74,13 +79,20 @@ fn next_term(term: f64, rate: f64) -> f64 {
     rate * term * (1.0 - term)
 }
 
+/// What each series ends with, and the series.
+struct Ends {
+    terms: Vec<(usize, f64)>,
+    /// Kept, and not read.
+    _series: Vec<Address<ToSeries>>,
+}
+
 /// Has all series computed.
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
     /// The last terms that have come.
     terms: Vec<(usize, f64)>,
-    reports: Reports<Vec<(usize, f64)>>,
+    reports: Reports<Ends>,
 }
 
 /// What a [`Master`] receives.
@@ -145,7 +157,10 @@ impl Actor for Master {
                 if self.terms.len() < self.size.series {
                     return Next::Continue;
                 }
-                self.reports.tell(std::mem::take(&mut self.terms));
+                self.reports.tell(Ends {
+                    terms: mem::take(&mut self.terms),
+                    _series: mem::take(&mut self.series),
+                });
                 Next::Stop
             }
         }
@@ -183,7 +198,7 @@ impl Actor for Computer {
 }
 
 fn logistic_map(size: Size, workers: usize) -> Result<Measured> {
-    let (terms, span) = run(workers, 1, |on, reports| {
+    let (ends, span) = run(workers, 1, |on, reports| {
         let master = on.spawn(Master {
             size,
             series: Vec::new(),
@@ -192,7 +207,7 @@ fn logistic_map(size: Size, workers: usize) -> Result<Measured> {
         })?;
         Ok(master.send(ToMaster::Start)?)
     })?;
-    terms.iter().try_for_each(|terms| check(size, terms))?;
+    ends.iter().try_for_each(|ends| check(size, &ends.terms))?;
     Ok(Measured::new(size.terms * size.series as u64, span))
 }
 

@@ -12,6 +12,8 @@
 //! Right when each has eaten as often as there are rounds, and all forks lie on the table in the end. That nobody eats with
 //! a fork that another has is seen to by the arbitrator, who fails at a fork that is given back twice.
 
+use std::mem;
+
 use garrick::{Actor, Address, Context, Next};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
@@ -123,7 +125,7 @@ impl Arbitrator {
         let forks = self.forks(id);
         forks
             .iter()
-            .all(|fork| std::mem::replace(&mut self.taken[*fork], false))
+            .all(|fork| mem::replace(&mut self.taken[*fork], false))
     }
 }
 
@@ -147,7 +149,7 @@ impl Actor for Arbitrator {
                 self.left -= 1;
                 if self.left == 0 {
                     self.reports.tell(Table {
-                        meals: std::mem::take(&mut self.meals),
+                        meals: mem::take(&mut self.meals),
                         taken: self.taken.iter().filter(|taken| **taken).count(),
                     });
                     return Next::Stop;

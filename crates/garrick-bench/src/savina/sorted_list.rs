@@ -13,6 +13,8 @@
 //! Right when the list at the end has all that the generators insert, sorted; when each worker has asked as often as its
 //! generator says; and when no worker has been told a smaller length than before.
 
+use std::mem;
+
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
@@ -280,7 +282,7 @@ impl Actor for Keeper {
             }
             ToList::Len(reply) => reply.send(self.list.iter().count() as u64),
             ToList::End(tally) => {
-                self.reports.tell((tally, std::mem::take(&mut self.list)));
+                self.reports.tell((tally, mem::take(&mut self.list)));
                 return Next::Stop;
             }
         }
