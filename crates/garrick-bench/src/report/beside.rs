@@ -77,9 +77,9 @@ impl Line {
             self.of.clone(),
             figure(self.published),
             figure(self.here),
-            self.ours.map_or("-".to_owned(), units::three_digits),
+            self.ours.map_or("-".to_owned(), digits),
             self.unit.clone(),
-            self.ratio.map_or("-".to_owned(), ratio),
+            self.ratio.map_or("-".to_owned(), digits),
             better.map_or("-".to_owned(), |(standing, factor)| {
                 format!("{standing}, {} x", units::three_digits(factor))
             }),
@@ -87,11 +87,11 @@ impl Line {
     }
 }
 
-/// A ratio, of which the small ones count as much as the large ones.
-fn ratio(ratio: f64) -> String {
-    if ratio < 0.01 {
-        format!("{ratio:.1e}")
+/// Digits that count, also of what is small.
+fn digits(value: f64) -> String {
+    if value < 0.01 {
+        format!("{value:.1e}")
     } else {
-        units::three_digits(ratio)
+        units::three_digits(value)
     }
 }

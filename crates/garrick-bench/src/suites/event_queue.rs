@@ -305,12 +305,19 @@ pub(super) const EVENT_QUEUE: Suite = Suite {
             ..Published::UNKNOWN
         },
         Published {
-            of: "lock-free in units of locked, light load",
+            of: "lock-free in units of locked, 4 producers",
             unit: Unit::TIMES_THE_COST,
             said: Some(Figure::of(10.0)),
             ours: |rows| {
-                let lock_free = light(rows, "chunked", "2")?.cpu.median;
-                Some(lock_free / light(rows, "locked", "2")?.cpu.median)
+                let of = |queue| {
+                    let params = [("queue", queue), ("producers", "4")];
+                    Some(
+                        rows.find("event-queue-heavy", "garrick", &params)?
+                            .cpu
+                            .median,
+                    )
+                };
+                Some(of("chunked")? / of("locked")?)
             },
             ..Published::UNKNOWN
         },

@@ -10,13 +10,13 @@ use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
 const DEPTH: u32 = 16;
 
 /// The same in a quick run.
-const DEPTH_QUICK: u32 = 12;
+const DEPTH_QUICK: u32 = 14;
 
 /// How deep the trees are whose leaves compute erfc: the source has up to 12.
 const DEPTH_ERFC: u32 = 10;
 
 /// The same in a quick run.
-const DEPTH_ERFC_QUICK: u32 = 6;
+const DEPTH_ERFC_QUICK: u32 = 8;
 
 /// Random numbers that each leaf computes.
 const RANDOMS: [u32; 9] = [0, 1, 4, 10, 16, 64, 100, 256, 1000];

@@ -60,8 +60,8 @@ pub(super) const MESSAGES: Suite = Suite {
     ],
     note: "CPU time of one thread. A message to oneself is half of an operation of tell-one, which has one to another \
            actor too. TActors' actor is a bare cell of 16 bytes with no mailbox, no owner and no end; it is collected \
-           later, and what collecting takes is not in its figures. Ours has state, a mailbox and supervision, can be \
-           sent to from any thread, and is gone when its time is over",
+           when nobody has it. Ours has 8 bytes of state, a mailbox and a place among those that are supervised, can be sent to \
+           from any thread, and is gone when its time is over",
     ..Suite::PLAIN
 };
 

@@ -108,7 +108,7 @@ fn every_queue_hands_on_what_it_is_given() {
 #[test]
 fn trees_with_loads_have_as_many_leaves_with_all_contenders() {
     let erfc = counts("leaf-load-erfc", 0);
-    assert_eq!(erfc, [64; 8]);
+    assert_eq!(erfc, [256; 8]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn trees_of_all_sizes_are_complete() {
         let asked = contender.params["depth"] == depth;
         asked.then(|| (contender.measure)(0).unwrap().ops)
     };
-    for (depth, nodes) in [(5, 520 * 63), (14, 32_767)] {
+    for (depth, nodes) in [(5, 2080 * 63), (16, 131_071)] {
         let all = (sizes.contenders)(&QUICK).into_iter();
         let grown: Vec<u64> = all.filter_map(|contender| of(depth, contender)).collect();
         assert_eq!(grown, [nodes; 4]);
