@@ -98,5 +98,5 @@ pub(super) fn plan(scenario: &'static Scenario, effort: Effort) -> Plan<'static>
 
 /// What `--list` says of a scenario.
 pub(super) fn described(scenario: &Scenario) -> String {
-    format!("{:16}{}", scenario.name, scenario.operation)
+    format!("{:15} {}", scenario.name, scenario.operation)
 }
