@@ -111,7 +111,7 @@ fn names(offer: &[Suite]) -> String {
 
 /// What `--list` says of a suite.
 fn listed(suite: &Suite) -> String {
-    let mut text = format!("{:16}{}", suite.name, suite.about);
+    let mut text = format!("{:15} {}", suite.name, suite.about);
     for scenario in suite.scenarios {
         text.push_str("\n  ");
         text.push_str(&described(scenario));

@@ -49,7 +49,7 @@ impl<'a> Rows<'a> {
 fn is(row: &Row, name: &str, text: &str) -> bool {
     match row.params.get(name) {
         Some(Value::String(value)) => value == text,
-        Some(value) => value.to_string() == text,
+        Some(value) => text.parse().is_ok_and(|text: Value| text == *value),
         None => false,
     }
 }

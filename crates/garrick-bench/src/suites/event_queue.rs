@@ -326,7 +326,6 @@ pub(super) const EVENT_QUEUE: Suite = Suite {
            Earlier queues are the locked mailbox and the banker's queue; ours is the slowest of our three, a push and a \
            pop without a turn. The source's lock-free queue spins and sleeps when it is empty, ours parks",
     findings,
-    ..Suite::PLAIN
 };
 
 /// A queue under light load.

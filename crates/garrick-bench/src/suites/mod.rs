@@ -20,7 +20,7 @@ pub(crate) static SUITES: &[Suite] = &[
 ];
 
 /// Whose figures the suites of actors in Lisp are.
-const TACTORS: &str = "TActors, actors in Lisp (D. McClain, 2021), in his words; his graphs are pictures without \
+const TACTORS: &str = "TActors, actors in Lisp, its author's words of May 2021; the graphs are pictures without \
                        figures; a Mac with 4 cores and 8 threads";
 
 /// What was measured of TActors on a machine like this one.

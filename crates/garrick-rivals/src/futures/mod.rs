@@ -66,17 +66,20 @@ pub(crate) const LATENCY: Scenario = Scenario {
 };
 
 /// The contenders as those of a scenario, of which each measurement is a round.
-fn scenario(tasks: usize, measured: fn(usize, Round) -> Measured) -> Vec<garrick_bench::Contender> {
+fn scenario(
+    tasks: usize,
+    measured: fn(usize, &Round) -> Measured,
+) -> Vec<garrick_bench::Contender> {
     let by = |contender: Contender| {
         garrick_bench::Contender::fixed(contender.name, move || {
-            Ok(measured(tasks, (contender.round)(tasks, None)))
+            Ok(measured(tasks, &(contender.round)(tasks, None)))
         })
     };
     CONTENDERS.map(by).into()
 }
 
 /// A round of so many tasks as a whole.
-fn in_all(tasks: usize, round: Round) -> Measured {
+fn in_all(tasks: usize, round: &Round) -> Measured {
     let span = Span {
         cpu: round.cpu,
         wall: round.duration,
@@ -85,11 +88,12 @@ fn in_all(tasks: usize, round: Round) -> Measured {
 }
 
 /// A task as it is in the middle: its latency for wall time.
-fn of_one(tasks: usize, mut round: Round) -> Measured {
-    round.latencies.sort_unstable();
+fn of_one(tasks: usize, round: &Round) -> Measured {
+    let mut latencies = round.latencies.clone();
+    latencies.sort_unstable();
     let span = Span {
         cpu: round.cpu.div_f64(tasks as f64),
-        wall: table::quantile(&round.latencies, 0.5),
+        wall: table::quantile(&latencies, 0.5),
     };
     Measured::new(1, span)
 }
@@ -145,7 +149,7 @@ mod tests {
             cpu: Duration::from_nanos(600),
             ..Round::default()
         };
-        let one = of_one(3, round);
+        let one = of_one(3, &round);
         assert_eq!((one.ops, one.cpu_ns, one.wall_ns), (1, 200.0, 5_000.0));
     }
 
