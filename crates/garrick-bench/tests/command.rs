@@ -153,6 +153,23 @@ fn suites_are_listed_with_their_scenarios_and_named_in_the_help() {
 }
 
 #[test]
+fn benchmarks_for_actor_libraries_are_measured_only_if_they_are_named() {
+    let listed = |names: &[&str]| {
+        let output = garrick(&[&["bench", "--list"], names].concat());
+        assert!(output.status.success(), "{names:?}");
+        let lines = stdout(&output).lines();
+        let of_savina = lines.filter(|line| line.starts_with("savina-"));
+        of_savina.count()
+    };
+    assert_eq!(listed(&[]), 0);
+    assert_eq!(listed(&["savina"]), 15);
+    assert_eq!(listed(&["savina-big", "ring"]), 1);
+    let help = garrick(&["bench", "--help"]);
+    let named = "Measured only if they are named: savina-ping-pong, ";
+    assert!(stdout(&help).contains(named), "{}", stdout(&help));
+}
+
+#[test]
 fn help_names_scenarios_and_version_names_the_commit() {
     let help = garrick(&["bench", "--help"]);
     assert!(help.status.success());

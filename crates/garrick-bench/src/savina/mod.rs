@@ -11,10 +11,10 @@
 //! ```
 //!
 //! What is the same for all: one repetition is one whole run at the stated size. Its time begins before the first actor
-//! is made and ends with the last report; the original's also has the start and the end of the actor system in it. Its
-//! actors each stop themselves, so the original sends everybody a message for that at the end; ours end with their
-//! system, and such a message is sent only to those who have to report. A result that is not right is an error, and there
-//! is no figure.
+//! is made, and wall time ends with the last report; the original's also has the start and the end of the actor system in
+//! it. The original's actors must each stop themselves, so it sends everybody a message for that at the end; ours end with
+//! their system, and such a message is sent only to those who have to report. A result that is not right is an error, and
+//! there is no figure.
 
 mod run;
 mod work;
