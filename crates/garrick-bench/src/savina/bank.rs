@@ -63,7 +63,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("accounts", size.accounts.into()),
         ("transactions", size.transactions.into()),
     ];
-    ours(size, &params, bank)
+    ours(&BANK, size, &params, bank)
 }
 
 /// A movement of money.

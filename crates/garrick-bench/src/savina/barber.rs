@@ -64,7 +64,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("make_cost", size.make_cost.into()),
         ("cut_cost", size.cut_cost.into()),
     ];
-    ours(size, &params, barber)
+    ours(&BARBER, size, &params, barber)
 }
 
 /// How it ended.

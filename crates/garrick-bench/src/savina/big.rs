@@ -50,7 +50,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("pings_per_actor", size.pings.into()),
         ("actors", size.actors.into()),
     ];
-    ours(size, &params, big)
+    ours(&BIG, size, &params, big)
 }
 
 /// What became of an actor.

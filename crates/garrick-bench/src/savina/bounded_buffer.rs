@@ -67,7 +67,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("items_per_producer", size.items.into()),
         ("cost", size.produce_cost.into()),
     ];
-    ours(size, &params, bounded_buffer)
+    ours(&BOUNDED_BUFFER, size, &params, bounded_buffer)
 }
 
 /// Items that somebody has had.

@@ -49,7 +49,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("creatures", size.creatures.into()),
         ("meetings", size.meetings.into()),
     ];
-    ours(size, &params, chameneos)
+    ours(&CHAMENEOS, size, &params, chameneos)
 }
 
 /// What a creature looks like.

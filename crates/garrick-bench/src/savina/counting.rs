@@ -26,7 +26,12 @@ const MESSAGES_QUICK: u64 = 50_000;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let messages = effort.pick(MESSAGES, MESSAGES_QUICK);
-    ours(messages, &[("messages", messages.into())], counting)
+    ours(
+        &COUNTING,
+        messages,
+        &[("messages", messages.into())],
+        counting,
+    )
 }
 
 /// Counts.

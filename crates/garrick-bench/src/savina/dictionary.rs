@@ -60,7 +60,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("write_percent", size.write_percent.into()),
         ("entries", size.entries.into()),
     ];
-    ours(size, &params, dictionary)
+    ours(&DICTIONARY, size, &params, dictionary)
 }
 
 /// What is looked up in the dictionary.

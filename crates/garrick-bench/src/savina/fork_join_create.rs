@@ -35,7 +35,12 @@ const ACTORS_QUICK: u64 = 4_000;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let actors = effort.pick(ACTORS, ACTORS_QUICK);
-    ours(actors, &[("actors", actors.into())], fork_join_create)
+    ours(
+        &FORK_JOIN_CREATE,
+        actors,
+        &[("actors", actors.into())],
+        fork_join_create,
+    )
 }
 
 /// Counts down the workers, and reports when none is left.

@@ -45,7 +45,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("messages_per_actor", size.messages.into()),
         ("actors", size.actors.into()),
     ];
-    ours(size, &params, throughput)
+    ours(&FORK_JOIN_THROUGHPUT, size, &params, throughput)
 }
 
 /// Computes for each message.

@@ -62,7 +62,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("start_rate", size.rate.into()),
         ("increment", size.increment.into()),
     ];
-    ours(size, &params, logistic_map)
+    ours(&LOGISTIC_MAP, size, &params, logistic_map)
 }
 
 impl Size {

@@ -51,7 +51,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("philosophers", size.philosophers.into()),
         ("rounds", size.rounds.into()),
     ];
-    ours(size, &params, philosophers)
+    ours(&PHILOSOPHERS, size, &params, philosophers)
 }
 
 /// How it ended.

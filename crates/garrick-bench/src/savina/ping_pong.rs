@@ -27,7 +27,7 @@ const PINGS_QUICK: u64 = 4_000;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let pings = effort.pick(PINGS, PINGS_QUICK);
-    ours(pings, &[("pings", pings.into())], ping_pong)
+    ours(&PING_PONG, pings, &[("pings", pings.into())], ping_pong)
 }
 
 /// What each of the two has counted.

@@ -14,7 +14,7 @@ use garrick::{Handle, Local, Next, System};
 use serde_json::Value;
 
 use crate::clock::{Clock, Span, Stopwatch};
-use crate::scenario::{Contender, Measured, Result};
+use crate::scenario::{Contender, Measured, Result, Scenario};
 
 /// Numbers of workers that each benchmark is measured with.
 const WORKERS: [usize; 2] = [1, 2];
@@ -39,14 +39,21 @@ impl<R> Clone for Reports<R> {
     }
 }
 
-/// Our contenders: `run` at this size with one worker and with two. `params` are shown beside their figures.
+/// Our contenders for `scenario`: `run` at this size with one worker and with two. `params` are shown beside their
+/// figures, and what is wrong is told with the scenario's name.
 pub(super) fn ours<S: Copy + 'static>(
+    scenario: &Scenario,
     size: S,
     params: &[(&str, Value)],
     run: fn(S, usize) -> Result<Measured>,
 ) -> Vec<Contender> {
+    let name = scenario.name;
     let with = |workers| {
-        let ours = Contender::fixed("garrick", move || run(size, workers));
+        let measure = move || {
+            let measured = run(size, workers);
+            measured.map_err(|error| format!("{name}, workers {workers}: {error}").into())
+        };
+        let ours = Contender::fixed("garrick", measure);
         let ours = ours.with("workers", workers);
         let noted = params.iter();
         noted.fold(ours, |ours, (key, value)| ours.with(key, value.clone()))
@@ -228,6 +235,27 @@ pub(super) mod tests {
             });
             assert!(said.ends_with(": 2, not 1"), "{said}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_the_scenario_and_its_workers() {
+        let scenario = Scenario {
+            name: "meals",
+            operation: "one meal",
+            contenders: |_| Vec::new(),
+        };
+        let meals = |size: u64, _| {
+            agree("meals", size, 4)?;
+            Ok(Measured::new(size, Span::default()))
+        };
+        let of = |size: u64| ours(&scenario, size, &[("size", size.into())], meals);
+        for mut contender in of(4) {
+            assert_eq!(contender.params["size"], 4);
+            assert_eq!((contender.measure)(0).unwrap().ops, 4);
+        }
+        let mut three = of(3);
+        let said = refused((three[1].measure)(0).map(|_| ()));
+        assert_eq!(said, "meals, workers 2: meals: 3, not 4");
     }
 
     #[test]

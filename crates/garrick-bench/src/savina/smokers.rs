@@ -47,7 +47,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("rounds", size.rounds.into()),
         ("smokers", size.smokers.into()),
     ];
-    ours(size, &params, smokers)
+    ours(&SMOKERS, size, &params, smokers)
 }
 
 /// What the arbiter draws for each round.

@@ -61,7 +61,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         ("write_percent", size.write_percent.into()),
         ("len_percent", size.len_percent.into()),
     ];
-    ours(size, &params, sorted_list)
+    ours(&SORTED_LIST, size, &params, sorted_list)
 }
 
 /// What one asks.

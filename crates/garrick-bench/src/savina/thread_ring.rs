@@ -41,7 +41,7 @@ const QUICK: Size = Size {
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let size = effort.pick(STANDARD, QUICK);
     let params = [("actors", size.actors.into()), ("hops", size.hops.into())];
-    ours(size, &params, thread_ring)
+    ours(&THREAD_RING, size, &params, thread_ring)
 }
 
 /// Sends on what it gets.
