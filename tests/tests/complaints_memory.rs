@@ -8,20 +8,10 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick::prelude::*;
+use garrick_bench::resident_bytes;
 
 /// Ends a scenario that hangs. Nothing is measured by it.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
-
-/// Resident memory of this process in bytes.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
-    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    1024 * kilobytes
-}
 
 #[test]
 fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
@@ -53,7 +43,7 @@ fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
     let (told, done) = mpsc::channel();
     let restless = system.spawn(Restless(told)).unwrap();
     let neighbour = system.spawn(Neighbour).unwrap();
-    let before = resident();
+    let before = resident_bytes().unwrap();
     restless.send(TURNS).unwrap();
     restless.send(TURNS).unwrap();
     for _ in 0..100 {
@@ -65,7 +55,7 @@ fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
     for _ in 0..2 {
         done.recv_timeout(HANGS_AFTER).unwrap();
     }
-    let grown = resident().saturating_sub(before);
+    let grown = resident_bytes().unwrap().saturating_sub(before);
     // All its messages at once would be 96 MB.
     assert!(grown < 24 << 20, "{grown} bytes");
 }

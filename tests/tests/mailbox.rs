@@ -1,5 +1,8 @@
 //! Mailboxes: bounds and what happens at them, ranks, and that nothing is lost that was accepted.
 
+#[path = "../../crates/garrick-sched/tests/common/hang.rs"]
+mod hang;
+
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -11,13 +14,7 @@ use garrick::{
     Actor, Address, CapacityError, Context, Ended, Inlet, Local, Mailbox, Next, OnFull, SendError,
     System, TrySendError, Workload, behavior,
 };
-
-/// What a scenario that hangs may take. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(20);
-
-fn wait<T>(channel: &Receiver<T>) -> T {
-    channel.recv_timeout(HANGS_AFTER).expect("it never comes")
-}
+use hang::wait;
 
 /// Passes on what it gets.
 fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {

@@ -3,13 +3,13 @@
 //! `GARRICK_SOAK_SECONDS` says how long each kind of mailbox is flooded; a moment, if it is not set.
 
 use std::env;
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick::{Mailbox, Next, OnFull, System, behavior};
+use garrick_bench::resident_bytes;
 
 const PRODUCERS: usize = 8;
 const CAPACITY: usize = 1_000;
@@ -24,16 +24,6 @@ fn soak_time() -> Duration {
     env::var("GARRICK_SOAK_SECONDS").map_or(Duration::from_millis(200), |seconds| {
         Duration::from_secs(seconds.parse().expect("a number of seconds"))
     })
-}
-
-/// Resident memory of this process, in KiB; 0 where it cannot be known.
-fn resident_kib() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .unwrap_or(0)
 }
 
 fn flood(on_full: OnFull) {
@@ -70,7 +60,7 @@ fn flood(on_full: OnFull) {
     let (begin, time) = (Instant::now(), soak_time());
     let (mut early, mut late) = (0, 0);
     while begin.elapsed() < time {
-        let resident = resident_kib();
+        let resident = resident_bytes().expect("the system says what is resident") >> 10;
         if begin.elapsed() < time / 5 {
             early = early.max(resident);
         } else {

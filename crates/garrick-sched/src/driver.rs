@@ -35,7 +35,7 @@ pub trait Driver: Send {
     /// [`Driver::poll`] does.
     fn park(&self, timeout: Option<Duration>);
 
-    /// Does what there is to do without waiting. Called every few ten microseconds while the worker is busy.
+    /// Does what there is to do without waiting. Called about every 100 microseconds while the worker is busy.
     fn poll(&self);
 }
 

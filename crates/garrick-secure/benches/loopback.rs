@@ -32,6 +32,9 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 /// Payload bytes of a round.
 const ROUND_BYTES: usize = 32 << 20;
 
+/// The same if it is only to be seen that everything works.
+const ROUND_BYTES_QUICK: usize = 1 << 20;
+
 /// Rounds if nothing else is asked for.
 const ROUNDS: usize = 9;
 
@@ -44,8 +47,14 @@ const SUITES: [(&str, Suite); 2] = [
 const PAYLOADS: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
 
 fn main() -> Outcome<()> {
+    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    let (or, bytes) = if is_quick {
+        (1, ROUND_BYTES_QUICK)
+    } else {
+        (ROUNDS, ROUND_BYTES)
+    };
     let rounds = std::env::args().find_map(|argument| argument.parse().ok());
-    let rounds = rounds.unwrap_or(ROUNDS).max(1);
+    let rounds: usize = rounds.unwrap_or(or).max(1);
     println!("HMAC      payload    memory     loopback   ratio   median of {rounds} rounds");
     let only = std::env::args().find(|argument| SUITES.iter().any(|(name, _)| name == argument));
     for (name, suite) in SUITES {
@@ -53,7 +62,8 @@ fn main() -> Outcome<()> {
             continue;
         }
         for payload_bytes in PAYLOADS {
-            let (memory, loopback, ratio) = measure(suite, payload_bytes, rounds)?;
+            let (memory, loopback, ratio) =
+                measure(suite, payload_bytes, bytes / payload_bytes, rounds)?;
             println!(
                 "{name:9} {:4} KiB   {memory:5.0} MB/s {loopback:5.0} MB/s   {:4.1} %",
                 payload_bytes >> 10,
@@ -65,17 +75,22 @@ fn main() -> Outcome<()> {
 }
 
 /// Megabytes a second in memory and over TCP, and the ratio.
-fn measure(suite: Suite, payload_bytes: usize, rounds: usize) -> Outcome<(f64, f64, f64)> {
+fn measure(
+    suite: Suite,
+    payload_bytes: usize,
+    frames: usize,
+    rounds: usize,
+) -> Outcome<(f64, f64, f64)> {
     let payload = Bytes::from(vec![7; payload_bytes]);
-    let frames = ROUND_BYTES / payload_bytes;
+    let megabytes = (frames * payload_bytes) as f64 / 1e6;
     let mut wire = Wire::new(suite)?;
     wire.round(&payload, frames)?;
     let (mut memories, mut loopbacks, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
         let memory = in_memory(suite, &payload, frames)?.as_secs_f64();
         let loopback = wire.round(&payload, frames)?.as_secs_f64();
-        memories.push(ROUND_BYTES as f64 / 1e6 / memory);
-        loopbacks.push(ROUND_BYTES as f64 / 1e6 / loopback);
+        memories.push(megabytes / memory);
+        loopbacks.push(megabytes / loopback);
         ratios.push(memory / loopback);
     }
     Ok((median(memories), median(loopbacks), median(ratios)))

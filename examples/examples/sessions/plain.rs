@@ -19,7 +19,7 @@ use axum::{Router, serve};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::wire::{HELP, Name, ROOMS_MAX, Reason, Visitor, Wire, limited};
+use crate::wire::{HELP, Name, Reason, Visitor, Wire, Word, limited, refusal};
 
 enum ToSession {
     Joined(Place),
@@ -209,11 +209,9 @@ async fn talk(
 }
 
 fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
-    let word = match line.as_str() {
-        "/quit" => return Err(Reason::Quit),
-        "/panic" => panic!("its client asked for a panic"),
-        "/who" => ToRoom::Who(place.number),
-        _ => ToRoom::Say(place.number, line),
+    let word = match Word::parse(line)? {
+        Word::Who => ToRoom::Who(place.number),
+        Word::Say(line) => ToRoom::Say(place.number, line),
     };
     place.room.send(word).map_err(|_| Reason::RoomGone)
 }
@@ -323,14 +321,8 @@ async fn run_lobby(mut told: mpsc::UnboundedReceiver<ToLobby>, own: Lobby) {
 impl Rooms {
     fn enter(&mut self, visitor: Visitor, session: Session, lobby: &Lobby) {
         let Visitor { room, name } = visitor;
-        let refusal = if self.is_closed {
-            Some(Reason::Closing)
-        } else if self.rooms.len() == ROOMS_MAX && !self.rooms.contains_key(&room) {
-            Some(Reason::NoRoom)
-        } else {
-            None
-        };
-        if let Some(reason) = refusal {
+        let has_room = self.rooms.contains_key(&room);
+        if let Some(reason) = refusal(self.is_closed, self.rooms.len(), has_room) {
             let _ = session.send(ToSession::End(reason));
             return;
         }

@@ -170,6 +170,43 @@ impl Reason {
     }
 }
 
+/// What a client's line means.
+pub(crate) enum Word {
+    /// It wants to know who is there.
+    Who,
+    /// It has something to say.
+    Say(Utf8Bytes),
+}
+
+impl Word {
+    /// What this line means, if it is not the last.
+    ///
+    /// # Errors
+    /// [`Reason::Quit`] if it is.
+    ///
+    /// # Panics
+    /// If the client asks for it.
+    pub(crate) fn parse(line: Utf8Bytes) -> Result<Self, Reason> {
+        match line.as_str() {
+            "/quit" => Err(Reason::Quit),
+            "/panic" => panic!("its client asked for a panic"),
+            "/who" => Ok(Self::Who),
+            _ => Ok(Self::Say(line)),
+        }
+    }
+}
+
+/// Why nobody can be in this room, if there is a reason: `rooms` are there, and if `has_room`, it is one of them.
+pub(crate) fn refusal(is_closed: bool, rooms: usize, has_room: bool) -> Option<Reason> {
+    if is_closed {
+        Some(Reason::Closing)
+    } else if rooms == ROOMS_MAX && !has_room {
+        Some(Reason::NoRoom)
+    } else {
+        None
+    }
+}
+
 /// Whether the peer has just gone.
 fn is_loss(error: &tokio_tungstenite::tungstenite::error::ProtocolError) -> bool {
     use tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake;

@@ -42,7 +42,8 @@ pub(super) fn docs(workspace: &Workspace) -> Result<String> {
             .environment("RUSTDOCFLAGS", "-D warnings")
             .run()
     };
-    doc(&["--workspace", "--lib"])?;
+    // With all features, as clippy has just checked everything they depend on.
+    doc(&["--workspace", "--lib", "--all-features"])?;
     let libs: Vec<&str> = names(workspace, Kind::Lib);
     for (package, target) in workspace.targets(Kind::Bin) {
         // A program and a library of the same name would write the same pages. The library's win:

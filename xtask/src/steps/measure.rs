@@ -16,6 +16,9 @@ const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 /// A quick run of one benchmark program: about a second for each thing that it measures.
 const BENCH_LIMIT: Duration = Duration::from_secs(120);
 
+/// The command that measures.
+const COMMAND: &str = "garrick";
+
 /// Tells a benchmark to run for a moment only.
 const QUICK: &str = "--quick";
 
@@ -27,12 +30,17 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
     if workspace.targets(Kind::Example).next().is_none() {
         return Ok("no examples yet".to_owned());
     }
-    let built = Job::cargo(&["build", "--release", "--workspace", "--examples"])
-        .without_lto()
-        .build()?;
-    let examples = of_kind(built, &TargetKind::Example);
+    let examples = of_kind(programs()?, &TargetKind::Example);
     run_each(workspace, &examples, EXAMPLE_LIMIT, |job| job)?;
     Ok(format!("{} examples", examples.len()))
+}
+
+/// Builds the examples and the command. In one go: of what they depend on each has some features that the other needs not,
+/// and would be built twice.
+fn programs() -> Result<Vec<Executable>> {
+    Job::cargo(&["build", "--workspace", "--examples", "--bin", COMMAND])
+        .optimized()
+        .build()
 }
 
 /// Builds every benchmark and runs each for a moment. What is measured in earnest is optimized across crates too,
@@ -40,24 +48,17 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
 pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
-        let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]).without_lto();
+        let build = Job::cargo(&["bench", "--workspace", "--bench", "*", "--no-run"]).optimized();
         benches = of_kind(build.build()?, &TargetKind::Bench);
         run_each(workspace, &benches, BENCH_LIMIT, |job| {
             job.arguments(&["--bench", QUICK])
                 .environment(QUICK_VARIABLE, "1")
         })?;
     }
-    Job::cargo(&[
-        "run",
-        "--release",
-        "-p",
-        "garrick-bench",
-        "--",
-        "bench",
-        QUICK,
-    ])
-    .without_lto()
-    .run()?;
+    let command = of_kind(programs()?, &TargetKind::Bin);
+    run_each(workspace, &command, BENCH_LIMIT, |job| {
+        job.arguments(&["bench", QUICK])
+    })?;
     Ok(format!("{} benches, and the command", benches.len()))
 }
 

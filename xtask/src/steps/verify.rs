@@ -31,7 +31,9 @@ pub(super) fn tools(_: &Workspace) -> Result<String> {
 /// Unit tests and scenarios, with overflow checks and debug assertions.
 pub(super) fn test(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)?;
+    // All are run, also after one has failed: who is told of a failure is told of all.
     let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
+        .arguments(&["--no-fail-fast"])
         .environment(TOOLS_VARIABLE, "1");
     // What is behind features that no member of the workspace asks for.
     let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
@@ -54,17 +56,15 @@ pub(super) fn doctest(_: &Workspace) -> Result<String> {
 
 /// The stress tests once more, optimized: the compiler then reorders what the code lets it.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
-    let job = stress_job(workspace, &["test", "--release"])?;
-    counted(&job.without_lto())
+    counted(&stress_job(workspace, Job::cargo(&["test"]).optimized())?)
 }
 
-/// Runs the stress tests by `command`, and builds no test program that has none.
-fn stress_job(workspace: &Workspace, command: &[&str]) -> Result<Job> {
+/// Has `job` run the stress tests, and build no test program that has none.
+fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
     let targets = tidy::targets_that_mention(workspace, STRESS);
     if targets.is_empty() {
         bail!("no stress tests: `{STRESS}` must be part of their name, or of their module's");
     }
-    let mut job = Job::cargo(command);
     for (package, target) in targets {
         job = job.arguments(&["-p", &package.name]);
         job = match target.kind {
@@ -81,14 +81,13 @@ pub(super) fn loom(workspace: &Workspace) -> Result<String> {
     if packages.is_empty() {
         return Ok("no loom tests yet".to_owned());
     }
-    let mut job = Job::cargo(&["test", "--release", "--lib", LOOM]);
+    let mut job = Job::cargo(&["test", "--lib", LOOM]).optimized();
     for package in &packages {
         job = job.arguments(&["-p", &package.name]);
     }
     let passed = job
-        .without_lto()
         // Invariants stated by debug assertions are part of what a model checks.
-        .environment("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .environment("CARGO_PROFILE_CI_DEBUG_ASSERTIONS", "true")
         .environment("CARGO_TARGET_DIR", workspace.target.join("loom"))
         .environment("RUSTFLAGS", "--cfg garrick_loom")
         .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
@@ -111,7 +110,8 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
 
 /// The stress tests under AddressSanitizer and LeakSanitizer.
 pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
-    let job = stress_job(workspace, &["test", "--target", SANITIZED_TARGET])?
+    let test = Job::cargo(&["test", "--target", SANITIZED_TARGET]);
+    let job = stress_job(workspace, test)?
         .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
         // The flag is unstable; the stable compiler has it all the same.
         .environment("RUSTC_BOOTSTRAP", "1")

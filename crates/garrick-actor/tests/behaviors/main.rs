@@ -13,3 +13,5 @@ mod parallel;
 mod relay;
 mod resilience;
 mod timing;
+#[path = "../../../garrick-sched/tests/common/world.rs"]
+mod world;

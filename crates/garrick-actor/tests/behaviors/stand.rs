@@ -1,35 +1,14 @@
 //! What the scenarios share: a system here with a clock set by hand, listeners, and services that are closures.
 
-use std::io;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use garrick_actor::behaviors::{Request, Service};
-use garrick_actor::{
-    Actor, Address, Ask, Context, Handle, Local, Nanos, Next, NoReply, Reply, System, World,
-};
+use garrick_actor::{Actor, Address, Ask, Context, Handle, Local, Next, NoReply, Reply, System};
 
-/// A world with a clock that is set by hand.
-#[derive(Default)]
-pub(crate) struct ByHand(AtomicU64);
-
-impl World for ByHand {
-    fn now(&self) -> Nanos {
-        self.0.load(SeqCst)
-    }
-
-    fn seed(&self) -> u64 {
-        1
-    }
-
-    fn spawn_thread(&self, _: String, _: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
+use crate::world::ByHand;
 
 /// An actor that is a closure.
 pub(crate) struct Does<M, F> {
@@ -61,7 +40,7 @@ pub(crate) struct Stand {
 
 impl Stand {
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(ByHand::default());
+        let clock = ByHand::new();
         let builder = System::builder().on_failure(|_| {});
         let local = builder.world(clock.clone()).local().unwrap();
         Self { local, clock }
@@ -139,7 +118,7 @@ impl Stand {
 
     /// Lets time pass.
     pub(crate) fn advance(&self, by: Duration) {
-        self.clock.0.fetch_add(by.as_nanos() as u64, SeqCst);
+        self.clock.advance(by);
         self.run();
     }
 

@@ -15,11 +15,12 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
     model_with(3, f);
 }
 
-/// Runs `f` with each thread taken off the core at most `preemptions_max` times, unless
-/// `LOOM_MAX_PREEMPTIONS` says otherwise.
+/// Runs `f` with each thread taken off the core at most `preemptions_max` times, or fewer if `LOOM_MAX_PREEMPTIONS`
+/// says so.
 fn model_with(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
-    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions_max));
+    let bound = builder.preemption_bound.unwrap_or(preemptions_max);
+    builder.preemption_bound = Some(bound.min(preemptions_max));
     builder.check(f);
 }
 

@@ -87,7 +87,7 @@ async fn work(
     let mut names = names.lock().await;
     let half = numbers.capacity() / 2;
     let mut buffers = (vec![0; half], Vec::with_capacity(half));
-    while actor.is_running(|| numbers.is_closed_and_empty() && names.mark_closed()) {
+    while actor.is_running(|| is_over(&mut numbers) && names.mark_closed()) {
         await_for_all!(
             actor.wait_avail(&mut numbers, half),
             actor.wait_vacant(&mut names, half)
@@ -113,6 +113,12 @@ async fn work(
         }
     }
     Ok(())
+}
+
+/// Whether nothing more will come. It is asked twice: its own question looks whether the channel is empty and then whether
+/// it is closed, and what is sent between the two would be lost.
+fn is_over(channel: &mut impl RxCore) -> bool {
+    channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }
 
 /// Writes the names of as many numbers as there is room for, and says how many that are. What lies side by side on
@@ -146,7 +152,7 @@ async fn log(cx: SteadyActorShadow, names: SteadyRx<Message>, done: Sender<Count
     let mut names = names.lock().await;
     let half = names.capacity() / 2;
     let mut counts = Counts::default();
-    while actor.is_running(|| names.is_closed_and_empty()) {
+    while actor.is_running(|| is_over(&mut names)) {
         await_for_all!(actor.wait_avail(&mut names, half));
         let (first, second) = actor.peek_slice(&mut names);
         counts.add(first);

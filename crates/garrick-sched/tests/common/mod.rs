@@ -1,42 +1,19 @@
 //! What the scenarios share: a clock by hand, a task made of a closure, silence for panics on purpose,
-//! and an end for scenarios that hang.
+//! and an end for scenarios that hang. Other crates' tests take single files of it.
 #![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
+mod hang;
 mod panics;
 mod world;
 
 use std::marker::PhantomData;
-use std::panic;
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use garrick_sched::{Flow, Task, Turn};
+pub(crate) use hang::{ends, wait};
 pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
 pub(crate) use world::ByHand;
-
-/// What a scenario that hangs may take. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(20);
-
-/// A receiver that is given up when the scenario hangs.
-pub(crate) fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
-    channel.recv_timeout(HANGS_AFTER).expect("it never comes")
-}
-
-/// Runs `scenario` on a thread of its own, and fails if it does not end.
-pub(crate) fn ends(scenario: impl FnOnce() + Send + 'static) {
-    let (ended, end) = mpsc::channel();
-    let thread = thread::spawn(move || {
-        scenario();
-        let _ = ended.send(());
-    });
-    if end.recv_timeout(HANGS_AFTER) == Err(mpsc::RecvTimeoutError::Timeout) {
-        panic!("the scenario hangs");
-    }
-    if let Err(panic) = thread.join() {
-        panic::resume_unwind(panic);
-    }
-}
 
 /// One test of a file at a time, for counts that are of the whole process.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {

@@ -1,5 +1,6 @@
 //! Connections as their users see them, and as somebody in between does.
 
+mod changes;
 mod frames;
 mod fuzz;
 mod greeting;
@@ -8,3 +9,5 @@ mod sockets;
 mod stand;
 mod tampering;
 mod time;
+#[path = "../../../garrick-sched/tests/common/world.rs"]
+mod world;

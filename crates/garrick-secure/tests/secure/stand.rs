@@ -3,37 +3,19 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, channel};
 use std::task::{Context, Poll, Waker};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use garrick_actor::{Address, Local, Nanos, Next, System, World};
+use garrick_actor::{Address, Local, Next, System};
 use garrick_secure::{
     Connection, Error, Event, Greeting, HELLO_BYTES, Kind, Options, PROOF_BYTES, PreSharedKey,
     Role, Session, Transport, Writer, open,
 };
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 
-/// A world with a clock that is set by hand.
-#[derive(Default)]
-struct ByHand(AtomicU64);
-
-impl World for ByHand {
-    fn now(&self) -> Nanos {
-        self.0.load(SeqCst)
-    }
-
-    fn seed(&self) -> u64 {
-        1
-    }
-
-    fn spawn_thread(&self, _: String, _: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
+use crate::world::ByHand;
 
 /// A system of this thread.
 pub(crate) struct Stand {
@@ -58,7 +40,7 @@ pub(crate) fn key() -> PreSharedKey {
 
 impl Stand {
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(ByHand::default());
+        let clock = ByHand::new();
         let builder = System::builder().on_failure(|_| {});
         let local = builder.world(clock.clone()).local().unwrap();
         Self { local, clock }
@@ -72,7 +54,7 @@ impl Stand {
 
     /// Lets time pass.
     pub(crate) fn advance(&self, by: Duration) {
-        self.clock.0.fetch_add(by.as_nanos() as u64, SeqCst);
+        self.clock.advance(by);
         self.run();
     }
 

@@ -121,7 +121,7 @@ fn the_end_waits_for_blocking_work_only_if_told_to() {
         for waits in [false, true] {
             let mut driver = Tokio::new();
             if waits {
-                driver = driver.blocking_grace(super::PATIENCE);
+                driver = driver.blocking_grace(super::HANGS_AFTER);
             }
             let system = System::builder().workers(1).driver(driver).start().unwrap();
             let (begun, begins) = channel();

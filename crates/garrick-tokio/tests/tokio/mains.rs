@@ -31,7 +31,7 @@ async fn sums(system: System) {
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let patience = tokio::time::timeout(super::PATIENCE, add.ask(|reply| (0, reply)));
+    let patience = tokio::time::timeout(super::HANGS_AFTER, add.ask(|reply| (0, reply)));
     assert_eq!(patience.await.unwrap(), Ok(1_000));
     drop(add);
     shutdown(system).await.unwrap();

@@ -7,7 +7,7 @@ use garrick::{Actor, Address, Context, Next, Reply};
 
 use super::room::{Room, ToRoom};
 use super::session::ToSession;
-use crate::wire::{Name, ROOMS_MAX, Reason, Visitor};
+use crate::wire::{Name, Visitor, refusal};
 
 /// What the lobby is told.
 pub(crate) enum ToLobby {
@@ -51,14 +51,8 @@ pub(crate) struct Lobby {
 impl Lobby {
     fn enter(&mut self, visitor: Visitor, session: Address<ToSession>, cx: &Context<'_, ToLobby>) {
         let Visitor { room, name } = visitor;
-        let refusal = if self.is_closed {
-            Some(Reason::Closing)
-        } else if self.rooms.len() == ROOMS_MAX && !self.rooms.contains_key(&room) {
-            Some(Reason::NoRoom)
-        } else {
-            None
-        };
-        if let Some(reason) = refusal {
+        let has_room = self.rooms.contains_key(&room);
+        if let Some(reason) = refusal(self.is_closed, self.rooms.len(), has_room) {
             // One that has gone meanwhile needs no answer.
             let _ = cx.send(&session, ToSession::End(reason));
             return;

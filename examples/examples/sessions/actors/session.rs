@@ -5,7 +5,7 @@ use garrick::{Address, Incoming};
 
 use super::lobby::ToLobby;
 use super::room::ToRoom;
-use crate::wire::{Reason, Visitor, Wire};
+use crate::wire::{Reason, Visitor, Wire, Word};
 
 /// Lines of a client that are heard in one turn.
 const HEARD_MAX: usize = 16;
@@ -87,11 +87,9 @@ async fn talk(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: &Place)
 
 /// Hands a line of the client on.
 fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
-    let word = match line.as_str() {
-        "/quit" => return Err(Reason::Quit),
-        "/panic" => panic!("its client asked for a panic"),
-        "/who" => ToRoom::Who(place.number),
-        _ => ToRoom::Say(place.number, line),
+    let word = match Word::parse(line)? {
+        Word::Who => ToRoom::Who(place.number),
+        Word::Say(line) => ToRoom::Say(place.number, line),
     };
     place.room.send(word).map_err(|_| Reason::RoomGone)
 }

@@ -10,9 +10,10 @@ use crate::runtime::current::Entered;
 use crate::runtime::sponsor::Failure;
 use crate::world::Nanos;
 
-/// The shortest time between two polls of the driver while the worker is busy. A poll costs about half a microsecond, so
-/// this keeps it near two percent.
-const POLL_EVERY_NS: Nanos = 25_000;
+/// The shortest time between two polls of the driver while the worker is busy. A poll costs one to two microseconds, so
+/// this keeps it below two percent. One every 25 us broke up what a server said to many: clients that had fallen asleep
+/// in between had to be woken one by one.
+const POLL_EVERY_NS: Nanos = 100_000;
 
 /// The name under which a driver's panics are reported.
 const NAME: &str = "the worker's driver";

@@ -1,0 +1,32 @@
+//! An end for scenarios that hang.
+#![allow(dead_code, reason = "each scenario uses a part of it")]
+
+use std::panic;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// What a scenario that hangs may take. Nothing is measured by it.
+pub(crate) const HANGS_AFTER: Duration = Duration::from_secs(60);
+
+/// A receiver that is given up when the scenario hangs.
+#[track_caller]
+pub(crate) fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
+    channel.recv_timeout(HANGS_AFTER).expect("it never comes")
+}
+
+/// Runs `scenario` on a thread of its own, and fails if it does not end.
+#[track_caller]
+pub(crate) fn ends(scenario: impl FnOnce() + Send + 'static) {
+    let (ended, end) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        scenario();
+        let _ = ended.send(());
+    });
+    if end.recv_timeout(HANGS_AFTER) == Err(mpsc::RecvTimeoutError::Timeout) {
+        panic!("the scenario hangs");
+    }
+    if let Err(panic) = thread.join() {
+        panic::resume_unwind(panic);
+    }
+}

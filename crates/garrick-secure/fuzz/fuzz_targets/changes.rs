@@ -1,0 +1,14 @@
+//! Somebody in between who tries everything that reaches new code.
+#![no_main]
+#![allow(dead_code, reason = "what the tests share with this is more than it needs")]
+
+#[path = "../../tests/secure/changes.rs"]
+mod changes;
+#[path = "../../tests/secure/stand.rs"]
+mod stand;
+#[path = "../../../garrick-sched/tests/common/world.rs"]
+mod world;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| changes::try_everything(bytes));

@@ -1,0 +1,182 @@
+//! Streams that are changed, against an oracle.
+//!
+//! One of these makes a stream of frames, changes it, and says it in pieces to a connection. What must come of it is known
+//! exactly: the frames that lie wholly before the first changed byte are told, no other, and then the connection ends with an
+//! error, or with none but that the stream ended unannounced if nothing was changed.
+//!
+//! What is chosen on the way comes out of bytes that somebody makes up: `fuzz.rs` beside this file at random, and the fuzzer of
+//! `crates/garrick-secure/fuzz` by what they reach in the code.
+
+use bytes::BytesMut;
+use garrick_secure::{Error, Event, Greeting, Options, Role, Suite};
+
+use super::stand::{Stand, key, sealed};
+
+/// Choices, out of bytes that are made up. When they are used up all further choices are the first one.
+struct Choices<'a>(&'a [u8]);
+
+impl Choices<'_> {
+    fn byte(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or_default()
+    }
+
+    /// A number below `bound`, or 0.
+    fn below(&mut self, bound: usize) -> usize {
+        let bytes = [self.byte(), self.byte(), self.byte()];
+        let number = bytes
+            .iter()
+            .fold(0, |number, byte| number << 8 | usize::from(*byte));
+        number % bound.max(1)
+    }
+
+    /// A length: most are short.
+    fn length(&mut self) -> usize {
+        let bits = self.below(14);
+        self.below(1 << bits)
+    }
+
+    /// A part of a stream.
+    fn range(&mut self, stream: &[u8]) -> std::ops::Range<usize> {
+        let from = self.below(stream.len() + 1);
+        let bytes = self.length().min(stream.len() - from);
+        from..from + bytes
+    }
+
+    fn bytes(&mut self) -> Vec<u8> {
+        let bytes = self.length();
+        (0..bytes).map(|_| self.byte()).collect()
+    }
+}
+
+/// What is done to a stream: nothing, now and then.
+fn tamper(choices: &mut Choices<'_>, stream: &mut Vec<u8>) {
+    for _ in 0..choices.below(4) {
+        let range = choices.range(stream);
+        match choices.below(7) {
+            0 => {
+                if let Some(byte) = stream.get_mut(range.start) {
+                    *byte ^= 1 << choices.below(8);
+                }
+            }
+            1 => stream.truncate(range.start),
+            2 => drop(stream.drain(range)),
+            3 => drop(stream.splice(range.start..range.start, choices.bytes())),
+            4 => {
+                // A part once more, somewhere: replayed, reordered.
+                let part = stream[range].to_vec();
+                let at = choices.below(stream.len() + 1);
+                stream.splice(at..at, part);
+            }
+            5 => stream[range].reverse(),
+            _ => drop(stream.splice(range, choices.bytes())),
+        }
+    }
+}
+
+/// A connection to which a changed stream is said.
+fn iteration(stand: &Stand, choices: &mut Choices<'_>) {
+    let suites = [Suite::Aes256CtrHmacSha256, Suite::Aes256CtrHmacSha3];
+    let options = Options {
+        suite: suites[usize::from(choices.below(8) == 0)],
+        read_bytes_max: 64 << choices.below(10),
+        window: 1 + choices.below(4) as u32,
+        ..Options::default()
+    };
+    let (side, _writer, mut raw, mut session) = stand.greeted(options);
+    let payloads: Vec<Vec<u8>> = (0..choices.below(6)).map(|_| choices.bytes()).collect();
+    let mut original = BytesMut::new();
+    let mut ends = Vec::new();
+    for payload in &payloads {
+        original.extend_from_slice(&sealed(&mut session, payload));
+        ends.push(original.len());
+    }
+    let mut stream = original.to_vec();
+    tamper(choices, &mut stream);
+
+    let mut told = Vec::new();
+    let mut rest = &stream[..];
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.len() - choices.below(rest.len()));
+        raw.say(piece);
+        rest = after;
+        stand.local.run();
+        told.extend(heard(&side.told()));
+    }
+    raw.half_close();
+    // Frames that are told and dropped let others in.
+    for _ in 0..payloads.len() + 1 {
+        stand.local.run();
+        told.extend(heard(&side.told()));
+    }
+    check(&original, &stream, &ends, &payloads, &told);
+}
+
+/// What was told, without holding it.
+fn heard(events: &[Event]) -> Vec<Result<Vec<u8>, Error>> {
+    let what = |event: &Event| match event {
+        Event::Frame(frame) => Ok(frame.to_vec()),
+        Event::Closed(outcome) => Err(outcome.clone().unwrap_err()),
+        other => panic!("{other:?}"),
+    };
+    events.iter().map(what).collect()
+}
+
+/// The oracle.
+fn check(
+    original: &[u8],
+    stream: &[u8],
+    ends: &[usize],
+    payloads: &[Vec<u8>],
+    told: &[Result<Vec<u8>, Error>],
+) {
+    let same = original
+        .iter()
+        .zip(stream)
+        .take_while(|(sent, came)| sent == came)
+        .count();
+    let whole = ends.iter().filter(|end| **end <= same).count();
+    let Some((Err(error), frames)) = told.split_last() else {
+        panic!("it does not end: {told:?}");
+    };
+    assert_eq!(frames.len(), whole, "{error}");
+    for (frame, payload) in frames.iter().zip(payloads) {
+        assert_eq!(frame.as_ref(), Ok(payload));
+    }
+    let boundary = same == 0 || ends.contains(&same);
+    let expected = match error {
+        Error::Unfinished => stream.len() == same && boundary,
+        Error::Truncated { have, want, .. } => have < want,
+        Error::Forged { sequence } => *sequence == whole as u64,
+        Error::Replayed { expected, found } => *expected == whole as u64 && found < expected,
+        Error::OutOfOrder { expected, found } => *expected == whole as u64 && found > expected,
+        Error::Length { found, max } => *found == 0 || found > max,
+        _ => false,
+    };
+    assert!(expected, "{error}");
+}
+
+/// Bytes at random instead of a greeting.
+fn stranger(stand: &Stand, choices: &mut Choices<'_>) {
+    let (side, mut raw) = stand.server(Options::default());
+    let client = Greeting::new(key(), Suite::default(), Role::Client, 1_000).unwrap();
+    let mut said = client.hello().to_vec();
+    tamper(choices, &mut said);
+    said.extend(choices.bytes());
+    raw.say(&said);
+    raw.half_close();
+    stand.local.run();
+    assert!(side.closed().is_err());
+}
+
+/// Does what these bytes say.
+///
+/// # Panics
+/// If anything comes of it that must not.
+pub(crate) fn try_everything(bytes: &[u8]) {
+    let stand = Stand::new();
+    let mut choices = Choices(bytes);
+    match choices.below(8) {
+        0 => stranger(&stand, &mut choices),
+        _ => iteration(&stand, &mut choices),
+    }
+}
