@@ -21,8 +21,8 @@ use garrick_core::queue::{Queue, Receiver, Sender};
 pub trait Channel: 'static {
     /// The handle that pushes. Clones push into the same queue.
     type Sender: Clone + Send + 'static;
-    /// The handle that pops.
-    type Receiver;
+    /// The handle that pops, on whichever thread.
+    type Receiver: Send;
 
     /// Makes an empty one.
     fn open() -> (Self::Sender, Self::Receiver);

@@ -51,7 +51,7 @@
 //!     Ok(Measured::new(ops, watch.stop()))
 //! }
 //!
-//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS, &[]).
+//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS, &[], &[]).
 //! let effort = Effort { quick: true, seconds_per_row: 0.1 };
 //! for mut contender in (SCENARIOS[0].contenders)(&effort) {
 //!     let measured = (contender.measure)(1000)?;
@@ -65,6 +65,11 @@
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/measuring.md")]
 pub struct Measuring;
+
+/// The guide to suites.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/suites.md")]
+pub struct Suites;
 
 mod clock;
 mod machine;
@@ -88,6 +93,8 @@ mod yardstick;
 mod dut;
 mod row;
 
+mod suite;
+
 mod engine;
 mod plot;
 
@@ -95,6 +102,10 @@ mod report;
 
 mod experiment;
 mod scenarios;
+
+mod savina;
+
+mod suites;
 
 mod top;
 
@@ -116,3 +127,4 @@ pub use scenarios::contenders;
 pub use scenarios::idle_memory::{in_this_process as idle_memory, resident_bytes};
 pub use statistics::{Interval, Summary};
 pub use stop::Stop;
+pub use suite::{Beside, Figure, Here, Line, Published, Rows, Standing, Suite, Unit};

@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 /// The scenarios of these names in the list's order, or all if there are no names. Fails with the first
 /// name that is not there.
 pub(crate) fn choose<'a>(
-    list: &'static [Scenario],
+    list: &[&'static Scenario],
     names: &'a [String],
 ) -> Result<Vec<&'static Scenario>, &'a str> {
     if let Some(unknown) = names
@@ -17,14 +17,14 @@ pub(crate) fn choose<'a>(
     {
         return Err(unknown);
     }
-    let chosen = list.iter().filter(|scenario| {
+    let chosen = list.iter().copied().filter(|scenario| {
         names.is_empty() || names.iter().any(|name| is_meant(list, name, scenario))
     });
     Ok(chosen.collect())
 }
 
 /// Whether `name` asks for `scenario`, one of `list`.
-fn is_meant(list: &[Scenario], name: &str, scenario: &Scenario) -> bool {
+fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     if list.iter().any(|other| other.name == name) {
         return scenario.name == name;
     }
@@ -33,7 +33,7 @@ fn is_meant(list: &[Scenario], name: &str, scenario: &Scenario) -> bool {
 }
 
 /// All names, for messages.
-pub(crate) fn names(list: &[Scenario]) -> String {
+pub(crate) fn names(list: &[&Scenario]) -> String {
     let names: Vec<&str> = list.iter().map(|scenario| scenario.name).collect();
     names.join(", ")
 }
@@ -58,9 +58,13 @@ mod tests {
         named("tree-out"),
     ];
 
+    fn list() -> Vec<&'static Scenario> {
+        LIST.iter().collect()
+    }
+
     fn chosen(names: &[&str]) -> Vec<&'static str> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let chosen = choose(LIST, &names).unwrap();
+        let chosen = choose(&list(), &names).unwrap();
         chosen.iter().map(|scenario| scenario.name).collect()
     }
 
@@ -88,12 +92,12 @@ mod tests {
     fn unknown_names_are_named() {
         for unknown in ["rnw", "tre", "tree-", "-in", ""] {
             let names = ["rmw".to_owned(), unknown.to_owned()];
-            assert_eq!(choose(LIST, &names).unwrap_err(), unknown);
+            assert_eq!(choose(&list(), &names).unwrap_err(), unknown);
         }
     }
 
     #[test]
     fn names_are_told_in_order() {
-        assert_eq!(names(LIST), "rmw, tell, tell-one, tree-in, tree-out");
+        assert_eq!(names(&list()), "rmw, tell, tell-one, tree-in, tree-out");
     }
 }

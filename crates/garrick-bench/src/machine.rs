@@ -62,6 +62,20 @@ pub fn provenance() -> String {
     format!("{}; commit {COMMIT}", Machine::this())
 }
 
+/// Bytes of memory that can be had without anything having to be put aside, if the system says so.
+pub(crate) fn available_bytes() -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    available(&meminfo)
+}
+
+/// The same from the text of `/proc/meminfo`.
+fn available(meminfo: &str) -> Option<u64> {
+    let mut lines = meminfo.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = rest.strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
 /// The first processor's name in the text of `/proc/cpuinfo`.
 fn cpu_model(cpuinfo: &str) -> Option<&str> {
     let line = cpuinfo
@@ -79,6 +93,14 @@ mod tests {
         let text = "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmodel name\t: Other\n";
         assert_eq!(cpu_model(text), Some("Fast CPU @ 3 GHz"));
         assert_eq!(cpu_model("processor: 0"), None);
+    }
+
+    #[test]
+    fn available_memory_is_found() {
+        let text = "MemTotal:       24000000 kB\nMemAvailable:    1000 kB\nBuffers:  7 kB\n";
+        assert_eq!(available(text), Some(1_024_000));
+        assert_eq!(available("MemTotal: 1 kB\n"), None);
+        assert!(available_bytes().is_some_and(|bytes| bytes > 0));
     }
 
     #[test]

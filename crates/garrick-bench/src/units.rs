@@ -51,7 +51,8 @@ pub(crate) fn whole(number: u64) -> String {
     grouped
 }
 
-fn three_digits(value: f64) -> String {
+/// A figure in three digits that count.
+pub(crate) fn three_digits(value: f64) -> String {
     let decimals = match value {
         value if value < 9.995 => 2,
         value if value < 99.95 => 1,

@@ -7,12 +7,17 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// A subcommand with the least effort that there is.
+fn with_least_effort(subcommand: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
+    command.args([subcommand, "--quick", "--seconds-per", "0.001"]);
+    command
+}
+
 /// `garrick bench` with the least effort that there is.
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
-    command
-        .args(["bench", "--quick", "--seconds-per", "0.001"])
-        .args(arguments);
+    let mut command = with_least_effort("bench");
+    command.args(arguments);
     command
 }
 
@@ -94,6 +99,43 @@ fn every_scenario_runs() {
             "{name} has no row"
         );
     }
+}
+
+/// Every suite measures all of its scenarios, and says what was published beside them.
+#[test]
+fn every_suite_runs() {
+    let folder = Folder::new("suites");
+    let [json, html] = ["all.json", "all.html"].map(|name| folder.path(name));
+    let output = with_least_effort("suite")
+        .args(["--json", &json, "--html", &html])
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let text = String::from_utf8(output.stdout).expect("it prints UTF-8");
+    assert!(text.contains("ours / theirs"), "{text}");
+    assert!(
+        folder
+            .read("all.html")
+            .contains("<th class=\"figure\">ours / theirs</th>")
+    );
+    let report: Value = serde_json::from_str(&folder.read("all.json")).expect("it is JSON");
+    report["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .for_each(assert_row);
+    let suites = report["suites"].as_array().unwrap();
+    let lines = suites
+        .iter()
+        .flat_map(|suite| suite["lines"].as_array().unwrap());
+    let compared = lines.filter(|line| line["ratio"].is_f64()).count();
+    assert!(compared > 15, "{text}");
+    let leaves = suites
+        .iter()
+        .find(|suite| suite["suite"] == "leaf-load")
+        .unwrap();
+    assert_eq!(leaves["findings"].as_array().unwrap().len(), 2, "{leaves}");
 }
 
 #[test]

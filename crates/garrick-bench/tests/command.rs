@@ -118,6 +118,58 @@ fn impossible_sweeps_are_refused_and_the_possible_ones_named() {
 }
 
 #[test]
+fn unknown_suites_are_refused_and_the_known_ones_named() {
+    let known = ["fork-bomb", "leaf-load", "event-queue", "messages"];
+    assert_refused(
+        &["suite", "fork-bomb", "fork"],
+        &[&["'fork'"], &known[..]].concat(),
+    );
+    assert_refused(&["suite", "--list", "bomb"], &["'bomb'"]);
+    assert_refused(&["suite", "--sweep", "depth=1..2"], &["--sweep"]);
+    assert_refused(
+        &["suite", "--json", "/no/such/folder/out.json", "--quick"],
+        &["/no/such/folder/out.json"],
+    );
+}
+
+#[test]
+fn suites_are_listed_with_their_scenarios_and_named_in_the_help() {
+    let listed = garrick(&["suite", "--list", "event-queue"]);
+    assert!(listed.status.success());
+    let names: Vec<&str> = stdout(&listed)
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let expected = ["event-queue", "event-queue-light", "event-queue-heavy"];
+    assert_eq!(names, expected);
+    let help = garrick(&["suite", "--help"]);
+    assert!(
+        stdout(&help).contains("garrick suite --list"),
+        "{}",
+        stdout(&help)
+    );
+    let bench = garrick(&["bench", "--list"]);
+    assert!(!stdout(&bench).contains("event-queue-light"));
+}
+
+#[test]
+fn benchmarks_for_actor_libraries_are_measured_only_if_they_are_named() {
+    let listed = |names: &[&str]| {
+        let output = garrick(&[&["bench", "--list"], names].concat());
+        assert!(output.status.success(), "{names:?}");
+        let lines = stdout(&output).lines();
+        let of_savina = lines.filter(|line| line.starts_with("savina-"));
+        of_savina.count()
+    };
+    assert_eq!(listed(&[]), 0);
+    assert_eq!(listed(&["savina"]), 15);
+    assert_eq!(listed(&["savina-big", "ring"]), 1);
+    let help = garrick(&["bench", "--help"]);
+    let named = "Measured only if they are named: savina-ping-pong, ";
+    assert!(stdout(&help).contains(named), "{}", stdout(&help));
+}
+
+#[test]
 fn help_names_scenarios_and_version_names_the_commit() {
     let help = garrick(&["bench", "--help"]);
     assert!(help.status.success());

@@ -15,6 +15,8 @@ mod steal;
 mod tasks;
 mod timers;
 
+mod suites;
+
 use std::process::ExitCode;
 
 use garrick_bench::{Scenario, Study};
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
         return code;
     }
     let about = "Measure Garrick against others, in turns and beside an atomic addition.";
-    garrick_bench::measure("garrick-rivals", about, SCENARIOS, STUDIES)
+    garrick_bench::measure("garrick-rivals", about, SCENARIOS, STUDIES, suites::SUITES)
 }
 
 #[cfg(test)]

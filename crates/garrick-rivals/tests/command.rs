@@ -44,6 +44,10 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert_refused(&["--quik"], &["--quik"]);
     assert_refused(&["async", "--quik"], &["--quik"]);
     assert_refused(&["--quick", "async"], &["async"]);
+    assert_refused(
+        &["suite", "pipelin"],
+        &["'pipelin'", "pipeline, cajun, work-stealing, async"],
+    );
     assert_refused(&["--seconds-per", "0"], &["--seconds-per"]);
     assert_refused(
         &["--json", "/no/such/folder/out.json"],
@@ -67,6 +71,26 @@ fn the_list_and_the_help_name_scenarios() {
         "{}",
         stdout(&help)
     );
+}
+
+#[test]
+fn suites_are_listed_with_their_scenarios() {
+    let listed = rivals(&["suite", "--list", "work-stealing"]);
+    assert!(listed.status.success());
+    let names: Vec<&str> = stdout(&listed)
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let expected = [
+        "work-stealing",
+        "steal-roles",
+        "steal-both",
+        "steal-batches",
+        "steal-imbalanced",
+    ];
+    assert_eq!(names, expected);
+    let help = rivals(&["--help"]);
+    assert!(stdout(&help).contains("suite "), "{}", stdout(&help));
 }
 
 #[test]

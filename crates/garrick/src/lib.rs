@@ -165,3 +165,7 @@ pub struct TokioGuide;
 #[cfg(all(doctest, feature = "secure"))]
 #[doc = include_str!("../../../docs/secure-socket.md")]
 pub struct SecureSocket;
+/// The guide to the benchmarks of Savina.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/savina.md")]
+pub struct Savina;

@@ -2,24 +2,12 @@
 
 use clap::Args;
 
-use super::outputs::Outputs;
-use super::progress::Bar;
+use super::flags::{Flags, described, plan};
 use super::{Ended, console};
-use crate::engine::{self, Pace, Plan};
+use crate::engine::Plan;
 use crate::list;
 use crate::point::{Axis, Point, grid};
-use crate::report::Report;
 use crate::scenario::{Effort, Result, Scenario, Swept};
-use crate::stop::Stop;
-
-/// Seconds for each row of a full run.
-const SECONDS_PER_ROW: f64 = 3.0;
-
-/// Seconds for each row of a quick run: all scenarios then take well under a minute.
-const SECONDS_PER_ROW_QUICK: f64 = 0.7;
-
-/// More would be a mistake, not a measurement.
-const SECONDS_PER_ROW_MAX: f64 = 3600.0;
 
 /// Parameters that can be swept at once.
 const SWEPT_MAX: usize = 2;
@@ -30,29 +18,13 @@ pub(super) struct Arguments {
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
 
-    /// Say what one operation of each scenario is, and measure nothing.
-    #[arg(long)]
-    list: bool,
-
-    /// Less time for each row, and smaller trees and crowds: everything in under a minute.
-    #[arg(long)]
-    quick: bool,
-
-    /// About how long to measure each row: 3 seconds, or 0.7 if quick.
-    #[arg(long, value_name = "S", value_parser = seconds)]
-    seconds_per: Option<f64>,
-
     /// Measure at each of these values: depth=5..20, n=0..1000+100, n=1..4096*2 or n=1,10,50; twice for two
     /// parameters.
     #[arg(long, value_name = "NAME=VALUES")]
     sweep: Vec<Axis>,
 
-    /// Put times in relation to those of this contender.
-    #[arg(long, value_name = "CONTENDER")]
-    reference: Option<String>,
-
     #[command(flatten)]
-    outputs: Outputs,
+    flags: Flags,
 }
 
 /// What can be measured.
@@ -60,16 +32,31 @@ pub(super) struct Arguments {
 pub(super) struct Offer {
     /// All scenarios.
     pub(super) scenarios: &'static [Scenario],
+    /// More of them, which are measured if they are named, and not with all.
+    pub(super) more: &'static [Scenario],
     /// Those whose parameters can be swept.
     pub(super) swept: &'static [Swept],
 }
 
+impl Offer {
+    /// All that can be named.
+    fn named(self) -> Vec<&'static Scenario> {
+        self.scenarios.iter().chain(self.more).collect()
+    }
+}
+
 /// The part of the help of `command` that names the scenarios.
 pub(super) fn scenarios_help(command: &str, offer: Offer) -> String {
+    let all: Vec<&Scenario> = offer.scenarios.iter().collect();
     let mut help = format!(
         "Scenarios: {}\nWhat each one's operation is: {command} --list",
-        list::names(offer.scenarios)
+        list::names(&all)
     );
+    if !offer.more.is_empty() {
+        let more: Vec<&Scenario> = offer.more.iter().collect();
+        help.push_str("\nMeasured only if they are named: ");
+        help.push_str(&list::names(&more));
+    }
     if !offer.swept.is_empty() {
         help.push_str("\nParameters to sweep: ");
         help.push_str(&parameters(offer.swept));
@@ -89,16 +76,6 @@ fn parameters(swept: &[Swept]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A number of seconds that a row can be measured.
-pub(super) fn seconds(text: &str) -> std::result::Result<f64, String> {
-    match text.parse() {
-        Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_PER_ROW_MAX => Ok(seconds),
-        _ => Err(format!(
-            "not a number of seconds above 0 and up to {SECONDS_PER_ROW_MAX}"
-        )),
-    }
-}
-
 /// Measures what was asked for and shows it.
 pub(super) fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
     let points = grid(&arguments.sweep);
@@ -106,68 +83,45 @@ pub(super) fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
         Ok(chosen) => chosen,
         Err(why) => return Ok(Ended::Refused(why)),
     };
-    if arguments.list {
+    if arguments.flags.list {
         for (scenario, _) in &chosen {
             console::print(&described(scenario));
         }
         return Ok(Ended::Well);
     }
-    let stop = Stop::on_ctrl_c()?;
-    let before = match arguments.outputs.check() {
-        Ok(before) => before,
-        Err(why) => return Ok(Ended::Refused(why)),
-    };
-    let effort = arguments.effort();
+    let effort = arguments.flags.effort();
     let plans = chosen.iter().flat_map(|choice| {
-        let plan = |point| plan(*choice, point, effort);
+        let plan = |point| planned(*choice, point, effort);
         points.iter().map(plan).collect::<Vec<_>>()
     });
-    let plans: Vec<Plan<'_>> = plans.collect();
-    let bar = Bar::new(plans.len());
-    let reference = arguments.reference.as_deref();
-    let rows = engine::run(plans, Pace::from(&effort), reference, &stop, &mut |step| {
-        bar.show(step);
-    })?;
-    bar.clear();
-    let report = Report::new(rows);
-    let title = "Garrick's figures";
-    arguments
-        .outputs
-        .finish(title, &report, before.as_ref(), &stop)
+    arguments.flags.measure(plans.collect(), |_| Vec::new())
 }
 
 /// A scenario, and how to sweep it if that was asked for.
 type Choice = (&'static Scenario, Option<&'static Swept>);
 
-fn plan<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> Plan<'a> {
+/// One at one point of the sweep.
+fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> Plan<'a> {
+    let Some(swept) = swept else {
+        return plan(scenario, effort);
+    };
     Plan {
         scenario: scenario.name,
-        contenders: Box::new(move || {
-            Ok(match swept {
-                Some(swept) => (swept.contenders)(&effort, point),
-                None => (scenario.contenders)(&effort),
-            })
-        }),
+        contenders: Box::new(move || Ok((swept.contenders)(&effort, point))),
     }
 }
 
 impl Arguments {
-    fn effort(&self) -> Effort {
-        let mut effort = Effort {
-            quick: self.quick,
-            seconds_per_row: 0.0,
-        };
-        effort.seconds_per_row = self
-            .seconds_per
-            .unwrap_or(effort.pick(SECONDS_PER_ROW, SECONDS_PER_ROW_QUICK));
-        effort
-    }
-
     /// What is to be measured, or why it cannot be. What is swept and not named is every scenario that has the
     /// parameters.
     fn choose(&self, offer: Offer) -> std::result::Result<Vec<Choice>, String> {
-        let chosen = list::choose(offer.scenarios, &self.scenarios).map_err(|unknown| {
-            let all = list::names(offer.scenarios);
+        let all = if self.scenarios.is_empty() {
+            offer.scenarios.iter().collect()
+        } else {
+            offer.named()
+        };
+        let chosen = list::choose(&all, &self.scenarios).map_err(|unknown| {
+            let all = list::names(&all);
             format!("no scenario '{unknown}'; there are: {all}")
         })?;
         if self.sweep.is_empty() {
@@ -229,8 +183,4 @@ impl Arguments {
         }
         Ok(swept)
     }
-}
-
-fn described(scenario: &Scenario) -> String {
-    format!("{:16}{}", scenario.name, scenario.operation)
 }

@@ -10,9 +10,11 @@ mod progress;
 mod study;
 mod top;
 
-mod bench;
+mod flags;
 
+mod bench;
 mod own;
+mod suite;
 
 mod telemetry;
 
@@ -24,8 +26,11 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::experiment::Experiment;
-use crate::scenario::{self, Scenario, Study};
-use crate::scenarios::{SCENARIOS, SWEPT, idle_memory};
+use crate::savina;
+use crate::scenario::{self, Measured, Scenario, Study};
+use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_memory};
+use crate::suite::Suite;
+use crate::suites::SUITES;
 
 /// Garrick: actors and pipelines.
 #[derive(Debug, Parser)]
@@ -42,6 +47,8 @@ enum Command {
     Pipeline(pipeline::Arguments),
     /// Measure scenarios, each beside an atomic addition and other ways to do the same.
     Bench(bench::Arguments),
+    #[command(about = suite::ABOUT)]
+    Suite(suite::Arguments),
     /// Watch a running process in this terminal.
     Top(top::Arguments),
     /// The part of the idle-memory scenario that needs a process of its own.
@@ -49,6 +56,13 @@ enum Command {
     IdleMemory {
         /// How many to make.
         actors: u64,
+    },
+    /// The part of the fork-bomb suite that needs a process of its own.
+    #[command(name = fork_bomb::CHILD, hide = true)]
+    ForkBomb {
+        /// How deep the tree is to be.
+        #[arg(value_parser = clap::value_parser!(u32).range(0..=24))]
+        depth: u32,
     },
 }
 
@@ -67,9 +81,11 @@ enum Ended {
 /// Does what the process was asked to as the `garrick` command, and returns how it is to exit.
 pub fn run() -> ExitCode {
     let bench_help = bench::scenarios_help("garrick bench", OFFER);
-    // The command line's grammar, with the scenarios' names in the help.
-    let command =
-        Arguments::command().mut_subcommand("bench", |bench| bench.after_help(bench_help));
+    let suites_help = suite::suites_help("garrick", SUITES);
+    // The command line's grammar, with the names of scenarios and suites in the help.
+    let command = Arguments::command()
+        .mut_subcommand("bench", |bench| bench.after_help(bench_help))
+        .mut_subcommand(suite::NAME, |suite| suite.after_help(suites_help));
     match parse::<Arguments>(command) {
         Ok(arguments) => exit(arguments.command.unwrap_or_default().run()),
         Err(ended) => exit(Ok(ended)),
@@ -78,15 +94,17 @@ pub fn run() -> ExitCode {
 
 /// Does what the process was asked to as a command called `name` that measures `scenarios`, and returns how it
 /// is to exit: `garrick bench` for another list. `about` is the first line of its help. Each of the `studies` is a
-/// subcommand.
+/// subcommand; of the `suites`, if there are any, `suite` is.
 pub fn measure(
     name: &'static str,
     about: &'static str,
     scenarios: &'static [Scenario],
     studies: &'static [Study],
+    suites: &'static [Suite],
 ) -> ExitCode {
     let offer = bench::Offer {
         scenarios,
+        more: &[],
         swept: &[],
     };
     let command = bench::Arguments::augment_args(clap::Command::new(name))
@@ -95,6 +113,7 @@ pub fn measure(
         .args_conflicts_with_subcommands(true)
         .disable_help_subcommand(true)
         .subcommands(studies.iter().map(study::command))
+        .subcommands((!suites.is_empty()).then(|| suite::command(name, suites)))
         .after_help(bench::scenarios_help(name, offer));
     let matches = match command.try_get_matches() {
         Ok(matches) => matches,
@@ -103,10 +122,12 @@ pub fn measure(
     if let Some(ended) = study::run_asked(studies, &matches) {
         return exit(ended);
     }
-    match bench::Arguments::from_arg_matches(&matches) {
-        Ok(arguments) => exit(bench::run(&arguments, offer)),
-        Err(error) => exit(Ok(explain(&error))),
+    if let Some(matches) = matches.subcommand_matches(suite::NAME) {
+        let arguments = suite::Arguments::from_arg_matches(matches);
+        return ended(arguments, |arguments| suite::run(arguments, suites));
     }
+    let arguments = bench::Arguments::from_arg_matches(&matches);
+    ended(arguments, |arguments| bench::run(arguments, offer))
 }
 
 /// Does what the process was asked to as a command that measures `experiment`, and returns how it is to exit:
@@ -136,6 +157,7 @@ pub fn experiment(experiment: Experiment) -> ExitCode {
 /// What `garrick bench` measures.
 const OFFER: bench::Offer = bench::Offer {
     scenarios: SCENARIOS,
+    more: savina::SCENARIOS,
     swept: SWEPT,
 };
 
@@ -150,14 +172,18 @@ impl Command {
         match self {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments, OFFER),
+            Self::Suite(arguments) => suite::run(&arguments, SUITES),
             Self::Top(arguments) => top::run(arguments),
-            Self::IdleMemory { actors } => {
-                let measured = idle_memory::in_this_process(actors)?;
-                console::print(&serde_json::to_string(&measured)?);
-                Ok(Ended::Well)
-            }
+            Self::IdleMemory { actors } => told(&idle_memory::in_this_process(actors)?),
+            Self::ForkBomb { depth } => told(&fork_bomb::in_this_process(depth)?),
         }
     }
+}
+
+/// Tells the process that has asked for it what was measured.
+fn told(measured: &Measured) -> scenario::Result<Ended> {
+    console::print(&serde_json::to_string(measured)?);
+    Ok(Ended::Well)
 }
 
 fn version() -> &'static str {
@@ -170,6 +196,17 @@ fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
         .try_get_matches()
         .and_then(|matches| A::from_arg_matches(&matches))
         .map_err(|error| explain(&error))
+}
+
+/// Runs a command with what was typed, if that makes sense.
+fn ended<A>(
+    arguments: Result<A, clap::Error>,
+    run: impl FnOnce(&A) -> scenario::Result<Ended>,
+) -> ExitCode {
+    match arguments {
+        Ok(arguments) => exit(run(&arguments)),
+        Err(error) => exit(Ok(explain(&error))),
+    }
 }
 
 /// Says what there is to say of how a command ended, and makes its exit code.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::bench::seconds;
+use super::flags::seconds;
 use super::outputs::Outputs;
 use super::progress::Bar;
 use super::{Ended, console};

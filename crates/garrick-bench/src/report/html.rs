@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::plot::{Plot, escape, style};
+use crate::suite::{Beside, Line};
 
 use super::table::{Column, cells, columns, doubts};
 use super::{Comparison, Report, Verdict};
@@ -29,6 +30,9 @@ impl Report {
         scenarios.dedup();
         for scenario in scenarios {
             self.section(&mut page, scenario, &columns, &plots);
+        }
+        for suite in &self.suites {
+            published(&mut page, suite);
         }
         page.push_str("</main>\n</body>\n</html>\n");
         page
@@ -63,6 +67,18 @@ impl Report {
         page.push_str(&table(columns, &rows));
         page.push_str("</section>\n");
     }
+}
+
+/// A suite's published figures beside ours.
+fn published(page: &mut String, beside: &Beside) {
+    let lines: Vec<Vec<String>> = beside.lines.iter().map(Line::cells).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "<section>\n<h2>{}</h2>", escape(&beside.title()));
+    page.push_str(&table(&Line::columns(), &lines));
+    for remark in beside.remarks() {
+        let _ = writeln!(page, "<p>{}</p>", escape(&remark));
+    }
+    page.push_str("</section>\n");
 }
 
 fn head(title: &str) -> String {

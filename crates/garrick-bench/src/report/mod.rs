@@ -3,6 +3,8 @@
 mod csv;
 mod table;
 
+mod beside;
+
 mod compare;
 
 mod html;
@@ -16,6 +18,7 @@ use crate::machine::{COMMIT, Machine};
 use crate::plot::{self, Plot};
 use crate::row::Row;
 use crate::scenario::Result;
+use crate::suite::Beside;
 
 pub use compare::{Change, Comparison, Verdict};
 
@@ -43,6 +46,9 @@ pub struct Report {
     commit: String,
     /// What came out.
     rows: Vec<Row>,
+    /// What was published of the suites that were repeated, beside the rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    suites: Vec<Beside>,
 }
 
 impl Report {
@@ -52,12 +58,24 @@ impl Report {
             machine: Machine::this(),
             commit: COMMIT.to_owned(),
             rows,
+            suites: Vec::new(),
         }
+    }
+
+    /// These rows with what was published beside them.
+    pub(crate) fn with_suites(mut self, suites: Vec<Beside>) -> Self {
+        self.suites = suites;
+        self
     }
 
     /// What was measured, in order.
     pub fn rows(&self) -> &[Row] {
         &self.rows
+    }
+
+    /// What was published of the suites that were repeated, beside the rows.
+    pub fn suites(&self) -> &[Beside] {
+        &self.suites
     }
 
     /// Machine, compiler and commit, in one line.

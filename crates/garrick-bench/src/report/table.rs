@@ -20,19 +20,8 @@ impl Report {
     /// A table, with what speaks against its figures and where it comes from below it.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        table.set_header(
-            columns
-                .iter()
-                .map(|(name, figures)| aligned(name, *figures)),
-        );
-        for row in &self.rows {
-            let cells = cells(row, &columns);
-            let cells = cells.iter().zip(&columns);
-            table.add_row(cells.map(|(text, (_, figures))| aligned(text, *figures)));
-        }
-        let mut text = table.trim_fmt();
+        let rows = self.rows.iter().map(|row| cells(row, &columns));
+        let mut text = in_columns(&columns, rows);
         text.push_str(
             "\n\nMedians of each operation's time, and what has the true one in it with 95 % certainty; \
              x rmw is CPU time in units of one atomic addition just then.\n",
@@ -43,11 +32,31 @@ impl Report {
         }
         text.push_str(&self.provenance());
         text.push('\n');
+        for suite in &self.suites {
+            text.push('\n');
+            text.push_str(&suite.table());
+        }
         if cfg!(debug_assertions) {
             text.push_str("Built with debug assertions: these figures mean nothing.\n");
         }
         text
     }
+}
+
+/// Lines of cells below the heads of their columns.
+pub(super) fn in_columns(
+    columns: &[Column],
+    lines: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let heads = columns.iter();
+    table.set_header(heads.map(|(name, figures)| aligned(name, *figures)));
+    for cells in lines {
+        let cells = cells.iter().zip(columns);
+        table.add_row(cells.map(|(text, (_, figures))| aligned(text, *figures)));
+    }
+    table.trim_fmt()
 }
 
 /// The columns for these rows: the reference's only where there is one.

@@ -6,6 +6,7 @@ use super::*;
 use crate::row::Relative;
 use crate::row::tests::{at, row};
 use crate::statistics::Summary;
+use crate::suite::{Figure, Here, Published, Suite, Unit};
 
 /// Fifteen rounds, the median `ns`, close together.
 fn steady(scenario: &str, contender: &str, ns: f64) -> Row {
@@ -237,6 +238,66 @@ fn the_page_has_the_tables_figures_and_asks_nobody() {
     for word in ["src=", "url(", "@import", "href=\"http"] {
         assert!(!page.contains(word), "{word}");
     }
+}
+
+/// A suite with a line of which all is known, one of which nothing is, and a finding.
+fn beside() -> Beside {
+    static SUITE: Suite = Suite {
+        name: "trees",
+        about: "Trees & leaves of a paper",
+        origin: "a paper, on a machine of 1999",
+        here: "its program, elsewhere",
+        note: "A tree has leaves.",
+        published: &[
+            Published {
+                of: "a leaf",
+                said: Some(Figure::of(900.0)),
+                here: Here::Noted(Figure::between(50.0, 80.0)),
+                ours: |rows| Some(rows.find("s", "a", &[])?.cpu.median),
+                ..Published::UNKNOWN
+            },
+            Published {
+                of: "a root",
+                unit: Unit::BYTES,
+                ..Published::UNKNOWN
+            },
+        ],
+        findings: |_| vec!["Trees pay from 7 leaves on.".to_owned()],
+        ..Suite::PLAIN
+    };
+    Beside::of(&SUITE, &[steady("s", "a", 10.0)]).unwrap()
+}
+
+#[test]
+fn what_was_published_stands_beside_the_rows_in_every_form() {
+    let report = Report::new(vec![steady("s", "a", 10.0)]).with_suites(vec![beside()]);
+    let table = report.table();
+    for text in [
+        "trees: Trees & leaves of a paper",
+        "50.0 .. 80.0",
+        "ours, 5.00 x",
+        "Trees pay from 7 leaves on.",
+        "Published: a paper, on a machine of 1999.",
+        "Here: its program, elsewhere.",
+        "Note: A tree has leaves.\n",
+    ] {
+        assert!(table.contains(text), "{text} is missing from\n{table}");
+    }
+    let root = table.lines().find(|line| line.contains("a root")).unwrap();
+    let cells: Vec<&str> = root.split_whitespace().collect();
+    assert_eq!(cells, ["a", "root", "-", "-", "-", "bytes", "-", "-"]);
+    let page = report.html("A", None);
+    for text in ["trees: Trees &amp; leaves", "<td class=\"figure\">900</td>"] {
+        assert!(page.contains(text), "{text} is missing from\n{page}");
+    }
+    let json = report.json();
+    let parsed: Value = serde_json::from_str(&json).unwrap();
+    let line = &parsed["suites"][0]["lines"][0];
+    assert_eq!(line["ratio"], 0.2);
+    assert_eq!(line["standing"], "ours");
+    assert_eq!(line["published"]["low"], 900.0);
+    assert!(parsed["suites"][0]["lines"][1]["ours"].is_null());
+    assert_eq!(Report::parse(&json).unwrap(), report);
 }
 
 #[test]

@@ -6,15 +6,15 @@ use std::sync::mpsc;
 use garrick::{Actor, Address, Context, Local, Next, System};
 
 use crate::clock::{Clock, Stopwatch};
-pub(super) use crate::next::sent;
+pub(crate) use crate::next::sent;
 use crate::scenario::{Measured, Result};
 
 /// Messages that a sender sends in one turn, where a scenario does not say otherwise.
-pub(super) const BURST: u64 = 256;
+pub(crate) const BURST: u64 = 256;
 
 /// Runs what `prepare` makes on this thread until nothing is left to do, and measures `ops` operations.
 /// Making and dropping the actors is not part of the time.
-pub(super) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
+pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
     let local = Local::new()?;
     prepare(&local);
     let watch = Stopwatch::start(Clock::Thread);
@@ -25,12 +25,12 @@ pub(super) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Mea
 }
 
 /// A system of one worker, with a thread of its own.
-pub(super) fn worker(name: &str) -> Result<System> {
+pub(crate) fn worker(name: &str) -> Result<System> {
     Ok(System::builder().name(name).workers(1).start()?)
 }
 
 /// Counts messages, and says at the end of the last expected one that it was the last.
-pub(super) struct Counter {
+pub(crate) struct Counter {
     /// Messages still to come.
     left: u64,
     /// Whom to tell.
@@ -39,7 +39,7 @@ pub(super) struct Counter {
 
 impl Counter {
     /// One that expects `count` messages, and where it tells that they came.
-    pub(super) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
+    pub(crate) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         (Self { left: count, done }, waiting)
     }
@@ -61,7 +61,7 @@ impl Actor for Counter {
 }
 
 /// Passes a number on, one less each time, until it is 0.
-pub(super) struct Relay {
+pub(crate) struct Relay {
     /// The next one. None until told.
     next: Option<Address<Pass>>,
     /// Whom to tell that 0 was reached.
@@ -69,7 +69,7 @@ pub(super) struct Relay {
 }
 
 /// What a [`Relay`] receives.
-pub(super) enum Pass {
+pub(crate) enum Pass {
     /// Who comes next.
     Next(Address<Pass>),
     /// How often to pass this on.
@@ -78,7 +78,7 @@ pub(super) enum Pass {
 
 impl Relay {
     /// One that passes on to `next`, or to whom it is told.
-    pub(super) fn new(next: Option<Address<Pass>>, done: mpsc::Sender<()>) -> Self {
+    pub(crate) fn new(next: Option<Address<Pass>>, done: mpsc::Sender<()>) -> Self {
         Self { next, done }
     }
 }
@@ -102,7 +102,7 @@ impl Actor for Relay {
 }
 
 /// Makes a ring of `count` relays with `spawn`, and returns one of them.
-pub(super) fn ring_of(
+pub(crate) fn ring_of(
     count: usize,
     done: &mpsc::Sender<()>,
     mut spawn: impl FnMut(usize, Relay) -> Address<Pass>,
@@ -121,7 +121,7 @@ pub(super) fn ring_of(
 /// # Panics
 /// If the actor is gone, which no scenario's actor is before its first message.
 #[track_caller]
-pub(super) fn send_in<M: 'static>(to: &Address<M>, message: M) {
+pub(crate) fn send_in<M: 'static>(to: &Address<M>, message: M) {
     assert!(
         to.send(message).is_ok(),
         "the actor waits for its first message"

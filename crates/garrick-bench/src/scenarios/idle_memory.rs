@@ -4,19 +4,18 @@
 //! alive, no list of addresses has to be subtracted, and what the process has grown by is the actors' own.
 //! It is measured in a fresh process, where no earlier scenario has left memory to use again.
 
-use std::env;
 use std::fs;
-use std::process::Command;
 use std::sync::mpsc;
 
 use garrick::{Actor, Address, Context, Local, Next};
 use nix::unistd::{SysconfVar, sysconf};
 
 use super::actors::{send_in, sent};
+use super::child;
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
-pub(super) const IDLE_MEMORY: Scenario = Scenario {
+pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     name: "idle-memory",
     operation: "one actor with 8 bytes of state that is spawned, has handled one message, and is idle; \
                 bytes_per_actor is what the process has grown by in resident memory for each, all included, \
@@ -48,14 +47,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// Runs [`in_this_process`] in a fresh process.
 fn in_child(actors: u64) -> Result<Measured> {
-    let output = Command::new(env::current_exe()?)
-        .args([CHILD.to_owned(), actors.to_string()])
-        .output()?;
-    if !output.status.success() {
-        let why = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("the process for idle-memory failed: {}", why.trim()).into());
-    }
-    Ok(serde_json::from_slice(&output.stdout)?)
+    child::measured(CHILD, actors)
 }
 
 /// An idle actor.

@@ -5,22 +5,23 @@
 //! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU time. Those
 //! of several threads count the CPU time of the whole process, waiting and waking included.
 
-mod actors;
+pub(crate) mod actors;
+mod child;
 
 mod ask;
 mod blocked;
 mod deque;
 mod fan_in;
-mod fork_bomb;
+pub(crate) mod fork_bomb;
 mod idle_cpu;
 pub(crate) mod idle_memory;
-mod ping_pong;
+pub(crate) mod ping_pong;
 mod pipeline;
 mod queue;
-mod ring;
+pub(crate) mod ring;
 mod rmw;
-mod spawn;
-mod tell;
+pub(crate) mod spawn;
+pub(crate) mod tell;
 mod tell_cross;
 mod tell_outside;
 

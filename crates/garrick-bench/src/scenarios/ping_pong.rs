@@ -6,7 +6,7 @@ use super::actors::{Pass, measure_here, ring_of, send_in, worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
-pub(super) const PING_PONG: Scenario = Scenario {
+pub(crate) const PING_PONG: Scenario = Scenario {
     name: "ping-pong",
     operation: "one round trip between two actors on the same worker: two messages, each sent by the handling \
                 of the other",
@@ -30,7 +30,7 @@ fn ping_pong(ops: u64) -> Result<Measured> {
     measured
 }
 
-fn ping_pong_cross(ops: u64) -> Result<Measured> {
+pub(crate) fn ping_pong_cross(ops: u64) -> Result<Measured> {
     let systems = [worker("ping")?, worker("pong")?];
     let (done, waiting) = mpsc::channel();
     let ping = ring_of(2, &done, |index, relay| {

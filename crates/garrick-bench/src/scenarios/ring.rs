@@ -6,7 +6,7 @@ use super::actors::{Pass, measure_here, ring_of, send_in};
 use crate::point::Point;
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
-pub(super) const RING: Scenario = Scenario {
+pub(crate) const RING: Scenario = Scenario {
     name: "ring",
     operation: "one hop of the only token in a ring of 100 actors on one worker",
     contenders: |effort: &Effort| at(effort, &Point::default()),

@@ -7,7 +7,7 @@ use garrick::{Actor, Context, Next};
 use super::actors::{measure_here, send_in, sent};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
-pub(super) const SPAWN: Scenario = Scenario {
+pub(crate) const SPAWN: Scenario = Scenario {
     name: "spawn",
     operation: "one actor with 8 bytes of state that is spawned by another on the same worker, gets one \
                 message, handles it, and is dropped because nobody has its address; 64 are spawned a turn, \

@@ -6,7 +6,7 @@ use super::actors::{BURST, Counter, measure_here, send_in, sent};
 use crate::point::Point;
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
-pub(super) const TELL: Scenario = Scenario {
+pub(crate) const TELL: Scenario = Scenario {
     name: "tell",
     operation: "one message from an actor to another on the same worker, sent and handled; the sender sends \
                 256 (burst) a turn, then goes on by a message to itself; with 64 the receiver keeps up, with \
@@ -31,7 +31,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 /// As many messages as an activation handles: more a turn, and the mailbox grows.
 const BURST_SMALL: u64 = 64;
 
-pub(super) const TELL_ONE: Scenario = Scenario {
+pub(crate) const TELL_ONE: Scenario = Scenario {
     name: "tell-one",
     operation: "one turn that sends one message to another actor on the same worker, which handles it, and \
                 one to itself, which is the next turn: two messages",
@@ -72,7 +72,7 @@ impl Actor for Teller {
     }
 }
 
-fn tell(ops: u64, burst: u64) -> Result<Measured> {
+pub(crate) fn tell(ops: u64, burst: u64) -> Result<Measured> {
     let turns = ops.div_ceil(burst);
     let (counter, done) = Counter::new(turns * burst);
     let measured = measure_here(turns * burst, |local| {

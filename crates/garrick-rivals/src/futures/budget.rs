@@ -117,7 +117,7 @@ fn burst(name: &'static str, children: usize, run: impl FnOnce(usize, Arc<Atomic
 pub(super) fn measure(sizes: &[usize]) -> Vec<Burst> {
     let of_size = |children: &usize| {
         [
-            burst("Garrick", *children, on_garrick),
+            burst("garrick", *children, on_garrick),
             burst("tokio", *children, |n, polls| on_tokio(n, polls, false)),
             burst("tokio, unconstrained", *children, |n, polls| {
                 on_tokio(n, polls, true);

@@ -17,13 +17,13 @@ mod rounds;
 mod table;
 mod tokio;
 
-use garrick_bench::{Result, Study};
-use rounds::{Contender, Sizes, measure};
+use garrick_bench::{Measured, Result, Scenario, Span, Study};
+use rounds::{Contender, Round, Sizes, measure};
 
 /// Who takes part, in the order in which they are shown.
 const CONTENDERS: [Contender; 5] = [
     Contender {
-        name: "Garrick",
+        name: "garrick",
         round: garrick::round,
     },
     Contender {
@@ -51,6 +51,53 @@ pub(super) const ASYNC: Study = Study {
     run,
 };
 
+pub(crate) const THROUGHPUT: Scenario = Scenario {
+    name: "async-throughput",
+    operation: "one task of a round of 50,000 on one thread: sent to an actor that awaits, asleep for 10 us, and its \
+                result read; wall time is that of the round, for each task",
+    contenders: |_| scenario(Sizes::FULL.tasks, in_all),
+};
+
+pub(crate) const LATENCY: Scenario = Scenario {
+    name: "async-latency",
+    operation: "the same rounds; wall time is not a task's share of the round, but by how much longer than its sleep a \
+                task takes from being sent, the median of the round; CPU time is a task's share",
+    contenders: |_| scenario(Sizes::FULL.tasks, of_one),
+};
+
+/// The contenders as those of a scenario, of which each measurement is a round.
+fn scenario(
+    tasks: usize,
+    measured: fn(usize, &Round) -> Measured,
+) -> Vec<garrick_bench::Contender> {
+    let by = |contender: Contender| {
+        garrick_bench::Contender::fixed(contender.name, move || {
+            Ok(measured(tasks, &(contender.round)(tasks, None)))
+        })
+    };
+    CONTENDERS.map(by).into()
+}
+
+/// A round of so many tasks as a whole.
+fn in_all(tasks: usize, round: &Round) -> Measured {
+    let span = Span {
+        cpu: round.cpu,
+        wall: round.duration,
+    };
+    Measured::new(tasks as u64, span)
+}
+
+/// A task as it is in the middle: its latency for wall time.
+fn of_one(tasks: usize, round: &Round) -> Measured {
+    let mut latencies = round.latencies.clone();
+    latencies.sort_unstable();
+    let span = Span {
+        cpu: round.cpu.div_f64(tasks as f64),
+        wall: table::quantile(&latencies, 0.5),
+    };
+    Measured::new(1, span)
+}
+
 /// Runs it all, and makes the tables.
 fn run(quick: bool) -> Result<String> {
     let sizes = if quick { Sizes::QUICK } else { Sizes::FULL };
@@ -72,6 +119,8 @@ fn run(quick: bool) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -87,6 +136,21 @@ mod tests {
             assert!((1..=500).contains(&measured.pending_max));
             assert!(measured.load.polls > 0, "{}", measured.name);
         }
+    }
+
+    #[test]
+    fn a_round_is_measured_as_a_whole_and_as_a_task_in_the_middle() {
+        for mut contender in scenario(500, in_all) {
+            assert_eq!((contender.measure)(0).unwrap().ops, 500);
+        }
+        let latencies = [5, 1, 9].map(Duration::from_micros);
+        let round = Round {
+            latencies: latencies.into(),
+            cpu: Duration::from_nanos(600),
+            ..Round::default()
+        };
+        let one = of_one(3, &round);
+        assert_eq!((one.ops, one.cpu_ns, one.wall_ns), (1, 200.0, 5_000.0));
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn rate(tasks: usize, time: Duration) -> String {
 }
 
 /// The value that so much of 1 of the sorted `times` are below.
-fn quantile(times: &[Duration], share: f64) -> Duration {
+pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     let last = times.len().saturating_sub(1);
     let place = (last as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or_default()

@@ -13,6 +13,9 @@
 //!     leaf   leaf         leaf   leaf            leaf: 1 dispatch, 1 send
 //! ```
 
+mod load;
+
+mod memory;
 mod plain;
 
 use std::mem;
@@ -24,6 +27,9 @@ use super::actors::{measure_here, send_in, sent};
 use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
+
+pub(crate) use load::{Erfc, Load, Nothing, Randoms};
+pub(crate) use memory::{CHILD, in_child, in_this_process};
 
 pub(super) const FORK_BOMB: Scenario = Scenario {
     name: "fork-bomb",
@@ -47,28 +53,23 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     at(effort, &Point::default())
 }
 
-fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
+pub(crate) fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
     let depth = point
         .get("depth")
         .map_or(effort.pick(DEPTH, DEPTH_QUICK), |depth| depth as u32);
+    let wood = Wood::bare(depth);
     let workers = point
         .get("workers")
         .map_or(vec![1, 2], |workers| vec![workers as usize]);
     let ours = workers.into_iter().map(|workers| {
-        let grow = move || match workers {
-            1 => one_worker(depth),
-            _ => pool(depth, workers),
-        };
-        Contender::fixed("garrick", grow).with("workers", workers)
+        Contender::fixed("garrick", move || wood.by_actors(workers)).with("workers", workers)
     });
     let mut contenders: Vec<Contender> = ours.collect();
     // They have no workers to sweep.
     if point.get("workers").is_none() {
         contenders.extend([
-            Contender::fixed("recursion", move || Ok(plain::recursion(depth))),
-            Contender::fixed("boxed-continuations", move || {
-                Ok(plain::continuations(depth))
-            }),
+            Contender::fixed("recursion", move || Ok(wood.by_recursion())),
+            Contender::fixed("boxed-continuations", move || Ok(wood.by_continuations())),
         ]);
     }
     contenders
@@ -77,43 +78,112 @@ fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
+/// Nodes that are grown in one go at least, in as many trees as that takes. With less, the system would be behind in
+/// counting the CPU time of other threads, which it does every few milliseconds.
+const NODES_MIN: u64 = 1 << 17;
+
+/// What is to be grown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wood<L> {
+    /// How deep each tree is.
+    depth: u32,
+    /// How many there are, one after the other.
+    trees: u64,
+    /// What each leaf has to do.
+    load: L,
+}
+
+impl Wood<Nothing> {
+    /// Trees whose leaves have nothing to do.
+    pub(crate) fn bare(depth: u32) -> Self {
+        Self {
+            depth,
+            trees: (NODES_MIN / nodes(depth)).max(1),
+            load: Nothing,
+        }
+    }
+}
+
+impl<L: Load> Wood<L> {
+    /// One tree.
+    pub(crate) fn tree(depth: u32, load: L) -> Self {
+        Self {
+            depth,
+            trees: 1,
+            load,
+        }
+    }
+
+    /// Nodes of all trees.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.trees * nodes(self.depth)
+    }
+
+    /// Leaves of all trees.
+    pub(crate) fn leaves(&self) -> u64 {
+        self.trees << self.depth
+    }
+
+    /// Grows them as actors: on this thread, or on so many workers.
+    pub(crate) fn by_actors(self, workers: usize) -> Result<Measured> {
+        match workers {
+            1 => one_worker(self),
+            _ => pool(self, workers),
+        }
+    }
+
+    /// Grows them as two calls for each inner node.
+    pub(crate) fn by_recursion(self) -> Measured {
+        plain::recursion(self)
+    }
+
+    /// Grows them as a boxed closure for each inner node.
+    pub(crate) fn by_continuations(self) -> Measured {
+        plain::continuations(self)
+    }
+}
+
 /// Nodes of a tree.
 fn nodes(depth: u32) -> u64 {
     (1 << (depth + 1)) - 1
 }
 
 /// What an actor of the tree has become.
-enum Tree {
+enum Tree<L> {
     /// It waits to be told to grow.
     Seed,
     /// It waits for any two messages, and then sends to its customer.
-    Two(Address<Message>),
+    Two(Address<Message<L>>),
     /// It waits for any message, and then sends to its customer.
-    One(Address<Message>),
+    One(Address<Message<L>>),
     /// It has sent to its customer.
     Done,
 }
 
 /// What an actor of the tree receives.
-enum Message {
-    /// Grow so deep, and then tell the customer.
-    Grow(Address<Message>, u32),
+enum Message<L> {
+    /// Grow so deep, bear the load if that is no depth, and then tell the customer.
+    Grow(Address<Message<L>>, u32, L),
     /// A child is done.
     Any,
 }
 
-impl Actor for Tree {
-    type Msg = Message;
+impl<L: Load> Actor for Tree<L> {
+    type Msg = Message<L>;
 
     #[inline]
-    fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
+    fn receive(&mut self, message: Message<L>, cx: &mut Context<'_, Message<L>>) -> Next {
         match message {
-            Message::Grow(customer, 0) => sent(&cx.send(&customer, Message::Any)),
-            Message::Grow(customer, depth) => {
+            Message::Grow(customer, 0, load) => {
+                load.bear();
+                sent(&cx.send(&customer, Message::Any))
+            }
+            Message::Grow(customer, depth, load) => {
                 let left = cx.spawn(Self::Seed);
-                let grown = cx.send(&left, Message::Grow(cx.address(), depth - 1));
+                let grow = || Message::Grow(cx.address(), depth - 1, load);
+                let grown = cx.send(&left, grow());
                 let right = cx.spawn(Self::Seed);
-                let grown = grown.and(cx.send(&right, Message::Grow(cx.address(), depth - 1)));
+                let grown = grown.and(cx.send(&right, grow()));
                 *self = Self::Two(customer);
                 sent(&grown)
             }
@@ -129,51 +199,108 @@ impl Actor for Tree {
     }
 }
 
-/// The root's customer.
-struct Customer(mpsc::Sender<()>);
+/// The customer of all roots: each message is a tree complete, and the first one the beginning.
+struct Planter<L> {
+    wood: Wood<L>,
+    /// Trees to plant.
+    left: u64,
+    /// Whom to tell after the last.
+    done: mpsc::Sender<()>,
+}
 
-impl Actor for Customer {
-    type Msg = Message;
-
-    fn receive(&mut self, _: Message, _: &mut Context<'_, Message>) -> Next {
-        // Nobody waits where the tree grows on the thread that measures, which looks afterwards.
-        let _ = self.0.send(());
-        Next::Continue
+impl<L: Load> Planter<L> {
+    /// One that has not planted yet, and where it tells that all trees are complete.
+    fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
+        let (done, waiting) = mpsc::channel();
+        let left = wood.trees;
+        (Self { wood, left, done }, waiting)
     }
 }
 
-fn one_worker(depth: u32) -> Result<Measured> {
-    let (done, waiting) = mpsc::channel();
-    let measured = measure_here(nodes(depth), |local| {
-        let customer = local.spawn(Customer(done));
-        send_in(&local.spawn(Tree::Seed), Message::Grow(customer, depth));
+impl<L: Load> Actor for Planter<L> {
+    type Msg = Message<L>;
+
+    fn receive(&mut self, _: Message<L>, cx: &mut Context<'_, Message<L>>) -> Next {
+        if self.left == 0 {
+            // Nobody waits where the trees grow on the thread that measures, which looks afterwards.
+            let _ = self.done.send(());
+            return Next::Continue;
+        }
+        self.left -= 1;
+        let root = cx.spawn(Tree::Seed);
+        let Wood { depth, load, .. } = self.wood;
+        sent(&cx.send(&root, Message::Grow(cx.address(), depth, load)))
+    }
+}
+
+fn one_worker<L: Load>(wood: Wood<L>) -> Result<Measured> {
+    let (planter, waiting) = Planter::new(wood);
+    let measured = measure_here(wood.nodes(), |local| {
+        send_in(&local.spawn(planter), Message::Any);
     });
-    assert!(waiting.try_recv().is_ok(), "the tree is complete");
+    assert!(waiting.try_recv().is_ok(), "the trees are complete");
     measured
 }
 
-fn pool(depth: u32, workers: usize) -> Result<Measured> {
+fn pool<L: Load>(wood: Wood<L>, workers: usize) -> Result<Measured> {
     let system = System::builder().workers(workers).start()?;
-    let (done, waiting) = mpsc::channel();
-    let customer = system.spawn(Customer(done))?;
-    let root = system.spawn(Tree::Seed)?;
+    let (planter, waiting) = Planter::new(wood);
+    let planter = system.spawn(planter)?;
     let watch = Stopwatch::start(Clock::Process);
-    send_in(&root, Message::Grow(customer, depth));
+    send_in(&planter, Message::Any);
     waiting.recv()?;
-    Ok(Measured::new(nodes(depth), watch.stop()))
+    Ok(Measured::new(wood.nodes(), watch.stop()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn all_ways<L: Load>(wood: Wood<L>) -> [u64; 4] {
+        [
+            wood.by_actors(1).unwrap().ops,
+            wood.by_actors(2).unwrap().ops,
+            wood.by_recursion().ops,
+            wood.by_continuations().ops,
+        ]
+    }
+
     #[test]
     fn all_contenders_grow_the_same_tree() {
         for depth in 0..6 {
-            assert_eq!(one_worker(depth).unwrap().ops, nodes(depth));
-            assert_eq!(pool(depth, 2).unwrap().ops, nodes(depth));
-            assert_eq!(plain::recursion(depth).ops, nodes(depth));
-            assert_eq!(plain::continuations(depth).ops, nodes(depth));
+            let nodes = (2 << depth) - 1;
+            assert_eq!(all_ways(Wood::tree(depth, Nothing)), [nodes; 4]);
+            assert_eq!(all_ways(Wood::tree(depth, Randoms(2))), [nodes; 4]);
+            assert_eq!(all_ways(Wood::tree(depth, Erfc(2))), [nodes; 4]);
         }
+    }
+
+    #[test]
+    fn small_trees_are_grown_one_after_the_other() {
+        let wood = Wood::bare(3);
+        assert_eq!((wood.trees, wood.leaves()), (8738, 8 * 8738));
+        assert_eq!(all_ways(wood), [15 * 8738; 4]);
+        assert_eq!(Wood::bare(16).trees, 1);
+        assert_eq!(Wood::bare(24).nodes(), 33_554_431);
+    }
+
+    /// Every leaf says when it has to bear its load.
+    #[test]
+    fn every_leaf_bears_the_load_once() {
+        use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+        static BORNE: AtomicU64 = AtomicU64::new(0);
+
+        #[derive(Clone, Copy)]
+        struct Told;
+
+        impl Load for Told {
+            fn bear(self) {
+                BORNE.fetch_add(1, Relaxed);
+            }
+        }
+
+        all_ways(Wood::tree(5, Told));
+        assert_eq!(BORNE.load(Relaxed), 4 * 32);
     }
 }

@@ -4,28 +4,31 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-use super::nodes;
+use super::{Load, Wood};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::Measured;
 
 /// Two calls for each inner node; each node counts itself.
-pub(super) fn recursion(depth: u32) -> Measured {
+pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Cell::new(0);
     let watch = Stopwatch::start(Clock::Thread);
-    recurse(&seen, depth);
-    let measured = Measured::new(nodes(depth), watch.stop());
-    assert_eq!(seen.get(), nodes(depth), "the tree is complete");
+    for _ in 0..wood.trees {
+        recurse(&seen, wood.depth, wood.load);
+    }
+    let measured = Measured::new(wood.nodes(), watch.stop());
+    assert_eq!(seen.get(), wood.nodes(), "the trees are complete");
     measured
 }
 
 /// Not inlined into itself, for that would make fewer calls than there are nodes.
 #[inline(never)]
-fn recurse(seen: &Cell<u64>, depth: u32) {
+fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     seen.set(seen.get() + 1);
-    if black_box(depth) > 0 {
-        recurse(seen, depth - 1);
-        recurse(seen, depth - 1);
+    if black_box(depth) == 0 {
+        return load.bear();
     }
+    recurse(seen, depth - 1, load);
+    recurse(seen, depth - 1, load);
 }
 
 /// The rest of the work: called once, it does a part and returns what then remains of it.
@@ -34,25 +37,34 @@ struct Continuation(Box<dyn FnOnce() -> Option<Continuation>>);
 /// A boxed closure for each inner node, which is called when the node's left half is complete, and then
 /// grows the right one. Continuations are returned to the loop here, not called in one another: Rust
 /// promises no tail calls, and a chain of two million frames would not fit the stack.
-pub(super) fn continuations(depth: u32) -> Measured {
+pub(super) fn continuations<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Rc::new(Cell::new(0));
     let watch = Stopwatch::start(Clock::Thread);
-    let mut next = Some(grow(seen.clone(), depth, Continuation(Box::new(|| None))));
-    while let Some(Continuation(call)) = next {
-        next = call();
+    for _ in 0..wood.trees {
+        let root = grow(
+            seen.clone(),
+            wood.depth,
+            wood.load,
+            Continuation(Box::new(|| None)),
+        );
+        let mut next = Some(root);
+        while let Some(Continuation(call)) = next {
+            next = call();
+        }
     }
-    let measured = Measured::new(nodes(depth), watch.stop());
-    assert_eq!(seen.get(), nodes(depth), "the tree is complete");
+    let measured = Measured::new(wood.nodes(), watch.stop());
+    assert_eq!(seen.get(), wood.nodes(), "the trees are complete");
     measured
 }
 
 /// Grows a tree down to its first leaf, and returns what is to be done then.
-fn grow(seen: Rc<Cell<u64>>, depth: u32, then: Continuation) -> Continuation {
+fn grow<L: Load>(seen: Rc<Cell<u64>>, depth: u32, load: L, then: Continuation) -> Continuation {
     seen.set(seen.get() + 1);
     if black_box(depth) == 0 {
+        load.bear();
         return then;
     }
     let again = seen.clone();
-    let right = Box::new(move || Some(grow(again, depth - 1, then)));
-    grow(seen, depth - 1, Continuation(right))
+    let right = Box::new(move || Some(grow(again, depth - 1, load, then)));
+    grow(seen, depth - 1, load, Continuation(right))
 }

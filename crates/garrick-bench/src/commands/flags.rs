@@ -1,0 +1,102 @@
+//! What every command that measures scenarios can be told, and what all of them do alike.
+
+use clap::Args;
+
+use super::Ended;
+use super::outputs::Outputs;
+use super::progress::Bar;
+use crate::engine::{self, Pace, Plan};
+use crate::report::Report;
+use crate::row::Row;
+use crate::scenario::{Effort, Result, Scenario};
+use crate::stop::Stop;
+use crate::suite::Beside;
+
+/// Seconds for each row of a full run.
+const SECONDS_PER_ROW: f64 = 3.0;
+
+/// Seconds for each row of a quick run: all scenarios of `garrick bench` then take well under a minute.
+const SECONDS_PER_ROW_QUICK: f64 = 0.7;
+
+/// More would be a mistake, not a measurement.
+const SECONDS_PER_ROW_MAX: f64 = 3600.0;
+
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// Say what one operation of each scenario is, and measure nothing.
+    #[arg(long)]
+    pub(super) list: bool,
+
+    /// Less time for each row, and smaller trees and crowds.
+    #[arg(long)]
+    quick: bool,
+
+    /// About how long to measure each row: 3 seconds, or 0.7 if quick.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    seconds_per: Option<f64>,
+
+    /// Put times in relation to those of this contender.
+    #[arg(long, value_name = "CONTENDER")]
+    reference: Option<String>,
+
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+/// A number of seconds that a row can be measured.
+pub(super) fn seconds(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_PER_ROW_MAX => Ok(seconds),
+        _ => Err(format!(
+            "not a number of seconds above 0 and up to {SECONDS_PER_ROW_MAX}"
+        )),
+    }
+}
+
+impl Flags {
+    pub(super) fn effort(&self) -> Effort {
+        let mut effort = Effort {
+            quick: self.quick,
+            seconds_per_row: 0.0,
+        };
+        effort.seconds_per_row = self
+            .seconds_per
+            .unwrap_or(effort.pick(SECONDS_PER_ROW, SECONDS_PER_ROW_QUICK));
+        effort
+    }
+
+    /// Measures `plans`, puts beside the rows what `beside` makes of them, and shows it all.
+    pub(super) fn measure(
+        &self,
+        plans: Vec<Plan<'_>>,
+        beside: impl FnOnce(&[Row]) -> Vec<Beside>,
+    ) -> Result<Ended> {
+        let stop = Stop::on_ctrl_c()?;
+        let before = match self.outputs.check() {
+            Ok(before) => before,
+            Err(why) => return Ok(Ended::Refused(why)),
+        };
+        let bar = Bar::new(plans.len());
+        let pace = Pace::from(&self.effort());
+        let reference = self.reference.as_deref();
+        let rows = engine::run(plans, pace, reference, &stop, &mut |step| bar.show(step))?;
+        bar.clear();
+        let beside = beside(&rows);
+        let report = Report::new(rows).with_suites(beside);
+        let title = "Garrick's figures";
+        self.outputs.finish(title, &report, before.as_ref(), &stop)
+    }
+}
+
+/// A scenario as it is without a sweep.
+pub(super) fn plan(scenario: &'static Scenario, effort: Effort) -> Plan<'static> {
+    Plan {
+        scenario: scenario.name,
+        contenders: Box::new(move || Ok((scenario.contenders)(&effort))),
+    }
+}
+
+/// What `--list` says of a scenario.
+pub(super) fn described(scenario: &Scenario) -> String {
+    format!("{:15} {}", scenario.name, scenario.operation)
+}

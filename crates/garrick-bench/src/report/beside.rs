@@ -1,0 +1,97 @@
+//! Published figures beside ours, in words.
+
+use crate::suite::{Beside, Figure, Line};
+use crate::units;
+
+use super::table::{Column, in_columns};
+
+impl Beside {
+    /// A table for people, with what they have to know to read it.
+    pub fn table(&self) -> String {
+        let mut text = format!("{}\n\n", self.title());
+        if !self.lines.is_empty() {
+            text.push_str(&in_columns(
+                &Line::columns(),
+                self.lines.iter().map(Line::cells),
+            ));
+            text.push_str("\n\n");
+        }
+        for remark in self.remarks() {
+            text.push_str(&remark);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// What stands above it.
+    pub(super) fn title(&self) -> String {
+        format!("{}: {}", self.suite, self.about)
+    }
+
+    /// What stands below it, sentence by sentence.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let named = |name: &str, text: &str| {
+            (!text.is_empty()).then(|| format!("{name}: {text}{}", full_stop(text)))
+        };
+        let mut remarks = self.findings.clone();
+        remarks.extend(named("Published", &self.origin));
+        remarks.extend(named("Here", &self.here));
+        remarks.extend(named("Note", &self.note));
+        if !self.lines.is_empty() {
+            remarks.push(
+                "The ratio is ours / theirs: theirs is the better end of 'here', or of 'published' where nothing was \
+                 measured here. Who differs by less than a quarter is even."
+                    .to_owned(),
+            );
+        }
+        remarks
+    }
+}
+
+/// What a sentence lacks.
+fn full_stop(text: &str) -> &'static str {
+    if text.ends_with('.') { "" } else { "." }
+}
+
+impl Line {
+    /// The heads of the columns.
+    pub(super) fn columns() -> Vec<Column> {
+        [
+            ("", false),
+            ("published", true),
+            ("here", true),
+            ("ours", true),
+            ("unit", false),
+            ("ours / theirs", true),
+            ("better", false),
+        ]
+        .map(|(name, figures)| (name.to_owned(), figures))
+        .into()
+    }
+
+    /// The line's cells below them.
+    pub(super) fn cells(&self) -> Vec<String> {
+        let figure = |figure: Option<Figure>| figure.map_or("-".to_owned(), |of| of.to_string());
+        let better = self.standing.zip(self.factor());
+        vec![
+            self.of.clone(),
+            figure(self.published),
+            figure(self.here),
+            self.ours.map_or("-".to_owned(), digits),
+            self.unit.clone(),
+            self.ratio.map_or("-".to_owned(), digits),
+            better.map_or("-".to_owned(), |(standing, factor)| {
+                format!("{standing}, {} x", units::three_digits(factor))
+            }),
+        ]
+    }
+}
+
+/// Digits that count, also of what is small.
+fn digits(value: f64) -> String {
+    if value < 0.01 {
+        format!("{value:.1e}")
+    } else {
+        units::three_digits(value)
+    }
+}

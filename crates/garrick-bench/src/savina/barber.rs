@@ -1,0 +1,335 @@
+//! Sleeping barber: customers who come, wait in a room of some chairs, and leave and come again where all are taken.
+//!
+//! ```text
+//!   Factory: makes customers   -- Enter --> Room -- Enter --> Barber -- Start, Done --> Customer -- Done --> Factory
+//!        ^                                  |  ^                |
+//!        +-- Returned --- Customer <- Full -+  +---- Next ------+
+//! ```
+//!
+//! Making a customer takes 10 to 1,009 random numbers, and so does cutting its hair. The original's factory makes all of
+//! them while it handles one message. With us what a turn sends goes out when the turn ends, so this one makes one
+//! customer a turn and then sends itself a message: the barber begins with the first.
+//!
+//! Right when the barber has cut as many as there are customers, each has said that it is done, and as many visits were
+//! paid as there are customers and returns.
+
+use std::collections::VecDeque;
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use super::work::{Random, busy_wait};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const BARBER: Scenario = Scenario {
+    name: "savina-barber",
+    operation: "one actor that is made as a customer, waits in the room of another, or comes again while that is full, \
+                and is served by a third: some 1,000 random numbers",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    customers: u64,
+    /// Those who can wait at once.
+    chairs: usize,
+    /// Random numbers that it takes to make a customer, at most, less 10.
+    make_cost: u32,
+    /// The same for a haircut.
+    cut_cost: u32,
+}
+
+const STANDARD: Size = Size {
+    customers: 5_000,
+    chairs: 1_000,
+    make_cost: 1_000,
+    cut_cost: 1_000,
+};
+
+const QUICK: Size = Size {
+    customers: 500,
+    chairs: 100,
+    ..STANDARD
+};
+
+/// Random numbers that it takes at least.
+const COST_MIN: u32 = 10;
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("customers", size.customers.into()),
+        ("chairs", size.chairs.into()),
+        ("make_cost", size.make_cost.into()),
+        ("cut_cost", size.cut_cost.into()),
+    ];
+    ours(&BARBER, size, &params, barber)
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Day {
+    /// Hair that the barber has cut.
+    cuts: u64,
+    /// Customers who have said that they are done.
+    done: u64,
+    /// How often a customer has found no chair.
+    returns: u64,
+    /// How often a customer has come to the room.
+    visits: u64,
+}
+
+/// Makes customers, and sends those in again who found no chair.
+struct Factory {
+    size: Size,
+    room: Address<ToRoom>,
+    random: Random,
+    /// Customers made so far.
+    made: u64,
+    day: Day,
+}
+
+/// What a [`Factory`] receives.
+enum ToFactory {
+    /// Make the next one.
+    Make,
+    /// This one found no chair.
+    Returned(Address<ToCustomer>),
+    /// One is served.
+    Done,
+}
+
+/// Comes to the barber.
+struct Customer {
+    factory: Address<ToFactory>,
+}
+
+/// What a [`Customer`] receives.
+enum ToCustomer {
+    /// There is no chair.
+    Full,
+    /// There is one.
+    Wait,
+    /// Your hair is being cut.
+    Start,
+    /// It is cut.
+    Done,
+}
+
+/// Where customers wait.
+struct Room {
+    barber: Address<ToBarber>,
+    chairs: usize,
+    waiting: VecDeque<Address<ToCustomer>>,
+    barber_sleeps: bool,
+    /// How often somebody has come.
+    visits: u64,
+}
+
+/// What a [`Room`] receives.
+enum ToRoom {
+    Enter(Address<ToCustomer>),
+    /// The barber is free.
+    Next,
+    /// All customers are served.
+    Exit(Day),
+}
+
+/// Cuts.
+struct Barber {
+    random: Random,
+    cost: u32,
+    cuts: u64,
+    reports: Reports<Day>,
+}
+
+/// What a [`Barber`] receives.
+enum ToBarber {
+    /// Cut this one's hair, and tell the room.
+    Enter(Address<ToCustomer>, Address<ToRoom>),
+    /// Nobody waits.
+    Sleep,
+    Exit(Day),
+}
+
+impl Factory {
+    fn make(&mut self, cx: &Context<'_, ToFactory>) -> Next {
+        let factory = cx.address();
+        let customer = cx.spawn(Customer { factory });
+        let entered = cx.send(&self.room, ToRoom::Enter(customer)).is_ok();
+        busy_wait(self.random.below(self.size.make_cost) + COST_MIN);
+        self.made += 1;
+        let last = self.made == self.size.customers;
+        go_on(entered && (last || cx.send(&cx.address(), ToFactory::Make).is_ok()))
+    }
+}
+
+impl Actor for Factory {
+    type Msg = ToFactory;
+
+    fn receive(&mut self, message: ToFactory, cx: &mut Context<'_, ToFactory>) -> Next {
+        match message {
+            ToFactory::Make => return self.make(cx),
+            ToFactory::Returned(customer) => {
+                self.day.returns += 1;
+                return go_on(cx.send(&self.room, ToRoom::Enter(customer)).is_ok());
+            }
+            ToFactory::Done => {
+                self.day.done += 1;
+                if self.day.done == self.size.customers {
+                    return end(cx.send(&self.room, ToRoom::Exit(self.day)).is_ok());
+                }
+            }
+        }
+        Next::Continue
+    }
+}
+
+impl Actor for Customer {
+    type Msg = ToCustomer;
+
+    fn receive(&mut self, message: ToCustomer, cx: &mut Context<'_, ToCustomer>) -> Next {
+        match message {
+            ToCustomer::Full => {
+                let returned = ToFactory::Returned(cx.address());
+                go_on(cx.send(&self.factory, returned).is_ok())
+            }
+            ToCustomer::Wait | ToCustomer::Start => Next::Continue,
+            ToCustomer::Done => end(cx.send(&self.factory, ToFactory::Done).is_ok()),
+        }
+    }
+}
+
+impl Actor for Room {
+    type Msg = ToRoom;
+
+    fn receive(&mut self, message: ToRoom, cx: &mut Context<'_, ToRoom>) -> Next {
+        match message {
+            ToRoom::Enter(customer) => {
+                self.visits += 1;
+                if self.waiting.len() == self.chairs {
+                    return go_on(cx.send(&customer, ToCustomer::Full).is_ok());
+                }
+                let well = if self.barber_sleeps {
+                    self.barber_sleeps = false;
+                    cx.send(&cx.address(), ToRoom::Next).is_ok()
+                } else {
+                    cx.send(&customer, ToCustomer::Wait).is_ok()
+                };
+                self.waiting.push_back(customer);
+                go_on(well)
+            }
+            ToRoom::Next => {
+                let next = self.waiting.pop_front();
+                self.barber_sleeps = next.is_none();
+                let message = next.map_or(ToBarber::Sleep, |customer| {
+                    ToBarber::Enter(customer, cx.address())
+                });
+                go_on(cx.send(&self.barber, message).is_ok())
+            }
+            ToRoom::Exit(day) => {
+                let visits = self.visits;
+                let day = Day { visits, ..day };
+                go_on(cx.send(&self.barber, ToBarber::Exit(day)).is_ok())
+            }
+        }
+    }
+}
+
+impl Actor for Barber {
+    type Msg = ToBarber;
+
+    fn receive(&mut self, message: ToBarber, cx: &mut Context<'_, ToBarber>) -> Next {
+        match message {
+            ToBarber::Enter(customer, room) => {
+                let started = cx.send(&customer, ToCustomer::Start).is_ok();
+                busy_wait(self.random.below(self.cost) + COST_MIN);
+                self.cuts += 1;
+                let done = cx.send(&customer, ToCustomer::Done).is_ok();
+                go_on(started && done && cx.send(&room, ToRoom::Next).is_ok())
+            }
+            ToBarber::Sleep => Next::Continue,
+            ToBarber::Exit(day) => {
+                let cuts = self.cuts;
+                self.reports.tell(Day { cuts, ..day });
+                Next::Continue
+            }
+        }
+    }
+}
+
+fn barber(size: Size, workers: usize) -> Result<Measured> {
+    let (days, span) = run(workers, 1, |on, reports| {
+        let barber = on.spawn(Barber {
+            random: Random::new(Random::SEED),
+            cost: size.cut_cost,
+            cuts: 0,
+            reports: reports.clone(),
+        })?;
+        let room = on.spawn(Room {
+            barber,
+            chairs: size.chairs,
+            waiting: VecDeque::new(),
+            barber_sleeps: true,
+            visits: 0,
+        })?;
+        let factory = on.spawn(Factory {
+            size,
+            room,
+            random: Random::new(Random::SEED),
+            made: 0,
+            day: Day::default(),
+        })?;
+        Ok(factory.send(ToFactory::Make)?)
+    })?;
+    days.iter().try_for_each(|day| check(size, *day))?;
+    Ok(Measured::new(size.customers, span))
+}
+
+fn check(size: Size, day: Day) -> Result<()> {
+    agree("haircuts", day.cuts, size.customers)?;
+    agree("customers that are done", day.done, size.customers)?;
+    agree("visits", day.visits, size.customers + day.returns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        customers: 50,
+        chairs: 3,
+        make_cost: 10,
+        cut_cost: 30,
+    };
+
+    #[test]
+    fn everybody_is_served() {
+        for workers in [1, 2] {
+            for chairs in [1, 100] {
+                let size = Size { chairs, ..TINY };
+                assert_eq!(barber(size, workers).unwrap().ops, 50);
+            }
+        }
+    }
+
+    #[test]
+    fn customers_that_are_lost_are_found() {
+        let right = Day {
+            cuts: 50,
+            done: 50,
+            returns: 7,
+            visits: 57,
+        };
+        assert!(check(TINY, right).is_ok());
+        let said = refused(check(TINY, Day { cuts: 49, ..right }));
+        assert_eq!(said, "haircuts: 49, not 50");
+        let said = refused(check(TINY, Day { done: 51, ..right }));
+        assert_eq!(said, "customers that are done: 51, not 50");
+        let visits = 58;
+        let said = refused(check(TINY, Day { visits, ..right }));
+        assert_eq!(said, "visits: 58, not 57");
+    }
+}

@@ -1,0 +1,277 @@
+//! Big: many actors that ping one another, each a random one at a time.
+//!
+//! ```text
+//!   Actor 3  -- Ping(3) -->  Actor 81        all 120 at once; who has had its last pong tells the sink,
+//!            <-- Pong(81) -                  which sends the end to everybody when it has heard of all
+//! ```
+//!
+//! Each actor draws whom it pings, sometimes itself, from a generator of its own with its number as the seed.
+//!
+//! Right when each has sent its pings, each pong came from who was pinged last, and each has answered as many pings as a
+//! plain loop over all the generators draws it.
+
+use std::sync::Arc;
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::run::{Reports, agree, go_on, ours, run};
+use super::work::Random;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const BIG: Scenario = Scenario {
+    name: "savina-big",
+    operation: "one ping from an actor to a random one of 120 and the pong that answers it; each of them has one \
+                under way",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Pings that each actor sends.
+    pings: u64,
+    /// How many there are.
+    actors: u32,
+}
+
+const STANDARD: Size = Size {
+    pings: 20_000,
+    actors: 120,
+};
+
+const QUICK: Size = Size {
+    pings: 200,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("pings_per_actor", size.pings.into()),
+        ("actors", size.actors.into()),
+    ];
+    ours(&BIG, size, &params, big)
+}
+
+/// What became of an actor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Tally {
+    /// Its number.
+    id: u32,
+    /// Pings that it has sent.
+    pings: u64,
+    /// Pings that it has answered.
+    answered: u64,
+    /// Pongs from one that it had not pinged last.
+    strays: u64,
+}
+
+/// All actors, by their numbers.
+type Neighbors = Arc<[Address<Message>]>;
+
+/// Pings others.
+struct Pinger {
+    tally: Tally,
+    /// Pings to send in all.
+    pings: u64,
+    random: Random,
+    /// Whom it pinged last.
+    expected: Option<u32>,
+    /// All of them, itself among them. None until told.
+    neighbors: Neighbors,
+    sink: Address<ToSink>,
+    reports: Reports<Tally>,
+}
+
+/// What a [`Pinger`] receives.
+enum Message {
+    /// All of you.
+    Neighbors(Neighbors),
+    /// Send the first ping.
+    Begin,
+    /// Answer the one with this number.
+    Ping(u32),
+    /// The one with this number has answered.
+    Pong(u32),
+    /// Everybody is done.
+    Exit,
+}
+
+/// Hears of those who are done.
+struct Sink {
+    /// Those who are not.
+    left: u32,
+    neighbors: Neighbors,
+}
+
+/// What a [`Sink`] receives.
+enum ToSink {
+    /// All who will be done some time.
+    Neighbors(Neighbors),
+    /// One is done.
+    Done,
+}
+
+impl Pinger {
+    fn send(&self, to: u32, message: Message, cx: &Context<'_, Message>) -> Next {
+        match self.neighbors.get(to as usize) {
+            Some(to) => go_on(cx.send(to, message).is_ok()),
+            None => cx.fail("there is no such neighbor"),
+        }
+    }
+
+    /// Pings the next one, or is done.
+    fn go(&mut self, cx: &Context<'_, Message>) -> Next {
+        if self.tally.pings == self.pings {
+            return go_on(cx.send(&self.sink, ToSink::Done).is_ok());
+        }
+        let target = self.random.below(self.neighbors.len() as u32);
+        self.tally.pings += 1;
+        self.expected = Some(target);
+        self.send(target, Message::Ping(self.tally.id), cx)
+    }
+}
+
+impl Actor for Pinger {
+    type Msg = Message;
+
+    fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
+        match message {
+            Message::Neighbors(all) => self.neighbors = all,
+            Message::Begin => return self.go(cx),
+            Message::Ping(from) => {
+                self.tally.answered += 1;
+                return self.send(from, Message::Pong(self.tally.id), cx);
+            }
+            Message::Pong(from) => {
+                self.tally.strays += u64::from(self.expected != Some(from));
+                return self.go(cx);
+            }
+            Message::Exit => {
+                self.reports.tell(self.tally);
+                return Next::Stop;
+            }
+        }
+        Next::Continue
+    }
+}
+
+impl Actor for Sink {
+    type Msg = ToSink;
+
+    fn receive(&mut self, message: ToSink, cx: &mut Context<'_, ToSink>) -> Next {
+        match message {
+            ToSink::Neighbors(all) => self.neighbors = all,
+            ToSink::Done => {
+                self.left -= 1;
+                if self.left == 0 {
+                    let mut all = self.neighbors.iter();
+                    let well = all.all(|one| cx.send(one, Message::Exit).is_ok());
+                    return if well { Next::Stop } else { Next::Fail };
+                }
+            }
+        }
+        Next::Continue
+    }
+}
+
+fn big(size: Size, workers: usize) -> Result<Measured> {
+    let (tallies, span) = run(workers, size.actors as usize, |on, reports| {
+        let sink = on.spawn(Sink {
+            left: size.actors,
+            neighbors: Arc::default(),
+        })?;
+        let mut all = Vec::new();
+        for id in 0..size.actors {
+            all.push(on.spawn(pinger(id, size, &sink, reports))?);
+        }
+        let all = Neighbors::from(all);
+        sink.send(ToSink::Neighbors(all.clone()))?;
+        for one in &*all {
+            one.send(Message::Neighbors(all.clone()))?;
+        }
+        for one in &*all {
+            one.send(Message::Begin)?;
+        }
+        Ok(())
+    })?;
+    check(size, &tallies)?;
+    Ok(Measured::new(size.pings * u64::from(size.actors), span))
+}
+
+fn pinger(id: u32, size: Size, sink: &Address<ToSink>, reports: &Reports<Tally>) -> Pinger {
+    Pinger {
+        tally: Tally {
+            id,
+            pings: 0,
+            answered: 0,
+            strays: 0,
+        },
+        pings: size.pings,
+        random: Random::new(u64::from(id)),
+        expected: None,
+        neighbors: Arc::default(),
+        sink: sink.clone(),
+        reports: reports.clone(),
+    }
+}
+
+fn check(size: Size, tallies: &[Tally]) -> Result<()> {
+    let answered = drawn(size);
+    for tally in tallies {
+        let id = tally.id;
+        agree(format!("pings of actor {id}"), tally.pings, size.pings)?;
+        agree(format!("stray pongs to actor {id}"), tally.strays, 0)?;
+        let what = format!("pings that actor {id} has answered");
+        agree(what, tally.answered, answered[id as usize])?;
+    }
+    Ok(())
+}
+
+/// How often each actor is drawn by all of them.
+fn drawn(size: Size) -> Vec<u64> {
+    let mut drawn = vec![0; size.actors as usize];
+    for id in 0..size.actors {
+        let mut random = Random::new(u64::from(id));
+        for _ in 0..size.pings {
+            drawn[random.below(size.actors) as usize] += 1;
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        pings: 20,
+        actors: 5,
+    };
+
+    #[test]
+    fn every_ping_is_answered() {
+        for workers in [1, 2] {
+            assert_eq!(big(TINY, workers).unwrap().ops, 100);
+        }
+    }
+
+    #[test]
+    fn whatever_is_wrong_with_an_actor_is_found() {
+        let right = Tally {
+            id: 1,
+            pings: 20,
+            answered: drawn(TINY)[1],
+            strays: 0,
+        };
+        assert!(check(TINY, &[right]).is_ok());
+        let strays = Tally { strays: 1, ..right };
+        assert!(refused(check(TINY, &[right, strays])).starts_with("stray pongs to actor 1: 1"));
+        let pings = Tally { pings: 19, ..right };
+        assert!(refused(check(TINY, &[pings])).starts_with("pings of actor 1: 19"));
+        let answered = right.answered + 1;
+        let answered = Tally { answered, ..right };
+        assert!(refused(check(TINY, &[answered])).starts_with("pings that actor 1 has answered"));
+    }
+}

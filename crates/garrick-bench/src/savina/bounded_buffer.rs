@@ -1,0 +1,369 @@
+//! Bounded buffer: producers and consumers, and an actor between them that is the buffer.
+//!
+//! ```text
+//!   Producer 0 .. 39  -- Item --> Manager -- Item ----> Consumer 0 .. 39
+//!                     <- Produce -        <- Available -
+//! ```
+//!
+//! A producer makes an item when it is told to, and is told again as soon as the manager has room: it keeps fewer items
+//! than its size less one for each producer, who may all be at work on one. A consumer that is done with an item says that
+//! it is available.
+//!
+//! To make an item, and to consume it, is to compute: [`worked_on`], which is 2,500 random numbers and logarithms at
+//! the standard cost of 25. That is nearly all of the time.
+//!
+//! Right when the producers have made what a plain loop makes, to the last bit, and the consumers have got just that.
+
+use std::collections::VecDeque;
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use super::work::worked_on;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
+    name: "savina-bounded-buffer",
+    operation: "one item that is computed by one of 40 actors, kept by one that is the buffer, and computed with by \
+                one of 40 others, with its announcements: four messages, 5,000 logarithms",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Items that the buffer and the producers have at once.
+    buffer: usize,
+    producers: usize,
+    consumers: usize,
+    /// Items of each producer.
+    items: u64,
+    /// What it costs to produce an item.
+    produce_cost: u32,
+    /// What it costs to consume one.
+    consume_cost: u32,
+}
+
+const STANDARD: Size = Size {
+    buffer: 50,
+    producers: 40,
+    consumers: 40,
+    items: 1_000,
+    produce_cost: 25,
+    consume_cost: 25,
+};
+
+const QUICK: Size = Size {
+    items: 20,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("buffer", size.buffer.into()),
+        ("producers", size.producers.into()),
+        ("consumers", size.consumers.into()),
+        ("items_per_producer", size.items.into()),
+        ("cost", size.produce_cost.into()),
+    ];
+    ours(&BOUNDED_BUFFER, size, &params, bounded_buffer)
+}
+
+/// Items that somebody has had.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Share {
+    items: u64,
+    /// The bits of all of them, added up: the same in whatever order they came.
+    bits: u64,
+}
+
+impl Share {
+    fn add(&mut self, item: f64) {
+        self.items += 1;
+        self.bits = self.bits.wrapping_add(item.to_bits());
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self {
+            items: self.items + other.items,
+            bits: self.bits.wrapping_add(other.bits),
+        }
+    }
+}
+
+/// What an actor reports at its end.
+#[derive(Clone, Copy)]
+enum Report {
+    Produced(Share),
+    Consumed(Share),
+}
+
+/// The buffer.
+struct Manager {
+    size: Size,
+    /// Items that nobody has asked for yet.
+    items: VecDeque<f64>,
+    /// Producers that wait for room.
+    producers: VecDeque<Address<Produce>>,
+    /// Consumers that wait for an item.
+    consumers: VecDeque<Address<Consume>>,
+    /// Producers that have ended.
+    ended: usize,
+    reports: Reports<Report>,
+}
+
+/// What a [`Manager`] receives.
+enum ToManager {
+    /// An item, and who has made it.
+    Item(f64, Address<Produce>),
+    /// This one is done with its item.
+    Available(Address<Consume>),
+    /// A producer has made all of its items.
+    ProducerEnded,
+}
+
+/// Makes items.
+struct Producer {
+    manager: Address<ToManager>,
+    /// Items still to be made.
+    left: u64,
+    /// The last one.
+    item: f64,
+    cost: u32,
+    share: Share,
+    reports: Reports<Report>,
+}
+
+/// Make an item.
+struct Produce;
+
+/// Uses items up.
+struct Consumer {
+    manager: Address<ToManager>,
+    /// What it has computed of all of them.
+    state: f64,
+    cost: u32,
+    share: Share,
+    reports: Reports<Report>,
+}
+
+/// What a [`Consumer`] receives.
+enum Consume {
+    Item(f64),
+    /// There will be no more.
+    End,
+}
+
+impl Manager {
+    /// An item came: it goes to who waits for one, and its producer goes on if there is room.
+    fn take(&mut self, item: f64, producer: Address<Produce>, cx: &Context<'_, ToManager>) -> Next {
+        let passed_on = match self.consumers.pop_front() {
+            Some(consumer) => cx.send(&consumer, Consume::Item(item)).is_ok(),
+            None => {
+                self.items.push_back(item);
+                true
+            }
+        };
+        let room = self.size.buffer.saturating_sub(self.size.producers).max(1);
+        if self.items.len() < room {
+            return go_on(passed_on && cx.send(&producer, Produce).is_ok());
+        }
+        self.producers.push_back(producer);
+        go_on(passed_on)
+    }
+
+    /// Somebody wants an item: it gets one, and a producer goes on if one waits.
+    fn give(&mut self, consumer: Address<Consume>, cx: &Context<'_, ToManager>) -> Next {
+        let Some(item) = self.items.pop_front() else {
+            self.consumers.push_back(consumer);
+            return self.end_if_all_rest(cx);
+        };
+        let given = cx.send(&consumer, Consume::Item(item)).is_ok();
+        let next = self.producers.pop_front();
+        go_on(given && next.is_none_or(|next| cx.send(&next, Produce).is_ok()))
+    }
+
+    fn end_if_all_rest(&self, cx: &Context<'_, ToManager>) -> Next {
+        if self.ended < self.size.producers || self.consumers.len() < self.size.consumers {
+            return Next::Continue;
+        }
+        let mut all = self.consumers.iter();
+        end(all.all(|consumer| cx.send(consumer, Consume::End).is_ok()))
+    }
+}
+
+impl Actor for Manager {
+    type Msg = ToManager;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, ToManager>) -> Next {
+        for _ in 0..self.size.consumers {
+            self.consumers.push_back(cx.spawn(Consumer {
+                manager: cx.address(),
+                state: 0.0,
+                cost: self.size.consume_cost,
+                share: Share::default(),
+                reports: self.reports.clone(),
+            }));
+        }
+        let mut all = 0..self.size.producers;
+        go_on(all.all(|_| {
+            let producer = cx.spawn(Producer {
+                manager: cx.address(),
+                left: self.size.items,
+                item: 0.0,
+                cost: self.size.produce_cost,
+                share: Share::default(),
+                reports: self.reports.clone(),
+            });
+            cx.send(&producer, Produce).is_ok()
+        }))
+    }
+
+    fn receive(&mut self, message: ToManager, cx: &mut Context<'_, ToManager>) -> Next {
+        match message {
+            ToManager::Item(item, producer) => self.take(item, producer, cx),
+            ToManager::Available(consumer) => self.give(consumer, cx),
+            ToManager::ProducerEnded => {
+                self.ended += 1;
+                self.end_if_all_rest(cx)
+            }
+        }
+    }
+}
+
+impl Actor for Producer {
+    type Msg = Produce;
+
+    fn receive(&mut self, Produce: Produce, cx: &mut Context<'_, Produce>) -> Next {
+        if self.left == 0 {
+            self.reports.tell(Report::Produced(self.share));
+            return end(cx.send(&self.manager, ToManager::ProducerEnded).is_ok());
+        }
+        self.left -= 1;
+        self.item = worked_on(self.item, self.cost);
+        self.share.add(self.item);
+        let item = ToManager::Item(self.item, cx.address());
+        go_on(cx.send(&self.manager, item).is_ok())
+    }
+}
+
+impl Actor for Consumer {
+    type Msg = Consume;
+
+    fn receive(&mut self, message: Consume, cx: &mut Context<'_, Consume>) -> Next {
+        match message {
+            Consume::Item(item) => {
+                self.state = worked_on(self.state + item, self.cost);
+                self.share.add(item);
+                let available = ToManager::Available(cx.address());
+                go_on(cx.send(&self.manager, available).is_ok())
+            }
+            Consume::End => {
+                self.reports.tell(Report::Consumed(self.share));
+                Next::Stop
+            }
+        }
+    }
+}
+
+fn bounded_buffer(size: Size, workers: usize) -> Result<Measured> {
+    let count = size.producers + size.consumers;
+    let (shares, span) = run(workers, count, |on, reports| {
+        on.spawn(Manager {
+            size,
+            items: VecDeque::new(),
+            producers: VecDeque::new(),
+            consumers: VecDeque::new(),
+            ended: 0,
+            reports: reports.clone(),
+        })?;
+        Ok(())
+    })?;
+    check(size, &shares)?;
+    Ok(Measured::new(size.items * size.producers as u64, span))
+}
+
+fn check(size: Size, reports: &[Report]) -> Result<()> {
+    let one = made_by_one(size);
+    let (mut produced, mut consumed) = (Share::default(), Share::default());
+    for report in reports {
+        match *report {
+            Report::Produced(share) => {
+                agree("items of a producer", share.items, one.items)?;
+                agree("bits of a producer's items", share.bits, one.bits)?;
+                produced = produced.join(share);
+            }
+            Report::Consumed(share) => consumed = consumed.join(share),
+        }
+    }
+    let all = size.items * size.producers as u64;
+    agree("items produced", produced.items, all)?;
+    agree("items consumed", consumed.items, all)?;
+    agree("bits of the items consumed", consumed.bits, produced.bits)
+}
+
+/// What each producer should make: all make the same.
+fn made_by_one(size: Size) -> Share {
+    let mut share = Share::default();
+    let mut item = 0.0;
+    for _ in 0..size.items {
+        item = worked_on(item, size.produce_cost);
+        share.add(item);
+    }
+    share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        buffer: 5,
+        producers: 3,
+        consumers: 4,
+        items: 20,
+        produce_cost: 1,
+        consume_cost: 0,
+    };
+
+    #[test]
+    fn every_item_is_consumed() {
+        let tight = Size {
+            buffer: 1,
+            consumers: 1,
+            ..TINY
+        };
+        for workers in [1, 2] {
+            for size in [TINY, tight] {
+                assert_eq!(bounded_buffer(size, workers).unwrap().ops, 60);
+            }
+        }
+    }
+
+    #[test]
+    fn items_that_are_lost_or_changed_are_found() {
+        let one = made_by_one(TINY);
+        let all = one.join(one).join(one);
+        let reports = |last: Share, consumed: Share| {
+            let produced = [one, one, last].map(Report::Produced);
+            [produced.as_slice(), &[Report::Consumed(consumed)]].concat()
+        };
+        assert!(check(TINY, &reports(one, all)).is_ok());
+
+        let items = one.items - 1;
+        let said = refused(check(TINY, &reports(Share { items, ..one }, all)));
+        assert_eq!(said, "items of a producer: 19, not 20");
+        let bits = one.bits ^ 1;
+        let said = refused(check(TINY, &reports(Share { bits, ..one }, all)));
+        assert!(said.starts_with("bits of a producer's items: "), "{said}");
+        let items = all.items - 1;
+        let said = refused(check(TINY, &reports(one, Share { items, ..all })));
+        assert_eq!(said, "items consumed: 59, not 60");
+        let bits = all.bits ^ 1;
+        let said = refused(check(TINY, &reports(one, Share { bits, ..all })));
+        assert!(said.starts_with("bits of the items consumed: "), "{said}");
+    }
+}

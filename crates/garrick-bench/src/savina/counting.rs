@@ -1,0 +1,142 @@
+//! Counting: a flood of messages to one actor.
+//!
+//! ```text
+//!   Producer  -- Increment, a million times in one turn -->  Counter
+//!             -- Retrieve(reply) ------------------------->
+//!             <---------------------------- the count -----
+//! ```
+//!
+//! Right when the count is the number of increments.
+
+use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+
+use super::run::{Reports, agree, ours, run};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const COUNTING: Scenario = Scenario {
+    name: "savina-counting",
+    operation: "one message to an actor that counts it, of many that another actor sends in a single turn",
+    contenders,
+};
+
+/// Messages of the standard size.
+const MESSAGES: u64 = 1_000_000;
+
+const MESSAGES_QUICK: u64 = 50_000;
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let messages = effort.pick(MESSAGES, MESSAGES_QUICK);
+    ours(
+        &COUNTING,
+        messages,
+        &[("messages", messages.into())],
+        counting,
+    )
+}
+
+/// Counts.
+struct Counter(u64);
+
+/// What a [`Counter`] receives.
+enum Count {
+    /// Count one more.
+    Increment,
+    /// Tell how many there were, and end.
+    Retrieve(Reply<u64>),
+}
+
+/// Sends what is counted.
+struct Producer {
+    /// Who counts.
+    counter: Address<Count>,
+    /// How often to send.
+    messages: u64,
+    reports: Reports<u64>,
+}
+
+/// What a [`Producer`] receives.
+enum Produce {
+    /// Send them all.
+    Begin,
+    /// So many were counted.
+    Counted(std::result::Result<u64, NoReply>),
+}
+
+impl Actor for Counter {
+    type Msg = Count;
+
+    fn receive(&mut self, message: Count, _: &mut Context<'_, Count>) -> Next {
+        match message {
+            Count::Increment => {
+                self.0 += 1;
+                Next::Continue
+            }
+            Count::Retrieve(reply) => {
+                reply.send(self.0);
+                Next::Stop
+            }
+        }
+    }
+}
+
+impl Actor for Producer {
+    type Msg = Produce;
+
+    fn receive(&mut self, message: Produce, cx: &mut Context<'_, Produce>) -> Next {
+        match message {
+            Produce::Begin => {
+                for _ in 0..self.messages {
+                    if cx.send(&self.counter, Count::Increment).is_err() {
+                        return Next::Fail;
+                    }
+                }
+                cx.ask(&self.counter, Count::Retrieve, Produce::Counted);
+                Next::Continue
+            }
+            Produce::Counted(Ok(count)) => {
+                self.reports.tell(count);
+                Next::Stop
+            }
+            Produce::Counted(Err(none)) => cx.fail(none),
+        }
+    }
+}
+
+fn counting(messages: u64, workers: usize) -> Result<Measured> {
+    let (counts, span) = run(workers, 1, |on, reports| {
+        let producer = on.spawn(Producer {
+            counter: on.spawn(Counter(0))?,
+            messages,
+            reports: reports.clone(),
+        })?;
+        Ok(producer.send(Produce::Begin)?)
+    })?;
+    check(messages, &counts)?;
+    Ok(Measured::new(messages, span))
+}
+
+fn check(messages: u64, counts: &[u64]) -> Result<()> {
+    counts
+        .iter()
+        .try_for_each(|count| agree("the count", *count, messages))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    #[test]
+    fn every_message_is_counted() {
+        for workers in [1, 2] {
+            for messages in [0, 1, 5_000] {
+                assert_eq!(counting(messages, workers).unwrap().ops, messages);
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_count_is_found() {
+        assert_eq!(refused(check(10, &[9])), "the count: 9, not 10");
+    }
+}

@@ -1,0 +1,347 @@
+//! Concurrent dictionary: many readers and a few writers of one map, which an actor keeps.
+//!
+//! ```text
+//!   Worker 0 .. Worker 19  -- Read(key) or Write(key, value) -->  Dictionary     one open at a time for each worker
+//!                          <------------------------- value ----
+//! ```
+//!
+//! The map has a value for each number below 524,287 before the time begins. Each worker draws what it asks from a
+//! generator of its own: a number below 100 says whether it writes, then come key and value.
+//!
+//! Right when each write was answered by what was written, the workers have written as often as their generators say, and
+//! in the map at the end is nothing but what somebody wrote there, or what was there before if nobody did.
+
+use std::collections::HashMap;
+use std::mem;
+
+use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use super::work::Random;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const DICTIONARY: Scenario = Scenario {
+    name: "savina-dictionary",
+    operation: "one read or write of a map that an actor keeps, asked and answered; each of 20 actors has one open",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Those who ask.
+    askers: u32,
+    /// Questions of each.
+    messages: u32,
+    /// Of a hundred questions, so many write.
+    write_percent: u32,
+    /// Entries of the map.
+    entries: u32,
+}
+
+const STANDARD: Size = Size {
+    askers: 20,
+    messages: 10_000,
+    write_percent: 10,
+    entries: 524_287,
+};
+
+const QUICK: Size = Size {
+    messages: 500,
+    entries: 10_000,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("actors", size.askers.into()),
+        ("messages_per_actor", size.messages.into()),
+        ("write_percent", size.write_percent.into()),
+        ("entries", size.entries.into()),
+    ];
+    ours(&DICTIONARY, size, &params, dictionary)
+}
+
+/// What is looked up in the dictionary.
+type Map = HashMap<u32, u32>;
+
+/// What one asks.
+#[derive(Clone, Copy)]
+enum Request {
+    Read(u32),
+    Write(u32, u32),
+}
+
+/// What each asks, one after the other.
+fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
+    let seed = id + size.messages + size.write_percent;
+    let mut random = Random::new(u64::from(seed));
+    move || {
+        let writes = random.below(100) < size.write_percent;
+        let key = random.wide() % size.entries;
+        if writes {
+            Request::Write(key, random.wide())
+        } else {
+            Request::Read(key)
+        }
+    }
+}
+
+/// What workers have done.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Tally {
+    reads: u64,
+    writes: u64,
+    /// Writes that were answered by something else than what was written.
+    wrong: u64,
+}
+
+/// Makes the workers, and waits for their ends.
+struct Master {
+    size: Size,
+    dictionary: Address<ToDictionary>,
+    /// Workers that have ended.
+    ended: u32,
+    /// What they have done.
+    tally: Tally,
+}
+
+/// A worker's end.
+struct Ended(Tally);
+
+/// Asks.
+struct Worker<F> {
+    master: Address<Ended>,
+    dictionary: Address<ToDictionary>,
+    /// Questions still to be asked.
+    left: u32,
+    /// What to ask next.
+    next: F,
+    /// What was written last, if that was the last question.
+    written: Option<u32>,
+    tally: Tally,
+}
+
+/// What a [`Worker`] receives.
+enum Work {
+    /// Ask for the first time.
+    Begin,
+    /// What was read or written.
+    Answer(std::result::Result<u32, NoReply>),
+}
+
+/// Keeps the map.
+struct Dictionary {
+    map: Map,
+    reports: Reports<(Tally, Map)>,
+}
+
+/// What a [`Dictionary`] receives.
+enum ToDictionary {
+    Read(u32, Reply<u32>),
+    Write(u32, u32, Reply<u32>),
+    /// All workers have ended, and have done that.
+    End(Tally),
+}
+
+impl Actor for Master {
+    type Msg = Ended;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, Ended>) -> Next {
+        let mut all = 0..self.size.askers;
+        let well = all.all(|id| {
+            let worker = cx.spawn(Worker {
+                master: cx.address(),
+                dictionary: self.dictionary.clone(),
+                left: self.size.messages,
+                next: requests(self.size, id),
+                written: None,
+                tally: Tally::default(),
+            });
+            cx.send(&worker, Work::Begin).is_ok()
+        });
+        go_on(well)
+    }
+
+    fn receive(&mut self, Ended(tally): Ended, cx: &mut Context<'_, Ended>) -> Next {
+        self.tally.reads += tally.reads;
+        self.tally.writes += tally.writes;
+        self.tally.wrong += tally.wrong;
+        self.ended += 1;
+        if self.ended < self.size.askers {
+            return Next::Continue;
+        }
+        let message = ToDictionary::End(self.tally);
+        end(cx.send(&self.dictionary, message).is_ok())
+    }
+}
+
+impl<F: FnMut() -> Request> Worker<F> {
+    /// Asks the next question, or ends.
+    fn go(&mut self, cx: &Context<'_, Work>) -> Next {
+        if self.left == 0 {
+            return end(cx.send(&self.master, Ended(self.tally)).is_ok());
+        }
+        self.left -= 1;
+        match (self.next)() {
+            Request::Read(key) => {
+                self.tally.reads += 1;
+                self.written = None;
+                let read = |reply| ToDictionary::Read(key, reply);
+                cx.ask(&self.dictionary, read, Work::Answer);
+            }
+            Request::Write(key, value) => {
+                self.tally.writes += 1;
+                self.written = Some(value);
+                let write = |reply| ToDictionary::Write(key, value, reply);
+                cx.ask(&self.dictionary, write, Work::Answer);
+            }
+        }
+        Next::Continue
+    }
+}
+
+impl<F: FnMut() -> Request + Send + 'static> Actor for Worker<F> {
+    type Msg = Work;
+
+    fn receive(&mut self, message: Work, cx: &mut Context<'_, Work>) -> Next {
+        match message {
+            Work::Begin => {}
+            Work::Answer(Ok(value)) => {
+                let wrong = self.written.is_some_and(|written| written != value);
+                self.tally.wrong += u64::from(wrong);
+            }
+            Work::Answer(Err(none)) => return cx.fail(none),
+        }
+        self.go(cx)
+    }
+}
+
+impl Actor for Dictionary {
+    type Msg = ToDictionary;
+
+    fn receive(&mut self, message: ToDictionary, cx: &mut Context<'_, ToDictionary>) -> Next {
+        match message {
+            ToDictionary::Read(key, reply) => match self.map.get(&key) {
+                Some(value) => reply.send(*value),
+                None => return cx.fail(format!("there is no value for {key}")),
+            },
+            ToDictionary::Write(key, value, reply) => {
+                self.map.insert(key, value);
+                reply.send(value);
+            }
+            ToDictionary::End(tally) => {
+                self.reports.tell((tally, mem::take(&mut self.map)));
+                return Next::Stop;
+            }
+        }
+        Next::Continue
+    }
+}
+
+fn dictionary(size: Size, workers: usize) -> Result<Measured> {
+    let map: Map = (0..size.entries).map(|key| (key, key)).collect();
+    let (ends, span) = run(workers, 1, |on, reports| {
+        let dictionary = on.spawn(Dictionary {
+            map,
+            reports: reports.clone(),
+        })?;
+        on.spawn(Master {
+            size,
+            dictionary,
+            ended: 0,
+            tally: Tally::default(),
+        })?;
+        Ok(())
+    })?;
+    for (tally, map) in ends {
+        check(size, tally, &map)?;
+    }
+    let ops = u64::from(size.askers) * u64::from(size.messages);
+    Ok(Measured::new(ops, span))
+}
+
+fn check(size: Size, tally: Tally, map: &Map) -> Result<()> {
+    let written = written(size);
+    let writes: usize = written.values().map(Vec::len).sum();
+    let all = u64::from(size.askers) * u64::from(size.messages);
+    agree("reads and writes", tally.reads + tally.writes, all)?;
+    agree("writes", tally.writes, writes as u64)?;
+    agree("writes with a wrong answer", tally.wrong, 0)?;
+    agree("entries", map.len(), size.entries as usize)?;
+    for (key, value) in map {
+        let possible = written
+            .get(key)
+            .map_or_else(|| value == key, |all| all.contains(value));
+        if !possible {
+            return Err(format!("entry {key}: {value}, which nobody wrote there").into());
+        }
+    }
+    Ok(())
+}
+
+/// All that is written for each key, by anybody.
+fn written(size: Size) -> HashMap<u32, Vec<u32>> {
+    let mut written: HashMap<u32, Vec<u32>> = HashMap::new();
+    for id in 0..size.askers {
+        let mut next = requests(size, id);
+        for _ in 0..size.messages {
+            if let Request::Write(key, value) = next() {
+                written.entry(key).or_default().push(value);
+            }
+        }
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        askers: 4,
+        messages: 100,
+        write_percent: 30,
+        entries: 50,
+    };
+
+    #[test]
+    fn every_question_is_answered() {
+        for workers in [1, 2] {
+            assert_eq!(dictionary(TINY, workers).unwrap().ops, 400);
+        }
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_found() {
+        let written = written(TINY);
+        let writes: usize = written.values().map(Vec::len).sum();
+        let right = Tally {
+            reads: 400 - writes as u64,
+            writes: writes as u64,
+            wrong: 0,
+        };
+        let last = |key: u32| written.get(&key).map_or(key, |all| all[0]);
+        let mut map: Map = (0..50).map(|key| (key, last(key))).collect();
+        assert!(check(TINY, right, &map).is_ok());
+
+        let wrong = Tally { wrong: 1, ..right };
+        assert!(refused(check(TINY, wrong, &map)).starts_with("writes with a wrong answer: 1"));
+        let reads = right.reads - 1;
+        assert!(refused(check(TINY, Tally { reads, ..right }, &map)).ends_with("399, not 400"));
+        let (reads, writes) = (right.reads + 1, right.writes - 1);
+        let fewer = Tally {
+            reads,
+            writes,
+            ..right
+        };
+        assert!(refused(check(TINY, fewer, &map)).starts_with("writes: "));
+        map.insert(7, 1_000_000_007);
+        assert!(refused(check(TINY, right, &map)).starts_with("entry 7: 1000000007"));
+        map.remove(&7);
+        assert_eq!(refused(check(TINY, right, &map)), "entries: 49, not 50");
+    }
+}

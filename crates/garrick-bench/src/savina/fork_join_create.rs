@@ -1,0 +1,132 @@
+//! Fork-join, creation: many actors that each live for one message.
+//!
+//! ```text
+//!   main  -- spawn, send -->  Worker: sin(37.2) squared, one off the latch, stop
+//!         -- spawn, send -->  Worker
+//!           ..
+//! ```
+//!
+//! It is the main thread that makes and sends, while the pool, if there is one, is at work already. The suite's harness
+//! waits on a latch that every actor counts down when it ends, and so does ours.
+//!
+//! Right when the latch has reached zero and each worker has computed what a plain call computes.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+
+use garrick::{Actor, Context, Next};
+
+use super::run::{Reports, agree, ours, run};
+use super::work::{THETA, square_sine};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const FORK_JOIN_CREATE: Scenario = Scenario {
+    name: "savina-fork-join-create",
+    operation: "one actor that the main thread makes and sends a message to, which computes the square of a sine, \
+                counts down a latch and stops",
+    contenders,
+};
+
+/// Actors of the standard size.
+const ACTORS: u64 = 40_000;
+
+const ACTORS_QUICK: u64 = 4_000;
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let actors = effort.pick(ACTORS, ACTORS_QUICK);
+    ours(
+        &FORK_JOIN_CREATE,
+        actors,
+        &[("actors", actors.into())],
+        fork_join_create,
+    )
+}
+
+/// Counts down the workers, and reports when none is left.
+struct Latch {
+    /// Workers that are not done. Every worker takes one off, at its end.
+    left: AtomicU64,
+    /// Those done whose result was as expected. Every worker adds itself, and the last one reads it.
+    right: AtomicU64,
+    /// Where the number of those is reported. The last worker does.
+    reports: Reports<u64>,
+}
+
+impl Latch {
+    fn count_down(&self, right: bool) {
+        self.right.fetch_add(u64::from(right), Relaxed);
+        // AcqRel: each worker's pairs with the last worker's, which so sees what all have added to `right`.
+        if self.left.fetch_sub(1, AcqRel) == 1 {
+            self.reports.tell(self.right.load(Relaxed));
+        }
+    }
+}
+
+/// Computes once.
+struct Worker {
+    latch: Arc<Latch>,
+    /// What it should compute.
+    expected: f64,
+}
+
+impl Actor for Worker {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        self.latch.count_down(square_sine(THETA) == self.expected);
+        Next::Stop
+    }
+}
+
+fn fork_join_create(actors: u64, workers: usize) -> Result<Measured> {
+    let expected = square_sine(THETA);
+    let (right, span) = run(workers, 1, |on, reports| {
+        let latch = Arc::new(Latch {
+            left: AtomicU64::new(actors),
+            right: AtomicU64::new(0),
+            reports: reports.clone(),
+        });
+        for _ in 0..actors {
+            let worker = on.spawn(Worker {
+                latch: latch.clone(),
+                expected,
+            })?;
+            worker.send(())?;
+        }
+        Ok(())
+    })?;
+    check(actors, &right)?;
+    Ok(Measured::new(actors, span))
+}
+
+fn check(actors: u64, right: &[u64]) -> Result<()> {
+    let what = "workers that computed the square of the sine";
+    right
+        .iter()
+        .try_for_each(|right| agree(what, *right, actors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    #[test]
+    fn every_worker_computes() {
+        for workers in [1, 2] {
+            for actors in [1, 300] {
+                assert_eq!(fork_join_create(actors, workers).unwrap().ops, actors);
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_that_computed_something_else_is_found() {
+        let said = refused(check(3, &[2]));
+        assert_eq!(
+            said,
+            "workers that computed the square of the sine: 2, not 3"
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Fork-join, throughput: many messages to each of some actors.
+//!
+//! ```text
+//!   main  -- one to each, in turn, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
+//! ```
+//!
+//! It is the main thread that sends, while the pool, if there is one, is at work already.
+//!
+//! Right when each worker's sum of what it computed is that of a plain loop.
+
+use garrick::{Actor, Context, Next};
+
+use super::run::{Reports, agree, ours, run};
+use super::work::{THETA, square_sine};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
+    name: "savina-fork-join-throughput",
+    operation: "one message from the main thread to one of 60 actors, which computes the square of a sine",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Messages to each actor.
+    messages: u64,
+    /// Who gets them.
+    actors: u64,
+}
+
+const STANDARD: Size = Size {
+    messages: 10_000,
+    actors: 60,
+};
+
+const QUICK: Size = Size {
+    messages: 500,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("messages_per_actor", size.messages.into()),
+        ("actors", size.actors.into()),
+    ];
+    ours(&FORK_JOIN_THROUGHPUT, size, &params, throughput)
+}
+
+/// Computes for each message.
+struct Worker {
+    /// Messages still to come.
+    left: u64,
+    /// What it has computed, added up.
+    sum: f64,
+    reports: Reports<f64>,
+}
+
+impl Actor for Worker {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        self.sum += square_sine(THETA);
+        self.left -= 1;
+        if self.left > 0 {
+            return Next::Continue;
+        }
+        self.reports.tell(self.sum);
+        Next::Stop
+    }
+}
+
+fn throughput(size: Size, workers: usize) -> Result<Measured> {
+    let (sums, span) = run(workers, size.actors as usize, |on, reports| {
+        let mut actors = Vec::new();
+        for _ in 0..size.actors {
+            actors.push(on.spawn(Worker {
+                left: size.messages,
+                sum: 0.0,
+                reports: reports.clone(),
+            })?);
+        }
+        for _ in 0..size.messages {
+            for actor in &actors {
+                actor.send(())?;
+            }
+        }
+        Ok(())
+    })?;
+    check(size, &sums)?;
+    Ok(Measured::new(size.messages * size.actors, span))
+}
+
+fn check(size: Size, sums: &[f64]) -> Result<()> {
+    let expected = (0..size.messages).fold(0.0, |sum, _| sum + square_sine(THETA));
+    sums.iter()
+        .try_for_each(|sum| agree("an actor's sum", *sum, expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        messages: 50,
+        actors: 3,
+    };
+
+    #[test]
+    fn every_message_is_computed() {
+        for workers in [1, 2] {
+            assert_eq!(throughput(TINY, workers).unwrap().ops, 150);
+        }
+    }
+
+    #[test]
+    fn a_wrong_sum_is_found() {
+        let said = refused(check(TINY, &[0.5]));
+        assert!(said.starts_with("an actor's sum: 0.5, not "), "{said}");
+    }
+}

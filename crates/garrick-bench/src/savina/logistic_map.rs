@@ -1,0 +1,257 @@
+//! Logistic map: series of x' = r x (1 - x), where whoever has x asks another for the next one, and waits.
+//!
+//! ```text
+//!   Master  -- Next, 25,000 times, then Tell -->  Series 0 .. 9  -- Compute(x) -->  Computer of its own rate
+//!           <------------------------- x -------                 <-- r x (1 - x) -
+//! ```
+//!
+//! The master sends all of that at once, so a series has most of its messages waiting while it waits for an answer, and
+//! must not begin with the next one. The original blocks a thread or stashes; ours is an [`AsyncActor`], whose messages
+//! wait while its handler awaits.
+//!
+//! Series i begins at 0.0025 i and has the rate 3.46 + 0.0025 i.
+//!
+//! The master's report keeps the addresses of the series until the system has ended: the last address of an async actor
+//! that goes while the actor stops leaves a dead letter that nobody has sent.
+//!
+//! Right when each series ends with what a plain loop ends with, to the last bit.
+
+use std::mem;
+
+use garrick::{Actor, Address, AsyncActor, AsyncContext, Context, Next, Reply};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const LOGISTIC_MAP: Scenario = Scenario {
+    name: "savina-logistic-map",
+    operation: "one term of a series: an async actor is told to go on, asks another actor for the term and awaits it; \
+                10 series at once",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Terms of each series.
+    terms: u64,
+    series: usize,
+    /// The rate of the first series.
+    rate: f64,
+    /// By how much the next one's begin and rate are more.
+    increment: f64,
+}
+
+const STANDARD: Size = Size {
+    terms: 25_000,
+    series: 10,
+    rate: 3.46,
+    increment: 0.0025,
+};
+
+const QUICK: Size = Size {
+    terms: 1_000,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("terms", size.terms.into()),
+        ("series", size.series.into()),
+        ("start_rate", size.rate.into()),
+        ("increment", size.increment.into()),
+    ];
+    ours(&LOGISTIC_MAP, size, &params, logistic_map)
+}
+
+impl Size {
+    fn first_term(&self, series: usize) -> f64 {
+        series as f64 * self.increment
+    }
+
+    fn rate_of(&self, series: usize) -> f64 {
+        self.rate + series as f64 * self.increment
+    }
+}
+
+fn next_term(term: f64, rate: f64) -> f64 {
+    rate * term * (1.0 - term)
+}
+
+/// What each series ends with, and the series.
+struct Ends {
+    terms: Vec<(usize, f64)>,
+    /// Kept, and not read.
+    _series: Vec<Address<ToSeries>>,
+}
+
+/// Has all series computed.
+struct Master {
+    size: Size,
+    series: Vec<Address<ToSeries>>,
+    /// The last terms that have come.
+    terms: Vec<(usize, f64)>,
+    reports: Reports<Ends>,
+}
+
+/// What a [`Master`] receives.
+enum ToMaster {
+    /// Tell all series what to do.
+    Start,
+    /// The last term of this series.
+    Term(usize, f64),
+}
+
+/// A series.
+struct Series {
+    id: usize,
+    term: f64,
+    master: Address<ToMaster>,
+    computer: Address<Compute>,
+}
+
+/// What a [`Series`] receives.
+enum ToSeries {
+    /// Compute the next term.
+    Next,
+    /// Tell the master the last one, and end.
+    Tell,
+}
+
+/// Computes terms of one rate.
+struct Computer {
+    rate: f64,
+}
+
+/// What comes after this term?
+struct Compute(f64, Reply<f64>);
+
+impl Actor for Master {
+    type Msg = ToMaster;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, ToMaster>) -> Next {
+        for id in 0..self.size.series {
+            let rate = self.size.rate_of(id);
+            self.series.push(cx.spawn_async_actor(Series {
+                id,
+                term: self.size.first_term(id),
+                master: cx.address(),
+                computer: cx.spawn(Computer { rate }),
+            }));
+        }
+        Next::Continue
+    }
+
+    fn receive(&mut self, message: ToMaster, cx: &mut Context<'_, ToMaster>) -> Next {
+        match message {
+            ToMaster::Start => {
+                let send = |series: &Address<ToSeries>, message| cx.send(series, message).is_ok();
+                let mut terms = 0..self.size.terms;
+                let next = terms.all(|_| self.series.iter().all(|one| send(one, ToSeries::Next)));
+                go_on(next && self.series.iter().all(|one| send(one, ToSeries::Tell)))
+            }
+            ToMaster::Term(id, term) => {
+                self.terms.push((id, term));
+                if self.terms.len() < self.size.series {
+                    return Next::Continue;
+                }
+                self.reports.tell(Ends {
+                    terms: mem::take(&mut self.terms),
+                    _series: mem::take(&mut self.series),
+                });
+                Next::Stop
+            }
+        }
+    }
+}
+
+impl AsyncActor for Series {
+    type Msg = ToSeries;
+
+    async fn receive(&mut self, message: ToSeries, cx: &mut AsyncContext<ToSeries>) -> Next {
+        match message {
+            ToSeries::Next => {
+                let term = self.term;
+                match self.computer.ask(|reply| Compute(term, reply)).await {
+                    Ok(next) => self.term = next,
+                    Err(none) => return cx.fail(none),
+                }
+                Next::Continue
+            }
+            ToSeries::Tell => {
+                let told = ToMaster::Term(self.id, self.term);
+                end(cx.send(&self.master, told).is_ok())
+            }
+        }
+    }
+}
+
+impl Actor for Computer {
+    type Msg = Compute;
+
+    fn receive(&mut self, Compute(term, reply): Compute, _: &mut Context<'_, Compute>) -> Next {
+        reply.send(next_term(term, self.rate));
+        Next::Continue
+    }
+}
+
+fn logistic_map(size: Size, workers: usize) -> Result<Measured> {
+    let (ends, span) = run(workers, 1, |on, reports| {
+        let master = on.spawn(Master {
+            size,
+            series: Vec::new(),
+            terms: Vec::new(),
+            reports: reports.clone(),
+        })?;
+        Ok(master.send(ToMaster::Start)?)
+    })?;
+    ends.iter().try_for_each(|ends| check(size, &ends.terms))?;
+    Ok(Measured::new(size.terms * size.series as u64, span))
+}
+
+fn check(size: Size, terms: &[(usize, f64)]) -> Result<()> {
+    agree("series", terms.len(), size.series)?;
+    for (id, term) in terms {
+        let rate = size.rate_of(*id);
+        let first = size.first_term(*id);
+        let expected = (0..size.terms).fold(first, |term, _| next_term(term, rate));
+        agree(format!("the last term of series {id}"), *term, expected)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        terms: 60,
+        series: 3,
+        ..STANDARD
+    };
+
+    #[test]
+    fn all_terms_are_computed() {
+        for workers in [1, 2] {
+            assert_eq!(logistic_map(TINY, workers).unwrap().ops, 180);
+        }
+    }
+
+    #[test]
+    fn a_series_that_is_missing_or_a_term_short_is_found() {
+        let term = |id, terms| {
+            let rate = TINY.rate_of(id);
+            let first = TINY.first_term(id);
+            (id, (0..terms).fold(first, |term, _| next_term(term, rate)))
+        };
+        let right = [term(0, 60), term(1, 60), term(2, 60)];
+        assert!(check(TINY, &right).is_ok());
+        assert_eq!(refused(check(TINY, &right[1..])), "series: 2, not 3");
+        let short = [right[0], right[1], term(2, 59)];
+        let said = refused(check(TINY, &short));
+        assert!(said.starts_with("the last term of series 2: "), "{said}");
+    }
+}

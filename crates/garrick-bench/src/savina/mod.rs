@@ -1,0 +1,82 @@
+//! Savina: the micro and concurrency benchmarks of a suite for actor libraries, one file for each.
+//!
+//! Shams Imam and Vivek Sarkar, "Savina - An Actor Benchmark Suite", AGERE 2014. Parameters, who creates whom and who
+//! sends what to whom follow the sources of the suite for the JVM; the code is ours, as users of `garrick` would write it.
+//! Each page says what it computes besides sending, and where it does otherwise than the original.
+//!
+//! ```text
+//!   contenders -- size, workers --> run: Local or System -- makes, sends --> actors
+//!                                    ^                                         |
+//!                 time, if right  <- check <---------------- reports ----------+
+//! ```
+//!
+//! What is the same for all: one repetition is one whole run at the stated size. Its time begins before the first actor
+//! is made, and wall time ends with the last report; the original's also has the start and the end of the actor system in
+//! it. The original's actors must each stop themselves, so it sends everybody a message for that at the end; ours end with
+//! their system, and such a message is sent only to those who have to report. A result that is not right is an error, and
+//! there is no figure.
+
+mod run;
+mod work;
+
+mod bank;
+mod barber;
+mod big;
+mod bounded_buffer;
+mod chameneos;
+mod counting;
+mod dictionary;
+mod fork_join_create;
+mod fork_join_throughput;
+mod logistic_map;
+mod philosophers;
+mod ping_pong;
+mod smokers;
+mod sorted_list;
+mod thread_ring;
+
+use crate::scenario::Scenario;
+
+/// All of them: first those of a single mechanism, then those where many contend for something.
+pub(crate) static SCENARIOS: &[Scenario] = &[
+    ping_pong::PING_PONG,
+    counting::COUNTING,
+    fork_join_create::FORK_JOIN_CREATE,
+    fork_join_throughput::FORK_JOIN_THROUGHPUT,
+    thread_ring::THREAD_RING,
+    chameneos::CHAMENEOS,
+    big::BIG,
+    dictionary::DICTIONARY,
+    sorted_list::SORTED_LIST,
+    bounded_buffer::BOUNDED_BUFFER,
+    philosophers::PHILOSOPHERS,
+    barber::BARBER,
+    smokers::SMOKERS,
+    logistic_map::LOGISTIC_MAP,
+    bank::BANK,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Effort;
+
+    #[test]
+    fn all_are_of_one_family_and_have_one_worker_and_two() {
+        assert_eq!(SCENARIOS.len(), 15);
+        for quick in [false, true] {
+            let effort = Effort {
+                quick,
+                seconds_per_row: 1.0,
+            };
+            for scenario in SCENARIOS {
+                assert!(scenario.name.starts_with("savina-"), "{}", scenario.name);
+                let contenders = (scenario.contenders)(&effort);
+                let workers = contenders.iter().map(|one| &one.params["workers"]);
+                assert!(workers.eq([&1.into(), &2.into()] as [&serde_json::Value; 2]));
+                let sized = contenders.iter().all(|one| one.params.len() > 1);
+                assert!(sized, "{} says how much is done", scenario.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Dining philosophers, with an arbitrator who keeps the forks.
+//!
+//! ```text
+//!   Philosopher 0 .. 19  -- Hungry(number, own address) -->  Arbitrator: both forks free?
+//!                        <-- Eat or Denied ----------------
+//!                        -- Done(number) ----------------->
+//! ```
+//!
+//! Who is denied asks again at once. Who has eaten gives the forks back and tells itself to go on, so many rounds. How
+//! often somebody is denied depends on the order of things, and is part of the time.
+//!
+//! Right when each has eaten as often as there are rounds, and all forks lie on the table in the end. That nobody eats with
+//! a fork that another has is seen to by the arbitrator, who fails at a fork that is given back twice.
+
+use std::mem;
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const PHILOSOPHERS: Scenario = Scenario {
+    name: "savina-philosophers",
+    operation: "one meal of one of 20 actors: it asks the one that keeps the forks until it gets two, gives them \
+                back, and sends itself a message",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Those who eat; as many as there are forks.
+    philosophers: u32,
+    /// Meals of each.
+    rounds: u64,
+}
+
+const STANDARD: Size = Size {
+    philosophers: 20,
+    rounds: 10_000,
+};
+
+const QUICK: Size = Size {
+    rounds: 500,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("philosophers", size.philosophers.into()),
+        ("rounds", size.rounds.into()),
+    ];
+    ours(&PHILOSOPHERS, size, &params, philosophers)
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq)]
+struct Table {
+    /// Meals of each philosopher.
+    meals: Vec<u64>,
+    /// Forks that somebody still has.
+    taken: usize,
+}
+
+/// Keeps the forks.
+struct Arbitrator {
+    /// Whether somebody has it, for each fork. Philosopher i uses fork i and the one behind it.
+    taken: Vec<bool>,
+    /// Meals of the philosophers that have ended.
+    meals: Vec<u64>,
+    /// Those that have not ended.
+    left: u32,
+    reports: Reports<Table>,
+}
+
+/// What an [`Arbitrator`] receives.
+enum ToArbitrator {
+    /// The one with this number wants to eat.
+    Hungry(u32, Address<ToPhilosopher>),
+    /// The one with this number has eaten.
+    Done(u32),
+    /// The one with this number has eaten so often, and ends.
+    Left(u32, u64),
+}
+
+/// Eats.
+struct Philosopher {
+    id: u32,
+    arbitrator: Address<ToArbitrator>,
+    /// Meals to eat in all.
+    rounds: u64,
+    /// Meals so far.
+    meals: u64,
+}
+
+/// What a [`Philosopher`] receives.
+enum ToPhilosopher {
+    /// Get hungry.
+    Start,
+    /// The forks are yours.
+    Eat,
+    /// A fork is taken.
+    Denied,
+}
+
+impl Arbitrator {
+    /// The forks of a philosopher.
+    fn forks(&self, id: u32) -> [usize; 2] {
+        [id as usize, (id as usize + 1) % self.taken.len()]
+    }
+
+    /// Both forks are given, or none.
+    fn give(&mut self, id: u32) -> bool {
+        let forks = self.forks(id);
+        let free = forks.iter().all(|fork| !self.taken[*fork]);
+        if free {
+            forks.iter().for_each(|fork| self.taken[*fork] = true);
+        }
+        free
+    }
+
+    /// Both forks are given back. Whether somebody had them.
+    fn take_back(&mut self, id: u32) -> bool {
+        let forks = self.forks(id);
+        forks
+            .iter()
+            .all(|fork| mem::replace(&mut self.taken[*fork], false))
+    }
+}
+
+impl Actor for Arbitrator {
+    type Msg = ToArbitrator;
+
+    fn receive(&mut self, message: ToArbitrator, cx: &mut Context<'_, ToArbitrator>) -> Next {
+        match message {
+            ToArbitrator::Hungry(id, philosopher) => {
+                let answer = if self.give(id) {
+                    ToPhilosopher::Eat
+                } else {
+                    ToPhilosopher::Denied
+                };
+                return go_on(cx.send(&philosopher, answer).is_ok());
+            }
+            ToArbitrator::Done(id) if self.take_back(id) => {}
+            ToArbitrator::Done(id) => return cx.fail(format!("{id} gives back what it has not")),
+            ToArbitrator::Left(id, meals) => {
+                self.meals[id as usize] = meals;
+                self.left -= 1;
+                if self.left == 0 {
+                    self.reports.tell(Table {
+                        meals: mem::take(&mut self.meals),
+                        taken: self.taken.iter().filter(|taken| **taken).count(),
+                    });
+                    return Next::Stop;
+                }
+            }
+        }
+        Next::Continue
+    }
+}
+
+impl Philosopher {
+    fn get_hungry(&self, cx: &Context<'_, ToPhilosopher>) -> Next {
+        let hungry = ToArbitrator::Hungry(self.id, cx.address());
+        go_on(cx.send(&self.arbitrator, hungry).is_ok())
+    }
+
+    fn eat(&mut self, cx: &Context<'_, ToPhilosopher>) -> Next {
+        self.meals += 1;
+        let done = ToArbitrator::Done(self.id);
+        if cx.send(&self.arbitrator, done).is_err() {
+            return Next::Fail;
+        }
+        if self.meals < self.rounds {
+            return go_on(cx.send(&cx.address(), ToPhilosopher::Start).is_ok());
+        }
+        let left = ToArbitrator::Left(self.id, self.meals);
+        end(cx.send(&self.arbitrator, left).is_ok())
+    }
+}
+
+impl Actor for Philosopher {
+    type Msg = ToPhilosopher;
+
+    fn receive(&mut self, message: ToPhilosopher, cx: &mut Context<'_, ToPhilosopher>) -> Next {
+        match message {
+            ToPhilosopher::Start | ToPhilosopher::Denied => self.get_hungry(cx),
+            ToPhilosopher::Eat => self.eat(cx),
+        }
+    }
+}
+
+fn philosophers(size: Size, workers: usize) -> Result<Measured> {
+    let count = size.philosophers as usize;
+    let (tables, span) = run(workers, 1, |on, reports| {
+        let arbitrator = on.spawn(Arbitrator {
+            taken: vec![false; count],
+            meals: vec![0; count],
+            left: size.philosophers,
+            reports: reports.clone(),
+        })?;
+        let mut all = Vec::new();
+        for id in 0..size.philosophers {
+            all.push(on.spawn(Philosopher {
+                id,
+                arbitrator: arbitrator.clone(),
+                rounds: size.rounds,
+                meals: 0,
+            })?);
+        }
+        for philosopher in &all {
+            philosopher.send(ToPhilosopher::Start)?;
+        }
+        Ok(())
+    })?;
+    tables.iter().try_for_each(|table| check(size, table))?;
+    Ok(Measured::new(
+        size.rounds * u64::from(size.philosophers),
+        span,
+    ))
+}
+
+fn check(size: Size, table: &Table) -> Result<()> {
+    let count = size.philosophers as usize;
+    agree("philosophers", table.meals.len(), count)?;
+    for (id, meals) in table.meals.iter().enumerate() {
+        agree(format!("meals of philosopher {id}"), *meals, size.rounds)?;
+    }
+    agree("forks not given back", table.taken, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    #[test]
+    fn everybody_eats() {
+        for workers in [1, 2] {
+            for (philosophers, rounds) in [(2, 10), (5, 100)] {
+                let size = Size {
+                    philosophers,
+                    rounds,
+                };
+                let ops = super::philosophers(size, workers).unwrap().ops;
+                assert_eq!(ops, rounds * u64::from(philosophers));
+            }
+        }
+    }
+
+    #[test]
+    fn hunger_and_lost_forks_are_found() {
+        let size = Size {
+            philosophers: 3,
+            rounds: 10,
+        };
+        let table = |meals: &[u64], taken| Table {
+            meals: meals.to_vec(),
+            taken,
+        };
+        assert!(check(size, &table(&[10; 3], 0)).is_ok());
+        let said = refused(check(size, &table(&[10, 9, 10], 0)));
+        assert_eq!(said, "meals of philosopher 1: 9, not 10");
+        let said = refused(check(size, &table(&[10; 2], 0)));
+        assert_eq!(said, "philosophers: 2, not 3");
+        let said = refused(check(size, &table(&[10; 3], 2)));
+        assert_eq!(said, "forks not given back: 2, not 0");
+    }
+}

@@ -1,0 +1,266 @@
+//! Runs a benchmark of the suite on one worker or on several, takes its time, and collects what its actors report.
+//!
+//! One worker is a [`Local`]: the thread that makes the actors also runs them, and its CPU time counts. Several are a
+//! [`System`]: the actors run on threads of their own while the main thread still makes and sends, and the CPU time of
+//! the whole process counts. Starting those threads is not part of the time; making the actors is. Wall time ends with the
+//! last report, CPU time with the threads: of one that still runs the system tells what it knew some milliseconds ago, and
+//! the shortest of the benchmarks takes no longer.
+
+use std::fmt::Display;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use garrick::{Handle, Local, Next, System};
+use serde_json::Value;
+
+use crate::clock::{Clock, Span, Stopwatch};
+use crate::scenario::{Contender, Measured, Result, Scenario};
+
+/// Numbers of workers that each benchmark is measured with.
+const WORKERS: [usize; 2] = [1, 2];
+
+/// A benchmark whose next report does not come for so long is stuck. The longest takes some seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where actors report what became of them, past all messages: whoever measures looks at it afterwards.
+pub(super) struct Reports<R>(mpsc::Sender<R>);
+
+impl<R> Reports<R> {
+    /// Reports.
+    pub(super) fn tell(&self, report: R) {
+        // Whoever measures does not listen any more once it has lost its patience.
+        let _ = self.0.send(report);
+    }
+}
+
+impl<R> Clone for Reports<R> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// Our contenders for `scenario`: `run` at this size with one worker and with two. `params` are shown beside their
+/// figures, and what is wrong is told with the scenario's name.
+pub(super) fn ours<S: Copy + 'static>(
+    scenario: &Scenario,
+    size: S,
+    params: &[(&str, Value)],
+    run: fn(S, usize) -> Result<Measured>,
+) -> Vec<Contender> {
+    let name = scenario.name;
+    let with = |workers| {
+        let measure = move || {
+            let measured = run(size, workers);
+            measured.map_err(|error| format!("{name}, workers {workers}: {error}").into())
+        };
+        let ours = Contender::fixed("garrick", measure);
+        let ours = ours.with("workers", workers);
+        let noted = params.iter();
+        noted.fold(ours, |ours, (key, value)| ours.with(key, value.clone()))
+    };
+    WORKERS.map(with).into()
+}
+
+/// Lets `begin` make actors and set them going, and waits until they have reported `count` times. Returns the reports,
+/// and the time since the first actor was made.
+///
+/// # Errors
+/// What `begin` returns, and a run in which a report did not come, an actor failed or a message was not handled.
+pub(super) fn run<R>(
+    workers: usize,
+    count: usize,
+    begin: impl FnOnce(&Handle, &Reports<R>) -> Result<()>,
+) -> Result<(Vec<R>, Span)> {
+    let (sender, reports) = mpsc::channel();
+    let sender = Reports(sender);
+    match workers {
+        1 => on_this_thread(count, &reports, |on| begin(on, &sender)),
+        _ => on_a_pool(workers, count, &reports, |on| begin(on, &sender)),
+    }
+}
+
+fn on_this_thread<R>(
+    count: usize,
+    reports: &mpsc::Receiver<R>,
+    begin: impl FnOnce(&Handle) -> Result<()>,
+) -> Result<(Vec<R>, Span)> {
+    let local = Local::new()?;
+    let handle = local.handle();
+    let watch = Stopwatch::start(Clock::Thread);
+    begin(&handle)?;
+    local.run();
+    let span = watch.stop();
+    let reports: Vec<R> = reports.try_iter().collect();
+    all_well(&handle)?;
+    agree("reports when all actors rest", reports.len(), count)?;
+    Ok((reports, span))
+}
+
+fn on_a_pool<R>(
+    workers: usize,
+    count: usize,
+    reports: &mpsc::Receiver<R>,
+    begin: impl FnOnce(&Handle) -> Result<()>,
+) -> Result<(Vec<R>, Span)> {
+    let system = System::builder().workers(workers).start()?;
+    let handle = system.handle();
+    let watch = Stopwatch::start(Clock::Process);
+    begin(&handle)?;
+    let mut came = Vec::with_capacity(count);
+    while came.len() < count {
+        let Ok(report) = reports.recv_timeout(PATIENCE) else {
+            all_well(&handle)?;
+            let (came, seconds) = (came.len(), PATIENCE.as_secs());
+            return Err(format!("{came} of {count} reports, and no other in {seconds} s").into());
+        };
+        came.push(report);
+    }
+    let wall = watch.stop().wall;
+    system.shutdown();
+    let cpu = watch.stop().cpu;
+    came.extend(reports.try_iter());
+    all_well(&handle)?;
+    agree("reports when the system has ended", came.len(), count)?;
+    Ok((came, Span { cpu, wall }))
+}
+
+/// Whether no actor failed and no message was left.
+fn all_well(on: &Handle) -> Result<()> {
+    agree("actors that failed", on.failures(), 0)?;
+    agree("messages that nobody handled", on.dead_letters(), 0)
+}
+
+/// Whether what was found is as expected.
+///
+/// # Errors
+/// Says what it is and what it should be.
+pub(super) fn agree<T: Copy + PartialEq + Display>(
+    what: impl Display,
+    found: T,
+    expected: T,
+) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("{what}: {found}, not {expected}").into())
+}
+
+/// How an actor goes on whose sends went `well`; one whose partner is gone has failed, which the run then says.
+pub(super) fn go_on(well: bool) -> Next {
+    if well { Next::Continue } else { Next::Fail }
+}
+
+/// The same for one that ends.
+pub(super) fn end(well: bool) -> Next {
+    if well { Next::Stop } else { Next::Fail }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// What is wrong, in the words of a check that has to find something.
+    #[track_caller]
+    pub(in super::super) fn refused(checked: Result<()>) -> String {
+        checked.expect_err("it is wrong").to_string()
+    }
+
+    /// Runs with no reports but those of `begin`, and has to refuse.
+    #[track_caller]
+    fn wrong(workers: usize, begin: fn(&Handle, &Reports<u32>) -> Result<()>) -> String {
+        refused(run(workers, 1, begin).map(|_| ()))
+    }
+
+    #[test]
+    fn reports_come_back() {
+        for workers in WORKERS {
+            let (reports, _) = run(workers, 2, |on, reports| {
+                for number in [1, 2] {
+                    let reports = reports.clone();
+                    let tell = on.spawn_behavior(move |(): (), _| {
+                        reports.tell(number);
+                        Next::Stop
+                    })?;
+                    tell.send(())?;
+                }
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(reports.iter().sum::<i32>(), 3, "{workers}");
+        }
+    }
+
+    #[test]
+    fn actors_that_fail_are_told() {
+        for workers in WORKERS {
+            let said = wrong(workers, |on, reports| {
+                let reports = reports.clone();
+                let failing = on.spawn_behavior(move |(): (), _| {
+                    reports.tell(1);
+                    Next::Fail
+                })?;
+                Ok(failing.send(())?)
+            });
+            assert_eq!(said, "actors that failed: 1, not 0");
+        }
+    }
+
+    #[test]
+    fn messages_that_are_left_are_told() {
+        for workers in WORKERS {
+            let said = wrong(workers, |on, reports| {
+                let told = reports.clone();
+                let deaf = on.spawn_behavior(move |(): (), _| {
+                    told.tell(1);
+                    Next::Stop
+                })?;
+                let twice = on.spawn_behavior(move |(): (), cx| {
+                    go_on(cx.send(&deaf, ()).is_ok() && cx.send(&deaf, ()).is_ok())
+                })?;
+                Ok(twice.send(())?)
+            });
+            assert_eq!(said, "messages that nobody handled: 1, not 0");
+        }
+    }
+
+    #[test]
+    fn missing_reports_are_told_on_one_thread_and_too_many_on_any() {
+        let said = wrong(1, |_, _| Ok(()));
+        assert_eq!(said, "reports when all actors rest: 0, not 1");
+        for workers in WORKERS {
+            let said = wrong(workers, |_, reports| {
+                reports.tell(1);
+                reports.tell(2);
+                Ok(())
+            });
+            assert!(said.ends_with(": 2, not 1"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_the_scenario_and_its_workers() {
+        let scenario = Scenario {
+            name: "meals",
+            operation: "one meal",
+            contenders: |_| Vec::new(),
+        };
+        let meals = |size: u64, _| {
+            agree("meals", size, 4)?;
+            Ok(Measured::new(size, Span::default()))
+        };
+        let of = |size: u64| ours(&scenario, size, &[("size", size.into())], meals);
+        for mut contender in of(4) {
+            assert_eq!(contender.params["size"], 4);
+            assert_eq!((contender.measure)(0).unwrap().ops, 4);
+        }
+        let mut three = of(3);
+        let said = refused((three[1].measure)(0).map(|_| ()));
+        assert_eq!(said, "meals, workers 2: meals: 3, not 4");
+    }
+
+    #[test]
+    fn what_is_not_as_expected_is_named() {
+        assert!(agree("meals", 3, 3).is_ok());
+        assert_eq!(refused(agree("meals", 2, 3)), "meals: 2, not 3");
+    }
+}

@@ -1,0 +1,254 @@
+//! Cigarette smokers: an arbiter who lets one smoker after the other begin, and does not wait for the end.
+//!
+//! ```text
+//!   Arbiter  -- StartSmoking(random numbers) -->  one of Smoker 0 .. 199, drawn
+//!            <-- StartedSmoking ---------------
+//!                                                 Smoke, to itself: 10 to 1,009 random numbers
+//! ```
+//!
+//! The original's smoker says that it has started, and then smokes within the same message. With us what a turn sends
+//! goes out when the turn ends, so this one smokes in a turn of its own: the arbiter goes on meanwhile.
+//!
+//! Right when every smoker has smoked as often as the arbiter's generator draws it, and as much.
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use super::work::{Random, busy_wait};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const SMOKERS: Scenario = Scenario {
+    name: "savina-smokers",
+    operation: "one round in which an actor draws one of 200 others, who answers and then draws some 500 random \
+                numbers in a turn of its own: three messages",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    rounds: u64,
+    smokers: u32,
+}
+
+const STANDARD: Size = Size {
+    rounds: 1_000,
+    smokers: 200,
+};
+
+const QUICK: Size = Size {
+    rounds: 200,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("rounds", size.rounds.into()),
+        ("smokers", size.smokers.into()),
+    ];
+    ours(&SMOKERS, size, &params, smokers)
+}
+
+/// What the arbiter draws for each round.
+fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
+    let mut random = Random::new(size.rounds * u64::from(size.smokers));
+    move || (random.wide() % size.smokers, random.below(1_000) + 10)
+}
+
+/// What a smoker has smoked.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Smoked {
+    cigarettes: u64,
+    /// Random numbers of all of them.
+    numbers: u64,
+}
+
+impl Smoked {
+    fn add(&mut self, numbers: u32) {
+        self.cigarettes += 1;
+        self.numbers += u64::from(numbers);
+    }
+}
+
+/// Lets smokers begin.
+struct Arbiter<F> {
+    size: Size,
+    /// Whom to let begin next, and for how long.
+    next: F,
+    smokers: Vec<Address<ToSmoker>>,
+    /// Rounds so far.
+    rounds: u64,
+    reports: Reports<(usize, Smoked)>,
+}
+
+/// What an [`Arbiter`] receives.
+enum ToArbiter {
+    /// Begin the first round.
+    Start,
+    /// The one that was drawn has begun.
+    StartedSmoking,
+}
+
+/// Smokes.
+struct Smoker {
+    id: usize,
+    arbiter: Address<ToArbiter>,
+    /// Cigarettes begun and not smoked.
+    lit: u64,
+    smoked: Smoked,
+    reports: Reports<(usize, Smoked)>,
+}
+
+/// What a [`Smoker`] receives.
+enum ToSmoker {
+    /// Begin one of so many random numbers.
+    StartSmoking(u32),
+    /// Smoke the one that was begun.
+    Smoke(u32),
+    Exit,
+}
+
+impl<F: FnMut() -> (u32, u32)> Arbiter<F> {
+    fn draw(&mut self, cx: &Context<'_, ToArbiter>) -> Next {
+        let (smoker, numbers) = (self.next)();
+        let smoker = &self.smokers[smoker as usize];
+        go_on(cx.send(smoker, ToSmoker::StartSmoking(numbers)).is_ok())
+    }
+}
+
+impl<F: FnMut() -> (u32, u32) + Send + 'static> Actor for Arbiter<F> {
+    type Msg = ToArbiter;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, ToArbiter>) -> Next {
+        let smokers = (0..self.size.smokers as usize).map(|id| {
+            cx.spawn(Smoker {
+                id,
+                arbiter: cx.address(),
+                lit: 0,
+                smoked: Smoked::default(),
+                reports: self.reports.clone(),
+            })
+        });
+        self.smokers = smokers.collect();
+        Next::Continue
+    }
+
+    fn receive(&mut self, message: ToArbiter, cx: &mut Context<'_, ToArbiter>) -> Next {
+        match message {
+            ToArbiter::Start => self.draw(cx),
+            ToArbiter::StartedSmoking => {
+                self.rounds += 1;
+                if self.rounds < self.size.rounds {
+                    return self.draw(cx);
+                }
+                let mut all = self.smokers.iter();
+                end(all.all(|smoker| cx.send(smoker, ToSmoker::Exit).is_ok()))
+            }
+        }
+    }
+}
+
+impl Actor for Smoker {
+    type Msg = ToSmoker;
+
+    fn receive(&mut self, message: ToSmoker, cx: &mut Context<'_, ToSmoker>) -> Next {
+        match message {
+            ToSmoker::StartSmoking(numbers) => {
+                self.lit += 1;
+                let told = cx.send(&self.arbiter, ToArbiter::StartedSmoking).is_ok();
+                go_on(told && cx.send(&cx.address(), ToSmoker::Smoke(numbers)).is_ok())
+            }
+            ToSmoker::Smoke(numbers) => {
+                busy_wait(numbers);
+                self.lit -= 1;
+                self.smoked.add(numbers);
+                Next::Continue
+            }
+            // Two have sent to this one, itself and the arbiter: whose message comes first is not for it to know.
+            ToSmoker::Exit if self.lit > 0 => go_on(cx.send(&cx.address(), ToSmoker::Exit).is_ok()),
+            ToSmoker::Exit => {
+                self.reports.tell((self.id, self.smoked));
+                Next::Stop
+            }
+        }
+    }
+}
+
+fn smokers(size: Size, workers: usize) -> Result<Measured> {
+    let (smoked, span) = run(workers, size.smokers as usize, |on, reports| {
+        let arbiter = on.spawn(Arbiter {
+            size,
+            next: rounds(size),
+            smokers: Vec::new(),
+            rounds: 0,
+            reports: reports.clone(),
+        })?;
+        Ok(arbiter.send(ToArbiter::Start)?)
+    })?;
+    check(size, &smoked)?;
+    Ok(Measured::new(size.rounds, span))
+}
+
+fn check(size: Size, smoked: &[(usize, Smoked)]) -> Result<()> {
+    let drawn = drawn(size);
+    for (id, smoked) in smoked {
+        let Smoked {
+            cigarettes,
+            numbers,
+        } = drawn[*id];
+        agree(
+            format!("cigarettes of smoker {id}"),
+            smoked.cigarettes,
+            cigarettes,
+        )?;
+        agree(
+            format!("random numbers of smoker {id}"),
+            smoked.numbers,
+            numbers,
+        )?;
+    }
+    Ok(())
+}
+
+/// What each should smoke.
+fn drawn(size: Size) -> Vec<Smoked> {
+    let mut drawn = vec![Smoked::default(); size.smokers as usize];
+    let mut next = rounds(size);
+    for _ in 0..size.rounds {
+        let (smoker, numbers) = next();
+        drawn[smoker as usize].add(numbers);
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        rounds: 50,
+        smokers: 4,
+    };
+
+    #[test]
+    fn everybody_smokes_what_was_drawn() {
+        for workers in [1, 2] {
+            assert_eq!(smokers(TINY, workers).unwrap().ops, 50);
+        }
+    }
+
+    #[test]
+    fn what_was_not_smoked_is_found() {
+        let right: Vec<(usize, Smoked)> = drawn(TINY).into_iter().enumerate().collect();
+        assert!(check(TINY, &right).is_ok());
+        let mut one_more = right.clone();
+        one_more[2].1.cigarettes += 1;
+        assert!(refused(check(TINY, &one_more)).starts_with("cigarettes of smoker 2: "));
+        let mut more = right;
+        more[3].1.numbers += 1;
+        assert!(refused(check(TINY, &more)).starts_with("random numbers of smoker 3: "));
+    }
+}

@@ -1,0 +1,408 @@
+//! Concurrent sorted list: many who search, some who insert and a few who ask for the length of one linked list, which an
+//! actor keeps.
+//!
+//! ```text
+//!   Worker 0 .. Worker 19  -- Contains(value), Insert(value) or Len -->  List    one open at a time for each worker
+//!                          <-------------------------------- answer --
+//! ```
+//!
+//! Each worker draws what it asks from a generator of its own: a number below 100 says what, then comes the value. The list
+//! is singly linked, is walked from its head for each question, and at the end as long as all inserts, 16,000 or so: the
+//! walks are nearly all of the time. A search stops at the first value that is larger, where the original's goes on.
+//!
+//! Right when the list at the end has all that the generators insert, sorted; when each worker has asked as often as its
+//! generator says; and when no worker has been told a smaller length than before.
+
+use std::mem;
+
+use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use super::work::Random;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const SORTED_LIST: Scenario = Scenario {
+    name: "savina-sorted-list",
+    operation: "one search, insert or length of a sorted linked list that an actor keeps, asked and answered; each \
+                of 20 actors has one open",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Those who ask.
+    askers: u32,
+    /// Questions of each.
+    messages: u32,
+    /// Of a hundred questions, so many insert.
+    write_percent: u32,
+    /// Of a hundred questions, so many are for the length.
+    len_percent: u32,
+}
+
+const STANDARD: Size = Size {
+    askers: 20,
+    messages: 8_000,
+    write_percent: 10,
+    len_percent: 1,
+};
+
+const QUICK: Size = Size {
+    messages: 400,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [
+        ("actors", size.askers.into()),
+        ("messages_per_actor", size.messages.into()),
+        ("write_percent", size.write_percent.into()),
+        ("len_percent", size.len_percent.into()),
+    ];
+    ours(&SORTED_LIST, size, &params, sorted_list)
+}
+
+/// What one asks.
+#[derive(Clone, Copy)]
+enum Request {
+    Contains(u32),
+    Insert(u32),
+    Len,
+}
+
+/// What each asks, one after the other.
+fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
+    let seed = id + size.messages + size.write_percent + size.len_percent;
+    let mut random = Random::new(u64::from(seed));
+    move || match random.below(100) {
+        drawn if drawn < size.len_percent => Request::Len,
+        drawn if drawn < size.len_percent + size.write_percent => Request::Insert(random.next()),
+        _ => Request::Contains(random.next()),
+    }
+}
+
+/// A sorted list, singly linked.
+#[derive(Default)]
+struct Linked(Option<Box<Node>>);
+
+struct Node {
+    value: u32,
+    next: Linked,
+}
+
+impl Linked {
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        let mut here = self;
+        std::iter::from_fn(move || {
+            let node = here.0.as_ref()?;
+            here = &node.next;
+            Some(node.value)
+        })
+    }
+
+    /// Whether it has this value.
+    fn contains(&self, value: u32) -> bool {
+        self.iter().find(|known| *known >= value) == Some(value)
+    }
+
+    /// Inserts this value behind all that are not larger.
+    fn insert(&mut self, value: u32) {
+        let mut here = self;
+        while here.0.as_ref().is_some_and(|node| node.value <= value) {
+            // It is some, as was just seen.
+            let Some(node) = &mut here.0 else { return };
+            here = &mut node.next;
+        }
+        let next = Self(here.0.take());
+        here.0 = Some(Box::new(Node { value, next }));
+    }
+}
+
+impl Drop for Linked {
+    fn drop(&mut self) {
+        // One after the other: a node that drops its next in a call of its own would need stack for each.
+        let mut next = self.0.take();
+        while let Some(mut node) = next {
+            next = node.next.0.take();
+        }
+    }
+}
+
+/// What workers have done.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Tally {
+    searches: u64,
+    inserts: u64,
+    lengths: u64,
+    /// Lengths that were smaller than one before.
+    shrunk: u64,
+}
+
+/// Makes the workers, and waits for their ends.
+struct Master {
+    size: Size,
+    list: Address<ToList>,
+    /// Workers that have ended.
+    ended: u32,
+    /// What they have done.
+    tally: Tally,
+}
+
+/// A worker's end.
+struct Ended(Tally);
+
+/// Asks.
+struct Worker<F> {
+    master: Address<Ended>,
+    list: Address<ToList>,
+    /// Questions still to be asked.
+    left: u32,
+    /// What to ask next.
+    next: F,
+    /// The last length that it was told.
+    len: u64,
+    tally: Tally,
+}
+
+/// What a [`Worker`] receives.
+enum Work {
+    /// Ask for the first time.
+    Begin,
+    /// It was searched or inserted.
+    Done(std::result::Result<bool, NoReply>),
+    /// So long is the list.
+    Len(std::result::Result<u64, NoReply>),
+}
+
+/// Keeps the list.
+struct Keeper {
+    list: Linked,
+    reports: Reports<(Tally, Linked)>,
+}
+
+/// What a [`Keeper`] receives.
+enum ToList {
+    /// Whether it is there.
+    Contains(u32, Reply<bool>),
+    /// Put it where it belongs.
+    Insert(u32, Reply<bool>),
+    /// How long it is.
+    Len(Reply<u64>),
+    /// All workers have ended, and have done that.
+    End(Tally),
+}
+
+impl Actor for Master {
+    type Msg = Ended;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, Ended>) -> Next {
+        let mut all = 0..self.size.askers;
+        let well = all.all(|id| {
+            let worker = cx.spawn(Worker {
+                master: cx.address(),
+                list: self.list.clone(),
+                left: self.size.messages,
+                next: requests(self.size, id),
+                len: 0,
+                tally: Tally::default(),
+            });
+            cx.send(&worker, Work::Begin).is_ok()
+        });
+        go_on(well)
+    }
+
+    fn receive(&mut self, Ended(tally): Ended, cx: &mut Context<'_, Ended>) -> Next {
+        self.tally.searches += tally.searches;
+        self.tally.inserts += tally.inserts;
+        self.tally.lengths += tally.lengths;
+        self.tally.shrunk += tally.shrunk;
+        self.ended += 1;
+        if self.ended < self.size.askers {
+            return Next::Continue;
+        }
+        end(cx.send(&self.list, ToList::End(self.tally)).is_ok())
+    }
+}
+
+impl<F: FnMut() -> Request> Worker<F> {
+    /// Asks the next question, or ends.
+    fn go(&mut self, cx: &Context<'_, Work>) -> Next {
+        if self.left == 0 {
+            return end(cx.send(&self.master, Ended(self.tally)).is_ok());
+        }
+        self.left -= 1;
+        match (self.next)() {
+            Request::Contains(value) => {
+                self.tally.searches += 1;
+                let contains = |reply| ToList::Contains(value, reply);
+                cx.ask(&self.list, contains, Work::Done);
+            }
+            Request::Insert(value) => {
+                self.tally.inserts += 1;
+                let insert = |reply| ToList::Insert(value, reply);
+                cx.ask(&self.list, insert, Work::Done);
+            }
+            Request::Len => {
+                self.tally.lengths += 1;
+                cx.ask(&self.list, ToList::Len, Work::Len);
+            }
+        }
+        Next::Continue
+    }
+}
+
+impl<F: FnMut() -> Request + Send + 'static> Actor for Worker<F> {
+    type Msg = Work;
+
+    fn receive(&mut self, message: Work, cx: &mut Context<'_, Work>) -> Next {
+        match message {
+            Work::Begin | Work::Done(Ok(_)) => {}
+            Work::Len(Ok(len)) => {
+                self.tally.shrunk += u64::from(len < self.len);
+                self.len = len;
+            }
+            Work::Done(Err(none)) | Work::Len(Err(none)) => return cx.fail(none),
+        }
+        self.go(cx)
+    }
+}
+
+impl Actor for Keeper {
+    type Msg = ToList;
+
+    fn receive(&mut self, message: ToList, _: &mut Context<'_, ToList>) -> Next {
+        match message {
+            ToList::Contains(value, reply) => reply.send(self.list.contains(value)),
+            ToList::Insert(value, reply) => {
+                self.list.insert(value);
+                reply.send(true);
+            }
+            ToList::Len(reply) => reply.send(self.list.iter().count() as u64),
+            ToList::End(tally) => {
+                self.reports.tell((tally, mem::take(&mut self.list)));
+                return Next::Stop;
+            }
+        }
+        Next::Continue
+    }
+}
+
+fn sorted_list(size: Size, workers: usize) -> Result<Measured> {
+    let (ends, span) = run(workers, 1, |on, reports| {
+        let list = on.spawn(Keeper {
+            list: Linked::default(),
+            reports: reports.clone(),
+        })?;
+        on.spawn(Master {
+            size,
+            list,
+            ended: 0,
+            tally: Tally::default(),
+        })?;
+        Ok(())
+    })?;
+    for (tally, list) in ends {
+        check(size, tally, &list)?;
+    }
+    let ops = u64::from(size.askers) * u64::from(size.messages);
+    Ok(Measured::new(ops, span))
+}
+
+fn check(size: Size, tally: Tally, list: &Linked) -> Result<()> {
+    let (expected, mut inserted) = model(size);
+    inserted.sort_unstable();
+    agree("searches", tally.searches, expected.searches)?;
+    agree("inserts", tally.inserts, expected.inserts)?;
+    agree("lengths", tally.lengths, expected.lengths)?;
+    agree("lengths smaller than before", tally.shrunk, 0)?;
+    agree("the list's length", list.iter().count(), inserted.len())?;
+    for (index, (found, expected)) in list.iter().zip(inserted).enumerate() {
+        agree(format!("the list's value {index}"), found, expected)?;
+    }
+    Ok(())
+}
+
+/// What all workers ask together, and the values that they insert.
+fn model(size: Size) -> (Tally, Vec<u32>) {
+    let mut tally = Tally::default();
+    let mut inserted = Vec::new();
+    for id in 0..size.askers {
+        let mut next = requests(size, id);
+        for _ in 0..size.messages {
+            match next() {
+                Request::Contains(_) => tally.searches += 1,
+                Request::Insert(value) => inserted.push(value),
+                Request::Len => tally.lengths += 1,
+            }
+        }
+    }
+    tally.inserts = inserted.len() as u64;
+    (tally, inserted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    const TINY: Size = Size {
+        askers: 4,
+        messages: 100,
+        write_percent: 30,
+        len_percent: 10,
+    };
+
+    fn list_of(values: &[u32]) -> Linked {
+        let mut list = Linked::default();
+        values.iter().for_each(|value| list.insert(*value));
+        list
+    }
+
+    #[test]
+    fn every_question_is_answered() {
+        for workers in [1, 2] {
+            assert_eq!(sorted_list(TINY, workers).unwrap().ops, 400);
+        }
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_found() {
+        let (right, mut inserted) = model(TINY);
+        assert!(check(TINY, right, &list_of(&inserted)).is_ok());
+
+        let list = list_of(&inserted);
+        let shrunk = Tally { shrunk: 1, ..right };
+        assert!(refused(check(TINY, shrunk, &list)).starts_with("lengths smaller than before"));
+        let searches = right.searches + 1;
+        let more = Tally { searches, ..right };
+        assert!(refused(check(TINY, more, &list)).starts_with("searches: "));
+        inserted[3] += 1;
+        let said = refused(check(TINY, right, &list_of(&inserted)));
+        assert!(said.starts_with("the list's value "), "{said}");
+        inserted.pop();
+        let said = refused(check(TINY, right, &list_of(&inserted)));
+        assert!(said.starts_with("the list's length: "), "{said}");
+    }
+
+    #[test]
+    fn the_list_is_sorted_and_finds_what_it_has() {
+        let list = list_of(&[5, 1, 9, 5, 3]);
+        assert!(list.iter().eq([1, 3, 5, 5, 9]));
+        for value in 0..11 {
+            assert_eq!(list.contains(value), [1, 3, 5, 9].contains(&value));
+        }
+        assert!(!Linked::default().contains(0));
+    }
+
+    #[test]
+    fn a_long_list_is_dropped() {
+        let mut list = Linked::default();
+        for value in (0..200_000).rev() {
+            list.insert(value);
+        }
+        assert!(list.iter().eq(0..200_000));
+    }
+}

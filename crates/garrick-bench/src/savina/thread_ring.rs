@@ -1,0 +1,152 @@
+//! Thread ring: one token that goes round among many actors, here as everywhere called a ring of threads.
+//!
+//! ```text
+//!   Member 0  -- Token(99,999) -->  Member 1  -- Token(99,998) -->  ..  Member 99  -->  Member 0  -->  ..
+//! ```
+//!
+//! The member that gets the token at zero sends the end on instead, which goes round once and stops everybody.
+//!
+//! Right when the members together have had the token once for each hop and once from the main thread.
+
+use garrick::{Actor, Address, Context, Next};
+
+use super::run::{Reports, agree, end, go_on, ours, run};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const THREAD_RING: Scenario = Scenario {
+    name: "savina-thread-ring",
+    operation: "one hop of the only token in a ring of actors",
+    contenders,
+};
+
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Size {
+    /// Who is in the ring.
+    actors: u64,
+    /// How often the token is sent on.
+    hops: u64,
+}
+
+const STANDARD: Size = Size {
+    actors: 100,
+    hops: 100_000,
+};
+
+const QUICK: Size = Size {
+    hops: 5_000,
+    ..STANDARD
+};
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let size = effort.pick(STANDARD, QUICK);
+    let params = [("actors", size.actors.into()), ("hops", size.hops.into())];
+    ours(&THREAD_RING, size, &params, thread_ring)
+}
+
+/// Sends on what it gets.
+struct Member {
+    /// The next in the ring. None until told.
+    next: Option<Address<Message>>,
+    /// Tokens so far.
+    tokens: u64,
+    /// How many there are in the ring.
+    members: u64,
+    reports: Reports<u64>,
+}
+
+/// What a [`Member`] receives.
+enum Message {
+    /// Who comes next.
+    Next(Address<Message>),
+    /// The token, which makes so many more hops.
+    Token(u64),
+    /// The end.
+    End {
+        /// How many it reaches after this one.
+        left: u64,
+        /// Tokens that the members before have had.
+        tokens: u64,
+    },
+}
+
+impl Actor for Member {
+    type Msg = Message;
+
+    fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
+        match (message, &self.next) {
+            (Message::Next(next), _) => self.next = Some(next),
+            (Message::Token(left), Some(next)) => {
+                self.tokens += 1;
+                let message = match left {
+                    0 => Message::End {
+                        left: self.members - 1,
+                        tokens: 0,
+                    },
+                    _ => Message::Token(left - 1),
+                };
+                return go_on(cx.send(next, message).is_ok());
+            }
+            (Message::End { left: 0, tokens }, _) => {
+                self.reports.tell(tokens + self.tokens);
+                return Next::Stop;
+            }
+            (Message::End { left, tokens }, Some(next)) => {
+                let tokens = tokens + self.tokens;
+                let left = left - 1;
+                return end(cx.send(next, Message::End { left, tokens }).is_ok());
+            }
+            (Message::Token(_) | Message::End { .. }, None) => return cx.fail("nobody is next"),
+        }
+        Next::Continue
+    }
+}
+
+fn thread_ring(size: Size, workers: usize) -> Result<Measured> {
+    let (tokens, span) = run(workers, 1, |on, reports| {
+        let mut ring = Vec::new();
+        for _ in 0..size.actors {
+            ring.push(on.spawn(Member {
+                next: None,
+                tokens: 0,
+                members: size.actors,
+                reports: reports.clone(),
+            })?);
+        }
+        for (member, next) in ring.iter().zip(ring.iter().cycle().skip(1)) {
+            member.send(Message::Next(next.clone()))?;
+        }
+        Ok(ring[0].send(Message::Token(size.hops))?)
+    })?;
+    check(size, &tokens)?;
+    Ok(Measured::new(size.hops, span))
+}
+
+fn check(size: Size, tokens: &[u64]) -> Result<()> {
+    let expected = size.hops + 1;
+    tokens
+        .iter()
+        .try_for_each(|tokens| agree("times that somebody had the token", *tokens, expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::refused;
+    use super::*;
+
+    #[test]
+    fn the_token_makes_all_hops_in_rings_of_any_size() {
+        for workers in [1, 2] {
+            for (actors, hops) in [(1, 3), (2, 0), (3, 10), (10, 5)] {
+                let size = Size { actors, hops };
+                assert_eq!(thread_ring(size, workers).unwrap().ops, hops);
+            }
+        }
+    }
+
+    #[test]
+    fn a_hop_that_is_missing_is_found() {
+        let said = refused(check(QUICK, &[5_000]));
+        assert_eq!(said, "times that somebody had the token: 5000, not 5001");
+    }
+}

@@ -1,0 +1,99 @@
+//! The small computations of the suite: random numbers, waiting by computing, and two pieces of floating point.
+//!
+//! The suite has a generator of its own, so that different languages draw the same numbers: a linear congruence on 16
+//! bits, x' = (1309 x + 13849) mod 65536. Where its Java sources use the generators of the Java library instead, ours use
+//! this one too.
+
+use std::hint::black_box;
+
+/// The suite's generator.
+#[derive(Debug, Clone)]
+pub(super) struct Random(u32);
+
+impl Random {
+    /// The seed where a benchmark has none of its own.
+    pub(super) const SEED: u64 = 74_755;
+
+    /// One that begins with `seed`, of which the low 16 bits count.
+    pub(super) fn new(seed: u64) -> Self {
+        Self((seed & 0xffff) as u32)
+    }
+
+    /// The next number below 65,536.
+    pub(super) fn next(&mut self) -> u32 {
+        self.0 = (self.0 * 1309 + 13_849) & 0xffff;
+        self.0
+    }
+
+    /// The next number below `end`, which is at most 65,536: a remainder, as in the suite, and not quite fair.
+    pub(super) fn below(&mut self, end: u32) -> u32 {
+        self.next() % end
+    }
+
+    /// The next number of 32 bits, of two draws.
+    pub(super) fn wide(&mut self) -> u32 {
+        (self.next() << 16) | self.next()
+    }
+}
+
+/// Waits by drawing `count` random numbers.
+pub(super) fn busy_wait(count: u32) {
+    let mut random = Random::new(Random::SEED);
+    for _ in 0..count {
+        black_box(random.next());
+    }
+}
+
+/// The argument of the fork-join benchmarks' computation.
+pub(super) const THETA: f64 = 37.2;
+
+/// The square of the sine, computed anew each time.
+pub(super) fn square_sine(theta: f64) -> f64 {
+    let sine = black_box(theta).sin();
+    sine * sine
+}
+
+/// Logarithms that one unit of cost takes.
+const LOGARITHMS_PER_COST: u32 = 100;
+
+/// An item worked on: the sum of it and of 100 logarithms of random numbers for each unit of `cost`, of one if there is
+/// no cost.
+pub(super) fn worked_on(item: f64, cost: u32) -> f64 {
+    let mut random = Random::new(u64::from(cost));
+    let logarithms = (cost * LOGARITHMS_PER_COST).max(1);
+    (0..logarithms).fold(item, |sum, _| {
+        sum + (f64::from(random.next()) / 65_536.0 + 0.01).ln()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_generator_draws_each_number_once_in_a_period() {
+        let mut random = Random::new(Random::SEED);
+        let first = random.next();
+        assert_eq!(first, (74_755 * 1309 + 13_849) % 65_536);
+        let drawn: HashSet<u32> = (1..65_536).map(|_| random.next()).collect();
+        assert_eq!(drawn.len(), 65_535);
+        assert!(!drawn.contains(&first));
+        assert_eq!(random.next(), first);
+    }
+
+    #[test]
+    fn what_is_drawn_below_an_end_is_below_it() {
+        let mut random = Random::new(7);
+        assert!((0..1000).all(|_| random.below(10) < 10));
+        assert!((0..1000).any(|_| random.wide() > 0xffff));
+    }
+
+    #[test]
+    fn work_depends_on_its_cost() {
+        let one = worked_on(0.0, 0);
+        assert_eq!(one, (13_849.0_f64 / 65_536.0 + 0.01).ln());
+        assert_ne!(worked_on(0.0, 1), worked_on(0.0, 2));
+        assert_eq!(square_sine(THETA), THETA.sin().powi(2));
+    }
+}

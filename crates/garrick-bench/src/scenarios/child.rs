@@ -1,0 +1,18 @@
+//! What wants a fresh process, where no earlier scenario has left memory to use again.
+
+use std::env;
+use std::process::Command;
+
+use crate::scenario::{Measured, Result};
+
+/// Runs this program again with a hidden word and a number, and reads what it has measured.
+pub(super) fn measured(word: &str, number: u64) -> Result<Measured> {
+    let output = Command::new(env::current_exe()?)
+        .args([word.to_owned(), number.to_string()])
+        .output()?;
+    if !output.status.success() {
+        let why = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the process for {word} failed: {}", why.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}

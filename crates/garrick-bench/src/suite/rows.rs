@@ -1,0 +1,55 @@
+//! Rows of a run, to be found by what they are of.
+
+use serde_json::Value;
+
+use crate::row::Row;
+
+/// What a run has measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a>(&'a [Row]);
+
+impl<'a> Rows<'a> {
+    /// These.
+    pub fn new(rows: &'a [Row]) -> Self {
+        Self(rows)
+    }
+
+    /// Those of a contender in a scenario that have all of these parameters, values as they are written: `"16"`.
+    pub fn all<'p>(
+        self,
+        scenario: &'p str,
+        contender: &'p str,
+        params: &'p [(&'p str, &'p str)],
+    ) -> impl Iterator<Item = &'a Row> + use<'a, 'p> {
+        self.0.iter().filter(move |row| {
+            row.scenario == scenario
+                && row.contender == contender
+                && params.iter().all(|(name, text)| is(row, name, text))
+        })
+    }
+
+    /// The first of them.
+    pub fn find(self, scenario: &str, contender: &str, params: &[(&str, &str)]) -> Option<&'a Row> {
+        self.all(scenario, contender, params).next()
+    }
+
+    /// The one of them that takes the least wall time.
+    pub fn fastest(
+        self,
+        scenario: &str,
+        contender: &str,
+        params: &[(&str, &str)],
+    ) -> Option<&'a Row> {
+        self.all(scenario, contender, params)
+            .min_by(|one, other| one.wall.median.total_cmp(&other.wall.median))
+    }
+}
+
+/// Whether the parameter `name` of `row` is written `text`.
+fn is(row: &Row, name: &str, text: &str) -> bool {
+    match row.params.get(name) {
+        Some(Value::String(value)) => value == text,
+        Some(value) => text.parse().is_ok_and(|text: Value| text == *value),
+        None => false,
+    }
+}

@@ -1,0 +1,91 @@
+//! From which load on one way is no slower than another.
+
+/// Where two curves over a load meet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum BreakEven {
+    /// The one is never slower.
+    Always,
+    /// The one is no slower from this load on.
+    From(f64),
+    /// The one is still slower at the largest load.
+    Never,
+}
+
+/// Times at one load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Times {
+    /// The load.
+    pub(super) load: f64,
+    /// What the one takes that bears more the more there is to do.
+    pub(super) one: f64,
+    /// What the other takes.
+    pub(super) other: f64,
+}
+
+impl Times {
+    /// By how much the one is slower.
+    fn lag(&self) -> f64 {
+        self.one - self.other
+    }
+}
+
+/// Finds the load from which on `one` is no slower than `other`, for `times` by increasing load. Between two loads both
+/// are taken to grow evenly. None if there are no times.
+pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
+    let last = times.last()?;
+    if last.lag() > 0.0 {
+        return Some(BreakEven::Never);
+    }
+    let slower = times.iter().rposition(|at| at.lag() > 0.0);
+    Some(slower.map_or(BreakEven::Always, |index| {
+        let (before, after) = (times[index], times[index + 1]);
+        // The lag falls from above 0 to 0 or below.
+        let way = before.lag() / (before.lag() - after.lag());
+        BreakEven::From(before.load + way * (after.load - before.load))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes out if the one lags by this at the loads 0, 10, 100 and 1000.
+    fn of(lags: [f64; 4]) -> BreakEven {
+        let at = |(load, lag): (f64, f64)| Times {
+            load,
+            one: 50.0 + lag,
+            other: 50.0,
+        };
+        let times: Vec<Times> = [0.0, 10.0, 100.0, 1000.0]
+            .into_iter()
+            .zip(lags)
+            .map(at)
+            .collect();
+        break_even(&times).unwrap()
+    }
+
+    #[test]
+    fn the_load_is_found_between_two_that_were_measured() {
+        assert_eq!(of([30.0, 10.0, -10.0, -20.0]), BreakEven::From(55.0));
+        assert_eq!(of([30.0, 20.0, 10.0, -20.0]), BreakEven::From(400.0));
+        assert_eq!(of([30.0, 0.0, 0.0, 0.0]), BreakEven::From(10.0));
+    }
+
+    #[test]
+    fn it_may_be_always_or_never() {
+        assert_eq!(of([-1.0, -1.0, -1.0, -1.0]), BreakEven::Always);
+        assert_eq!(of([0.0, 0.0, 0.0, 0.0]), BreakEven::Always);
+        assert_eq!(of([3.0, 2.0, 1.0, 0.5]), BreakEven::Never);
+        assert_eq!(of([-3.0, -2.0, -1.0, 0.5]), BreakEven::Never);
+    }
+
+    #[test]
+    fn what_is_slower_again_has_not_broken_even_before() {
+        assert_eq!(of([30.0, -10.0, 90.0, -810.0]), BreakEven::From(190.0));
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        assert_eq!(break_even(&[]), None);
+    }
+}

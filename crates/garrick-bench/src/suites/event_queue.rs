@@ -1,0 +1,391 @@
+//! TActors: which event queue, under light load and under heavy load.
+//!
+//! ```text
+//!   light:  push, pop, push, pop on one thread;      or  one thread <-- one message --> another
+//!   heavy:  4096 pushed and then popped on one;      or  producers ---> thousands waiting ---> consumer
+//! ```
+
+use std::hint::black_box;
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread::{self, JoinHandle};
+
+use garrick::{Actor, Context, Next};
+use garrick_core::queue::{Banker, Chunked, Locked};
+
+use super::{TACTORS, TACTORS_HERE};
+use crate::channel::{Ours, Parked};
+use crate::clock::{Clock, Stopwatch};
+use crate::row::Row;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+use crate::scenarios::actors::{Pass, measure_here, ring_of, send_in, sent, worker};
+use crate::scenarios::ping_pong::ping_pong_cross;
+use crate::scenarios::tell::tell;
+use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
+use crate::units;
+
+const LIGHT: Scenario = Scenario {
+    name: "event-queue-light",
+    operation: "one message of 8 bytes through a queue that holds no other; with threads 1 pushed and popped, or sent by \
+                an actor to itself, which is its next turn; with threads 2 handed to another thread, which parks when \
+                there is nothing and hands one back through a second queue, or between two actors on two workers",
+    contenders: |_: &Effort| {
+        let one = all(Work::OneByOne).map(|contender| contender.with("threads", 1));
+        let two = all(Work::HandedOver).map(|contender| contender.with("threads", 2));
+        one.into_iter().chain(two).collect()
+    },
+};
+
+const HEAVY: Scenario = Scenario {
+    name: "event-queue-heavy",
+    operation: "one message of 8 bytes through a queue in which thousands wait; with producers 0 pushed and popped on \
+                one thread, 4096 at a time, or sent by one actor to another; with 1 and 4 producers pushed by so many \
+                other threads as fast as they can, and 8192 wait when the time begins",
+    contenders: |_: &Effort| {
+        let one = all(Work::Batches).map(|contender| contender.with("producers", 0));
+        let several = [1, 4].into_iter().flat_map(|producers| {
+            let all = all(Work::Flood { producers });
+            all.map(|contender| contender.with("producers", producers).at_most(FLOOD_MAX))
+        });
+        one.into_iter().chain(several).collect()
+    },
+};
+
+/// Messages that one thread pushes before it pops them.
+const BATCH: u64 = 4096;
+
+/// Messages that wait before producers begin.
+const WAITING: u64 = 8192;
+
+/// Messages that are pushed at most in a repetition: all of them may wait at once.
+const FLOOD_MAX: u64 = 1 << 20;
+
+/// What is done with each queue.
+#[derive(Debug, Clone, Copy)]
+enum Work {
+    OneByOne,
+    HandedOver,
+    Batches,
+    Flood { producers: u64 },
+}
+
+/// The three queues, and an actor with its mailbox.
+fn all(work: Work) -> [Contender; 4] {
+    [
+        by::<Ours<Locked>>(work).with("queue", "locked"),
+        by::<Ours<Banker>>(work).with("queue", "banker"),
+        by::<Ours<Chunked>>(work).with("queue", "chunked"),
+        Contender::fitted("garrick", move |ops| work.by_actor(ops)).with("queue", "actor"),
+    ]
+}
+
+fn by<C: Parked>(work: Work) -> Contender {
+    Contender::fitted("garrick", move |ops| work.by_queue::<C>(ops))
+}
+
+impl Work {
+    fn by_queue<C: Parked>(self, ops: u64) -> Result<Measured> {
+        match self {
+            Self::OneByOne => batches::<C>(1, ops),
+            Self::HandedOver => handed_over::<C>(ops),
+            Self::Batches => batches::<C>(BATCH, ops),
+            Self::Flood { producers } => flood::<C>(producers, ops),
+        }
+    }
+
+    fn by_actor(self, ops: u64) -> Result<Measured> {
+        match self {
+            Self::OneByOne => to_oneself(ops),
+            Self::HandedOver => {
+                let trips = ops.div_ceil(2);
+                let ops = 2 * trips;
+                Ok(Measured {
+                    ops,
+                    ..ping_pong_cross(trips)?
+                })
+            }
+            Self::Batches => tell(ops, BATCH),
+            Self::Flood { producers } => flood_of_actor(producers, ops),
+        }
+    }
+}
+
+/// Pushes `batch` messages and pops them, by turns.
+fn batches<C: Parked>(batch: u64, ops: u64) -> Result<Measured> {
+    let batches = ops.div_ceil(batch);
+    let (sender, mut receiver) = C::open();
+    let watch = Stopwatch::start(Clock::Thread);
+    for _ in 0..batches {
+        for message in 0..batch {
+            C::push(&sender, black_box(message));
+        }
+        for _ in 0..batch {
+            black_box(C::try_pop(&mut receiver));
+        }
+    }
+    let span = watch.stop();
+    assert_eq!(C::try_pop(&mut receiver), None, "every message was popped");
+    Ok(Measured::new(batches * batch, span))
+}
+
+/// An actor's messages to itself.
+fn to_oneself(ops: u64) -> Result<Measured> {
+    let (done, waiting) = mpsc::channel();
+    let measured = measure_here(ops, |local| {
+        let one = ring_of(1, &done, |_, relay| local.spawn(relay));
+        send_in(&one, Pass::Token(ops));
+    });
+    assert!(waiting.try_recv().is_ok(), "the last message came");
+    measured
+}
+
+/// Hands a message to another thread and back through two queues.
+fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
+    let trips = ops.div_ceil(2);
+    let (there, mut from_here) = C::open();
+    let (back, mut from_there) = C::open();
+    let echo = move || {
+        for expected in 0..trips {
+            assert_eq!(C::wait_pop(&mut from_here), Some(expected));
+            C::push(&back, expected);
+        }
+    };
+    let echo = thread::Builder::new().name("echo".to_owned()).spawn(echo)?;
+    let watch = Stopwatch::start(Clock::Process);
+    for message in 0..trips {
+        C::push(&there, message);
+        assert_eq!(C::wait_pop(&mut from_there), Some(message));
+    }
+    let span = watch.stop();
+    echo.join().expect("handing back does not panic");
+    Ok(Measured::new(2 * trips, span))
+}
+
+/// Threads that push from the same moment on.
+struct Producers {
+    /// Where they, the consumer and the measuring thread meet: once when all are there, and once more to begin.
+    barrier: Arc<Barrier>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Producers {
+    /// Starts `count` threads that call what `push` makes `each` times, and meet at `barrier` before.
+    fn start<P: Fn(u64) + Send + 'static>(
+        count: u64,
+        each: u64,
+        barrier: Arc<Barrier>,
+        push: impl Fn() -> P,
+    ) -> Result<Self> {
+        let start = |number| {
+            let (barrier, push) = (barrier.clone(), push());
+            let thread = thread::Builder::new().name(format!("producer-{number}"));
+            thread.spawn(move || {
+                barrier.wait();
+                barrier.wait();
+                (0..each).for_each(push);
+            })
+        };
+        let threads = (0..count).map(start).collect::<std::io::Result<_>>()?;
+        Ok(Self { barrier, threads })
+    }
+
+    /// Lets them begin, and measures from then on.
+    fn begin(&self) -> Stopwatch {
+        self.barrier.wait();
+        let watch = Stopwatch::start(Clock::Process);
+        self.barrier.wait();
+        watch
+    }
+
+    fn end(self) {
+        for thread in self.threads {
+            thread.join().expect("pushing does not panic");
+        }
+    }
+}
+
+/// Pops here what producers push, and what waited before.
+fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
+    let each = ops.div_ceil(producers);
+    let all = WAITING + producers * each;
+    let (sender, mut receiver) = C::open();
+    (0..WAITING).for_each(|message| C::push(&sender, message));
+    let barrier = Arc::new(Barrier::new(producers as usize + 1));
+    let producers = Producers::start(producers, each, barrier, || {
+        let sender = sender.clone();
+        move |message| C::push(&sender, message)
+    })?;
+    let watch = producers.begin();
+    for _ in 0..all {
+        black_box(C::wait_pop(&mut receiver));
+    }
+    let span = watch.stop();
+    producers.end();
+    assert_eq!(C::try_pop(&mut receiver), None, "every message was popped");
+    Ok(Measured::new(all, span))
+}
+
+/// Counts messages, and holds its worker up at the first one until all others are there.
+struct Consumer {
+    /// Where it waits. None when it has.
+    barrier: Option<Arc<Barrier>>,
+    /// Messages still to come.
+    left: u64,
+    /// Whom to tell that all came.
+    done: mpsc::Sender<()>,
+}
+
+impl Actor for Consumer {
+    type Msg = u64;
+
+    #[inline]
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+        if let Some(barrier) = self.barrier.take() {
+            barrier.wait();
+            barrier.wait();
+        }
+        black_box(message);
+        self.left -= 1;
+        if self.left == 0 {
+            return sent(&self.done.send(()));
+        }
+        Next::Continue
+    }
+}
+
+/// The same to an actor on a worker of its own.
+fn flood_of_actor(producers: u64, ops: u64) -> Result<Measured> {
+    let each = ops.div_ceil(producers);
+    let all = WAITING + producers * each;
+    let system = worker("consumer")?;
+    let (done, waiting) = mpsc::channel();
+    let barrier = Arc::new(Barrier::new(producers as usize + 2));
+    let consumer = system.spawn(Consumer {
+        barrier: Some(barrier.clone()),
+        left: all,
+        done,
+    })?;
+    (0..WAITING).for_each(|message| send_in(&consumer, message));
+    let producers = Producers::start(producers, each, barrier, || {
+        let consumer = consumer.clone();
+        move |message| send_in(&consumer, message)
+    })?;
+    let watch = producers.begin();
+    waiting.recv()?;
+    let span = watch.stop();
+    producers.end();
+    Ok(Measured::new(all, span))
+}
+
+pub(super) const EVENT_QUEUE: Suite = Suite {
+    name: "event-queue",
+    about: "TActors: a locked mailbox, a banker's queue, a lock-free queue and ours, under light load and heavy load",
+    scenarios: &[LIGHT, HEAVY],
+    memory_bytes: |_| 256 << 20,
+    origin: TACTORS,
+    here: TACTORS_HERE,
+    published: &[
+        Published {
+            of: "SEND and dispatch, the queue chosen in the end",
+            said: Some(Figure::between(46.0, 54.0)),
+            here: Here::Noted(Figure::between(22.0, 50.0)),
+            ours: |rows| {
+                let row = light(rows, "actor", "1")?;
+                Some(row.cpu.median)
+            },
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "SEND and dispatch, earlier queues",
+            said: Some(Figure::between(74.0, 140.0)),
+            ours: |rows| {
+                let of = |queue| Some(light(rows, queue, "1")?.cpu.median);
+                let all = ["locked", "banker", "chunked"].map(of);
+                all.into_iter().flatten().max_by(f64::total_cmp)
+            },
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "lock-free in units of locked, 4 producers",
+            unit: Unit::TIMES_THE_COST,
+            said: Some(Figure::of(10.0)),
+            ours: |rows| {
+                let of = |queue| {
+                    let params = [("queue", queue), ("producers", "4")];
+                    Some(
+                        rows.find("event-queue-heavy", "garrick", &params)?
+                            .cpu
+                            .median,
+                    )
+                };
+                Some(of("chunked")? / of("locked")?)
+            },
+            ..Published::UNKNOWN
+        },
+    ],
+    note: "The queue chosen in the end is the one of one thread; ours is an actor's mailbox, the actor's turn included. \
+           Earlier queues are the locked mailbox and the banker's queue; ours is the slowest of our three, a push and a \
+           pop without a turn. The source's lock-free queue spins and sleeps when it is empty, ours parks",
+    findings,
+};
+
+/// A queue under light load.
+fn light<'a>(rows: Rows<'a>, queue: &str, threads: &str) -> Option<&'a Row> {
+    let params = [("queue", queue), ("threads", threads)];
+    rows.find("event-queue-light", "garrick", &params)
+}
+
+/// Which of the three queues does best in each case.
+fn findings(rows: Rows<'_>) -> Vec<String> {
+    let cases = [
+        (
+            "event-queue-light",
+            "threads",
+            "1",
+            "Light load, one thread",
+        ),
+        (
+            "event-queue-light",
+            "threads",
+            "2",
+            "Light load, two threads",
+        ),
+        (
+            "event-queue-heavy",
+            "producers",
+            "0",
+            "Heavy load, one thread",
+        ),
+        (
+            "event-queue-heavy",
+            "producers",
+            "1",
+            "Heavy load, one producer",
+        ),
+        (
+            "event-queue-heavy",
+            "producers",
+            "4",
+            "Heavy load, four producers",
+        ),
+    ];
+    let said = |(scenario, name, value, case)| {
+        let cost = |queue| {
+            let params = [("queue", queue), (name, value)];
+            let row = rows.find(scenario, "garrick", &params)?;
+            Some((queue, row.cpu.median))
+        };
+        let all = ["locked", "banker", "chunked"].into_iter().filter_map(cost);
+        let mut all: Vec<(&str, f64)> = all.collect();
+        all.sort_by(|one, other| one.1.total_cmp(&other.1));
+        let (best, least) = *all.first()?;
+        let others = all[1..].iter();
+        let others = others.map(|(queue, cost)| format!("{queue} {:.1} times that", cost / least));
+        let others: Vec<String> = others.collect();
+        let least = units::time(least);
+        Some(format!(
+            "{case}: {best} takes {least}, {}.",
+            others.join(", ")
+        ))
+    };
+    cases.into_iter().filter_map(said).collect()
+}

@@ -1,0 +1,70 @@
+//! TActors: what a message costs, and what an actor.
+
+use super::{TACTORS, TACTORS_HERE};
+use crate::scenarios::idle_memory::IDLE_MEMORY;
+use crate::scenarios::ping_pong::PING_PONG;
+use crate::scenarios::ring::RING;
+use crate::scenarios::spawn::SPAWN;
+use crate::scenarios::tell::{TELL, TELL_ONE};
+use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
+
+pub(super) const MESSAGES: Suite = Suite {
+    name: "messages",
+    about: "TActors: SEND and dispatch, a round trip, a hop, an actor made and gone, an idle one",
+    scenarios: &[TELL, TELL_ONE, PING_PONG, RING, SPAWN, IDLE_MEMORY],
+    memory_bytes: |effort| effort.pick(2 << 30, 128 << 20),
+    origin: TACTORS,
+    here: TACTORS_HERE,
+    published: &[
+        Published {
+            of: "SEND and dispatch of a message to oneself",
+            said: Some(Figure::between(46.0, 54.0)),
+            here: Here::Noted(Figure::between(22.0, 50.0)),
+            ours: |rows| cpu(rows, "tell-one", &[]).map(|turn| turn / 2.0),
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "a message to another actor",
+            here: Here::Noted(Figure::of(22.0)),
+            ours: |rows| cpu(rows, "tell", &[("burst", "256")]),
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "a round trip of two actors",
+            here: Here::Noted(Figure::of(26.0)),
+            ours: |rows| cpu(rows, "ping-pong", &[]),
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "a hop in a ring of 100 actors",
+            here: Here::Noted(Figure::between(13.0, 14.0)),
+            ours: |rows| cpu(rows, "ring", &[("actors", "100")]),
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "an actor made, sent to, run and gone",
+            here: Here::Noted(Figure::between(29.0, 30.0)),
+            ours: |rows| cpu(rows, "spawn", &[("spawned_per_turn", "64")]),
+            ..Published::UNKNOWN
+        },
+        Published {
+            of: "memory of an idle actor",
+            unit: Unit::BYTES,
+            said: Some(Figure::of(16.0)),
+            here: Here::Noted(Figure::of(16.0)),
+            ours: |rows| {
+                let row = rows.find("idle-memory", "garrick", &[])?;
+                row.bytes_per_actor
+            },
+        },
+    ],
+    note: "CPU time of one thread. A message to oneself is half of an operation of tell-one, which has one to another \
+           actor too. TActors' actor is a bare cell of 16 bytes with no mailbox, no owner and no end; it is collected \
+           when nobody has it. Ours has 8 bytes of state, a mailbox and a place among those that are supervised, can be sent to \
+           from any thread, and is gone when its time is over",
+    ..Suite::PLAIN
+};
+
+fn cpu(rows: Rows<'_>, scenario: &str, params: &[(&str, &str)]) -> Option<f64> {
+    Some(rows.find(scenario, "garrick", params)?.cpu.median)
+}

@@ -1,0 +1,31 @@
+//! The suites of `garrick suite`, one file for each.
+
+mod break_even;
+
+mod event_queue;
+mod fork_bomb;
+mod leaf_load;
+mod messages;
+mod savina;
+
+use crate::suite::Suite;
+
+/// All of them, in the order in which they are shown.
+pub(crate) static SUITES: &[Suite] = &[
+    messages::MESSAGES,
+    fork_bomb::FORK_BOMB,
+    leaf_load::LEAF_LOAD,
+    event_queue::EVENT_QUEUE,
+    savina::SAVINA,
+];
+
+/// Whose figures the suites of actors in Lisp are.
+const TACTORS: &str = "TActors, actors in Lisp, its author's words of May 2021; the graphs are pictures without \
+                       figures; a Mac with 4 cores and 8 threads";
+
+/// What was measured of TActors on a machine like this one.
+const TACTORS_HERE: &str =
+    "the same patterns on SBCL 2.2.9, one thread, no checks compiled in, 2 shared x86-64 cores";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,11 @@
+//! The micro and concurrency benchmarks of a suite for actor libraries: see [`crate::savina`].
+
+use crate::savina;
+use crate::suite::Suite;
+
+pub(super) const SAVINA: Suite = Suite {
+    name: "savina",
+    about: "Savina, a suite for actor libraries (Imam and Sarkar, AGERE 2014): its micro and concurrency benchmarks",
+    scenarios: savina::SCENARIOS,
+    ..Suite::PLAIN
+};
