@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::thread;
-use std::time::Duration;
 
 use garrick::{
     Actor, Address, CapacityError, Context, Ended, Inlet, Local, Mailbox, Next, OnFull, SendError,
