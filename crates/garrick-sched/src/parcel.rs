@@ -193,17 +193,17 @@ pub(crate) unsafe fn split_newest<M>(
     }
 }
 
-/// Drops the unread messages, and says how many there were. For [`Table::drop_unread`](crate::cell::Table).
+/// Drops the unread messages, and says how many of them were letters.
 ///
 /// # Safety
 /// As for [`put`].
-pub(crate) unsafe fn drop_unread<M>(envelope: &Envelope) -> u64 {
+pub(crate) unsafe fn drop_unread<M>(envelope: &Envelope, is_letter: fn(&M) -> bool) -> u64 {
     let envelope = std::ptr::from_ref(envelope).cast_mut();
     let mut dropped = 0;
     // SAFETY: by contract.
     while let Some(message) = unsafe { get::<M>(envelope) } {
+        dropped += u64::from(is_letter(&message));
         quiet::drop(message);
-        dropped += 1;
     }
     dropped
 }

@@ -271,6 +271,10 @@ where
         self.hear(word, turn).into()
     }
 
+    fn is_letter(word: &Word<M>) -> bool {
+        matches!(word, Word::Message(_))
+    }
+
     fn name() -> &'static str {
         N::name()
     }

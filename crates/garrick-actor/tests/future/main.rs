@@ -225,6 +225,28 @@ impl AsyncActor for Teller {
     }
 }
 
+/// Its end and the end of its last address meet: what it would have been told of that, nobody has sent.
+#[test]
+fn what_an_actor_is_told_of_its_addresses_is_no_dead_letter() {
+    let (_, local) = common::local();
+    let (listener, heard) = listener(&local);
+    let parent = local.spawn_behavior(move |letters: u32, cx| {
+        let to = listener.clone();
+        let child = cx.spawn_async_actor(Teller { to });
+        for n in 0..letters {
+            cx.send(&child, (n, Duration::ZERO, Next::Stop)).unwrap();
+        }
+        Next::Continue
+    });
+    parent.send(1).unwrap();
+    local.run();
+    assert_eq!(local.handle().dead_letters(), 0);
+    parent.send(3).unwrap();
+    local.run();
+    assert_eq!(*heard.borrow(), [0, 0]);
+    assert_eq!(local.handle().dead_letters(), 2);
+}
+
 #[test]
 fn a_handler_handles_one_message_at_a_time_and_undoes_its_last_poll() {
     let (clock, local) = common::local();

@@ -13,9 +13,6 @@
 //! An amount is a thousand divided by a number that is drawn, as in the original, here in whole millionths: the original's
 //! accounts begin with so much, as floating point, that no transaction changes them.
 //!
-//! The teller's report keeps the accounts' addresses until the system has ended: the last address of an async actor that
-//! goes while the actor stops leaves a dead letter that nobody has sent.
-//!
 //! Right when each account has in the end what a plain loop over the generator leaves it, and all together have what they
 //! began with.
 
@@ -91,13 +88,6 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
 /// An account's number, and what is in it.
 type Balance = (usize, u64);
 
-/// What is in each account at the end, and the accounts.
-struct Books {
-    balances: Vec<Balance>,
-    /// Kept, and not read.
-    _accounts: Vec<Address<ToAccount>>,
-}
-
 /// Has money moved.
 struct Teller {
     size: Size,
@@ -106,7 +96,7 @@ struct Teller {
     done: u64,
     /// Accounts that are closed.
     balances: Vec<Balance>,
-    reports: Reports<Books>,
+    reports: Reports<Vec<Balance>>,
 }
 
 /// What a [`Teller`] receives.
@@ -180,10 +170,7 @@ impl Actor for Teller {
             ToTeller::Closed(Ok(balance)) => {
                 self.balances.push(balance);
                 if self.balances.len() == self.accounts.len() {
-                    self.reports.tell(Books {
-                        balances: mem::take(&mut self.balances),
-                        _accounts: mem::take(&mut self.accounts),
-                    });
+                    self.reports.tell(mem::take(&mut self.balances));
                     return Next::Stop;
                 }
             }
@@ -229,9 +216,7 @@ fn bank(size: Size, workers: usize) -> Result<Measured> {
         })?;
         Ok(teller.send(ToTeller::Start)?)
     })?;
-    books
-        .iter()
-        .try_for_each(|books| check(size, &books.balances))?;
+    books.iter().try_for_each(|books| check(size, books))?;
     Ok(Measured::new(size.transactions, span))
 }
 

@@ -11,9 +11,6 @@
 //!
 //! Series i begins at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!
-//! The master's report keeps the addresses of the series until the system has ended: the last address of an async actor
-//! that goes while the actor stops leaves a dead letter that nobody has sent.
-//!
 //! Right when each series ends with what a plain loop ends with, to the last bit.
 
 use std::mem;
@@ -79,20 +76,16 @@ fn next_term(term: f64, rate: f64) -> f64 {
     rate * term * (1.0 - term)
 }
 
-/// What each series ends with, and the series.
-struct Ends {
-    terms: Vec<(usize, f64)>,
-    /// Kept, and not read.
-    _series: Vec<Address<ToSeries>>,
-}
+/// What a series ends with, by its number.
+type Last = (usize, f64);
 
 /// Has all series computed.
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
     /// The last terms that have come.
-    terms: Vec<(usize, f64)>,
-    reports: Reports<Ends>,
+    terms: Vec<Last>,
+    reports: Reports<Vec<Last>>,
 }
 
 /// What a [`Master`] receives.
@@ -157,10 +150,7 @@ impl Actor for Master {
                 if self.terms.len() < self.size.series {
                     return Next::Continue;
                 }
-                self.reports.tell(Ends {
-                    terms: mem::take(&mut self.terms),
-                    _series: mem::take(&mut self.series),
-                });
+                self.reports.tell(mem::take(&mut self.terms));
                 Next::Stop
             }
         }
@@ -207,11 +197,11 @@ fn logistic_map(size: Size, workers: usize) -> Result<Measured> {
         })?;
         Ok(master.send(ToMaster::Start)?)
     })?;
-    ends.iter().try_for_each(|ends| check(size, &ends.terms))?;
+    ends.iter().try_for_each(|ends| check(size, ends))?;
     Ok(Measured::new(size.terms * size.series as u64, span))
 }
 
-fn check(size: Size, terms: &[(usize, f64)]) -> Result<()> {
+fn check(size: Size, terms: &[Last]) -> Result<()> {
     agree("series", terms.len(), size.series)?;
     for (id, term) in terms {
         let rate = size.rate_of(*id);

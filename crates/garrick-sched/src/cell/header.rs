@@ -116,12 +116,12 @@ pub(crate) struct Table {
     pub(crate) recover: Option<Recover>,
     /// Drops the task in place.
     pub(crate) drop_task: unsafe fn(CellPtr),
-    /// Drops the unread messages of one envelope, and says how many there were.
+    /// Drops the unread messages of one envelope, and says how many of them were letters.
     pub(crate) drop_unread: unsafe fn(&Envelope) -> u64,
     /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
-    /// Drops the message in a slot.
-    pub(crate) drop_slot: unsafe fn(*const Slot),
+    /// Drops the message in a slot, and says whether it was a letter.
+    pub(crate) drop_slot: unsafe fn(*const Slot) -> bool,
     /// Whether the task may go to another thread.
     pub(crate) moves: bool,
     /// For a door.

@@ -24,7 +24,9 @@ unsafe fn no_unread(_: &Envelope) -> u64 {
 unsafe fn no_split(_: NonNull<()>, envelope: *mut Envelope, _: u32) -> *mut Envelope {
     envelope
 }
-unsafe fn no_slot(_: *const Slot) {}
+unsafe fn no_slot(_: *const Slot) -> bool {
+    false
+}
 
 static TABLE: Table = Table {
     run: never_run,

@@ -158,7 +158,7 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
         (!message.is_null()).then(|| unsafe { parcel::read_at::<T::Message>(message.cast()) });
     if start::<T>(cell, worker) == Next::Over {
         if let Some(message) = message {
-            worker.count_dead_letters(1);
+            worker.count_dead_letters(u64::from(T::is_letter(&message)));
             quiet::drop(message);
         }
         return worker.stop(cell, &Ended::Stopped);

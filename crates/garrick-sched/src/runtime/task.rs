@@ -52,6 +52,13 @@ pub trait Task: Sized + 'static {
         Flow::Stop
     }
 
+    /// Whether a message is a dead letter if it is never handled: false for what a task is told by its own parts, and
+    /// which nobody has said.
+    fn is_letter(message: &Self::Message) -> bool {
+        let _ = message;
+        true
+    }
+
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
@@ -77,6 +84,10 @@ impl<T: Task> Task for Boxed<T> {
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
         self.0.recover(message, turn)
+    }
+
+    fn is_letter(message: &T::Message) -> bool {
+        T::is_letter(message)
     }
 
     fn name() -> &'static str {
@@ -131,6 +142,8 @@ impl<T: Task> Tables<T> {
     const DEAD: Table = Table {
         block_bytes: size_of::<Block<T>>(),
         name: T::name,
+        drop_unread: drop_unread_of::<T>,
+        drop_slot: drop_slot_of::<T>,
         ..Table::of_messages::<T::Message>(nothing_to_drop)
     };
 }
@@ -142,7 +155,7 @@ impl Table {
             run: run::run_dead,
             recover: None,
             drop_task,
-            drop_unread: parcel::drop_unread::<M>,
+            drop_unread: drop_unread::<M>,
             split_newest: split_newest::<M>,
             drop_slot: drop_slot::<M>,
             moves: true,
@@ -208,12 +221,44 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 pub(crate) unsafe fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
+/// As for [`parcel::drop_unread`].
+unsafe fn drop_unread<M>(envelope: &Envelope) -> u64 {
+    // SAFETY: by contract.
+    unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
+}
+
+/// # Safety
+/// As for [`parcel::drop_unread`].
+unsafe fn drop_unread_of<T: Task>(envelope: &Envelope) -> u64 {
+    // SAFETY: by contract.
+    unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
+}
+
+/// # Safety
 /// The slot holds a message of type `M`, which is not used again.
-unsafe fn drop_slot<M>(slot: *const Slot) {
-    if fits_slot::<M>() {
-        // SAFETY: by contract.
-        quiet::drop(unsafe { slot.cast::<M>().read() });
+unsafe fn drop_slot<M>(slot: *const Slot) -> bool {
+    // SAFETY: by contract.
+    unsafe { drop_in_slot::<M>(slot, |_| true) }
+}
+
+/// # Safety
+/// As for [`drop_slot`].
+unsafe fn drop_slot_of<T: Task>(slot: *const Slot) -> bool {
+    // SAFETY: by contract.
+    unsafe { drop_in_slot::<T::Message>(slot, T::is_letter) }
+}
+
+/// # Safety
+/// As for [`drop_slot`].
+unsafe fn drop_in_slot<M>(slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
+    if !fits_slot::<M>() {
+        return true;
     }
+    // SAFETY: by contract.
+    let message = unsafe { slot.cast::<M>().read() };
+    let was_letter = is_letter(&message);
+    quiet::drop(message);
+    was_letter
 }
 
 /// # Safety

@@ -77,9 +77,9 @@ impl Worker {
     /// waits in its mailbox keeps nothing alive.
     pub(crate) fn drop_dead(&self, cell: CellPtr, message: *const Slot) {
         if !message.is_null() {
-            self.count_dead_letters(1);
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.
-            unsafe { (cell.table().drop_slot)(message) };
+            let was_letter = unsafe { (cell.table().drop_slot)(message) };
+            self.count_dead_letters(u64::from(was_letter));
         }
         self.stop(cell, &Ended::SponsorEnded);
     }

@@ -88,7 +88,7 @@ impl Worker {
         self.count_dead_letters(dropped);
     }
 
-    /// Drops a chain that was not pushed, and says how many messages were in it.
+    /// Drops a chain that was not pushed, and says how many letters were in it.
     pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
@@ -97,7 +97,7 @@ impl Worker {
         }
     }
 
-    /// Drops a list of envelopes, and says how many messages were in it.
+    /// Drops a list of envelopes, and says how many letters were in it.
     ///
     /// # Safety
     /// The list is the caller's, and its messages are of the cell's type.
@@ -110,10 +110,10 @@ impl Worker {
                 match (*list).kind() {
                     Kind::Messages => dropped += (cell.table().drop_unread)(&*list),
                     Kind::Watch => {
-                        parcel::drop_unread::<Watcher>(&*list);
+                        parcel::drop_unread::<Watcher>(&*list, |_| false);
                     }
                     Kind::Move => {
-                        parcel::drop_unread::<Handle>(&*list);
+                        parcel::drop_unread::<Handle>(&*list, |_| false);
                     }
                     Kind::Release | Kind::Wake | Kind::Stop => {}
                 }
