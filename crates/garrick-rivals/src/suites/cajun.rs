@@ -131,7 +131,7 @@ pub(super) const CAJUN: Suite = Suite {
         },
     ],
     note: "Wall time. A slowdown is against the same tasks by threads or a pool, ours against the fastest of them; published are \
-           60 to 120 us against 55, and of 0.1 1,028 us and 6.0 ms against 5.4. Ours really compute 20 times fib(15), some 50 us a \
+           60 to 120 us against 55, and of 0.1 1,028 us and 6.0 ms against 5.4. Ours really compute 20 times fib(15), some 80 us a \
            task, which the JVM finds out beforehand: there a task is 8 ns, and more of the time is the actors' own. What \
            actors cost by themselves is in the other lines. Latency is half a round trip. An actor made is in ours also sent to, \
            run, and gone",
