@@ -35,11 +35,11 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
     Ok(format!("{} examples", examples.len()))
 }
 
-/// Builds the examples and the command. In one go: of what they depend on each has some features that the other needs not,
-/// and would be built twice.
+/// Builds the examples and the command, with overflow checks and debug assertions. In the profile of the tests, and all
+/// members together as there: then all that they depend on has been built.
 fn programs() -> Result<Vec<Executable>> {
-    Job::cargo(&["build", "--workspace", "--examples", "--bin", COMMAND])
-        .optimized()
+    Job::cargo(&["build", "--workspace", "--exclude", "xtask"])
+        .arguments(&["--examples", "--bin", COMMAND, "--profile", "test"])
         .build()
 }
 
