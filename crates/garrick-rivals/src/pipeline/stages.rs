@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Sender};
 
-use garrick::flow::{Cx, Graph, Wait, map_batch};
+use garrick::flow::{Buffers, Cx, Graph, Wait, map_batch};
 use garrick_bench::{Counts, Message, Result, Span};
 
 use super::{Mode, Plan, watch};
@@ -25,20 +25,14 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
             _ => Wait::again(),
         }
     };
-    let mut buffers = (vec![0; names.batch()], Vec::with_capacity(names.batch()));
+    let mut buffers = Buffers::new();
     let worker = move |_: &mut Cx<'_>| {
         let max = numbers_in.batch().min(names.batch());
+        let (input, output) = (&mut numbers_in, &mut names);
+        let call = |number: &u64| Message::of(*number);
         let count = match plan.mode {
-            Mode::ZeroCopy => map_batch(&mut numbers_in, &mut names, max, |n| Message::of(*n)),
-            Mode::DoubleBuffer => {
-                let (taken, made) = &mut buffers;
-                // What is taken must find room, so the room comes first.
-                let max = max.min(names.free());
-                let count = numbers_in.pop_slice(&mut taken[..max]);
-                made.clear();
-                made.extend(taken[..count].iter().map(|n| Message::of(*n)));
-                names.push_slice(made)
-            }
+            Mode::ZeroCopy => map_batch(input, output, max, call),
+            Mode::DoubleBuffer => buffers.map_batch(input, output, max, call),
         };
         if numbers_in.is_finished() {
             return Wait::done();

@@ -1,24 +1,19 @@
 //! Tasks done by actors.
 
-use std::sync::mpsc;
-
 use garrick::{Actor, Address, Ask, Context, Next, Reply, System};
 use garrick_bench::Result;
 
 use super::crew::Crew;
 use super::work::work;
 
-/// Does the first task that it is sent, tells the answer and stops.
-struct Temporary {
-    answers: mpsc::Sender<u64>,
-}
+/// Does the first task that it is sent, answers whoever asked, and stops.
+struct Temporary;
 
 impl Actor for Temporary {
-    type Msg = ();
+    type Msg = Reply<u64>;
 
-    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
-        // Nobody waits for it if the batch has failed.
-        let _ = self.answers.send(work());
+    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) -> Next {
+        reply.send(work());
         Next::Stop
     }
 }
@@ -111,14 +106,12 @@ impl Crew for Created {
     }
 
     fn batch(&mut self, tasks: u64) -> Result<u64> {
-        let (answers, answered) = mpsc::channel();
-        for _ in 0..tasks {
-            let answers = answers.clone();
-            self.system.spawn(Temporary { answers })?.send(())?;
-        }
-        // The answers end with the last actor that could give one.
-        drop(answers);
-        Ok(answered.iter().sum())
+        let start = |_| self.system.spawn(Temporary).map(|actor| ask(&actor));
+        wait_for(
+            (0..tasks)
+                .map(start)
+                .collect::<std::result::Result<_, _>>()?,
+        )
     }
 }
 

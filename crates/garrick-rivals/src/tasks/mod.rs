@@ -17,8 +17,8 @@ use threads::{Bare, Fixed, RayonIterator, RayonSpawn};
 
 pub(crate) const CREATED: Scenario = Scenario {
     name: "tasks-created",
-    operation: "one batch of 100 tasks, each 20 times fib(15): an actor is made for each and sent it, and \
-                answers over a channel, or by gathered: another actor makes them all and replies once with the sum; against a thread for each, and against pools",
+    operation: "one batch of 100 tasks, each 20 times fib(15): an actor is made for each and asked for \
+                it, or by gathered: another actor makes them all and replies once with the sum; against a thread for each, and against pools",
     contenders: |_: &Effort| {
         let mut contenders = vec![
             by::<Created>("garrick", "created", BATCH),

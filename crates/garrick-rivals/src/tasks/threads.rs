@@ -57,7 +57,7 @@ impl Crew for Fixed {
             self.tasks.send(answers.clone())?;
         }
         drop(answers);
-        Ok(answered.iter().sum())
+        Ok(answered.iter().take(tasks as usize).sum())
     }
 }
 
@@ -84,7 +84,7 @@ impl Crew for RayonSpawn {
             });
         }
         drop(answers);
-        Ok(answered.iter().sum())
+        Ok(answered.iter().take(tasks as usize).sum())
     }
 }
 
