@@ -104,8 +104,9 @@ impl Builder {
         self
     }
 
-    /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic. Unless told, a line
-    /// on standard error says which actor it was, by its path if it was given a name, where, and what it said.
+    /// Calls `reporter`, on the worker's thread, for every actor that ends in a panic, or by an error that no
+    /// supervisor took. Unless told, a line on standard error says which actor it was, by its path if it was given
+    /// a name, where, and what it said.
     #[must_use]
     pub fn on_failure(mut self, reporter: impl Fn(&Failure) + Send + Sync + 'static) -> Self {
         self.reporter = Some(Box::new(reporter));

@@ -112,7 +112,7 @@ impl Handle {
         self.handle.dead_letters()
     }
 
-    /// Actors that ended in a panic.
+    /// Actors that ended in a panic, or by an error that no supervisor took.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()

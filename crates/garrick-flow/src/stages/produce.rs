@@ -15,6 +15,10 @@ pub struct Produce<I: Iterator> {
 
 /// Makes a source that sends what `values` yields, and ends with it.
 ///
+/// It sends a batch of the channel at a time. An iterator that waits for its values holds back those of the batch that it
+/// has yielded: give its channel batches of one ([`Slots::batch`](crate::Slots::batch)), or use
+/// [`from_stream`](crate::stages::from_stream).
+///
 /// # Examples
 ///
 /// ```
