@@ -115,10 +115,12 @@ fn a_stage_with_an_end_of_another_graph_wakes_that_one() -> Result {
     let read = stages::consume(again_in, |_: &[u64]| ());
     second.team("read").stage("read", read).pin_to(0);
     let (first, second) = (first.start()?, second.start()?);
-    let report = first.join();
-    // What it sent last is still to be taken, maybe: who does that is not of this graph, and so not waited for.
-    assert_eq!(report.channels()[0].sent, VALUES);
-    assert_eq!(report.channels()[0].to, None, "it is not of this graph");
+    let monitor = first.monitor();
+    first.join();
+    // Who takes what the first graph sent is of the second one: only when that has ended is all of it taken.
     assert_eq!(second.join().channels()[0].taken, VALUES);
+    let channel = &monitor.sample().channels[0];
+    assert_eq!(channel.taken, VALUES);
+    assert_eq!(channel.to, None, "it is not of this graph");
     Ok(())
 }

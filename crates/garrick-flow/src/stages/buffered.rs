@@ -23,9 +23,8 @@ where
 {
     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
         let batch = self.input.batch().min(self.output.batch());
-        let (input, output, each) = (&mut self.input, &mut self.output, &mut self.each);
-        let map = |value: &In| each(value);
-        let count = self.buffers.map_batch(input, output, batch, map);
+        let (input, output) = (&mut self.input, &mut self.output);
+        let count = self.buffers.map_batch(input, output, batch, &mut self.each);
         if input.is_finished() || output.is_closed() {
             return Wait::done();
         }

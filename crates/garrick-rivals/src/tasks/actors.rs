@@ -106,12 +106,11 @@ impl Crew for Created {
     }
 
     fn batch(&mut self, tasks: u64) -> Result<u64> {
-        let start = |_| self.system.spawn(Temporary).map(|actor| ask(&actor));
-        wait_for(
-            (0..tasks)
-                .map(start)
-                .collect::<std::result::Result<_, _>>()?,
-        )
+        let mut asks = Vec::new();
+        for _ in 0..tasks {
+            asks.push(ask(&self.system.spawn(Temporary)?));
+        }
+        wait_for(asks)
     }
 }
 
