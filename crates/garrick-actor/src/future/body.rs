@@ -11,10 +11,11 @@ use std::time::Duration;
 
 use garrick_core::bell::Call;
 use garrick_sched::{Address, Flow, Nanos, Task, Turn, count_dead_letters};
+use pin_project_lite::pin_project;
 
 use super::gate;
 use super::incoming::Incoming;
-use super::shared::{Says, Shared, Word};
+use super::shared::{Note, Says, Shared, Word};
 use crate::actor::Next;
 
 /// Under which name an actor is reported.
@@ -23,6 +24,41 @@ pub(super) trait Named: 'static {
 }
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
+
+pin_project! {
+    /// What an actor's one box holds: what the future is made of and how, and in its place the future.
+    #[project = StageNow]
+    #[project_replace = StageBefore]
+    enum Stage<D, F, Fut> {
+        Planned { data: D, make: F },
+        Running { #[pin] future: Fut },
+        Over,
+    }
+}
+
+impl<D, F, Fut: Future<Output = ()>> Future for Stage<D, F, Fut> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
+        match self.project() {
+            StageNow::Running { future } => future.poll(context),
+            // There is nothing to wait for.
+            StageNow::Planned { .. } | StageNow::Over => Poll::Ready(()),
+        }
+    }
+}
+
+impl<D, F, Fut> Stage<D, F, Fut> {
+    /// What it was to be made of, if it has not begun.
+    fn take_plan(self: Pin<&mut Self>) -> Option<(D, F)> {
+        match self.project_replace(Self::Over) {
+            StageBefore::Planned { data, make } => Some((data, make)),
+            StageBefore::Running { .. } | StageBefore::Over => None,
+        }
+    }
+}
+
+type PinnedStage<M, D, Fut> = Pin<Box<Stage<D, Make<D, M, Fut>, Fut>>>;
 
 /// Dropped by a poll that panics.
 struct Failing<'a, M: Send + 'static>(&'a Shared<M>);
@@ -35,10 +71,10 @@ impl<M: Send + 'static> Drop for Failing<'_, M> {
 
 /// See the module.
 pub(super) struct Body<M: Send + 'static, D, Fut, N> {
-    /// What the future is made of when the actor starts, and how.
-    make: Option<(D, Make<D, M, Fut>)>,
-    /// From the start to the end. The box is the only one that an actor needs.
-    future: Option<Pin<Box<Fut>>>,
+    /// None once the future is done.
+    stage: Option<PinnedStage<M, D, Fut>>,
+    /// Whether it has been made.
+    begun: bool,
     shared: Arc<Shared<M>>,
     /// The shared part, as what wakes the actor.
     waker: Waker,
@@ -68,8 +104,8 @@ where
 {
     pub(super) fn new(shared: Arc<Shared<M>>, data: D, make: Make<D, M, Fut>) -> Self {
         Self {
-            make: Some((data, make)),
-            future: None,
+            stage: Some(Box::pin(Stage::Planned { data, make })),
+            begun: false,
             waker: Waker::from(shared.clone()),
             shared,
             arrived: VecDeque::new(),
@@ -85,55 +121,57 @@ where
 
     /// What it was to be made of, if it has not begun.
     pub(super) fn take_data(&mut self) -> Option<D> {
-        self.make.take().map(|(data, _)| data)
+        let stage = self.stage.take_if(|_| !self.begun);
+        stage.and_then(|mut stage| Some(stage.as_mut().take_plan()?.0))
     }
 
-    /// The first word: the future begins.
-    fn start(&mut self, turn: &Turn<'_, Word<M>>) {
-        if let Some((data, make)) = self.make.take() {
+    /// A ring, or the first word: the future begins, if it has not.
+    fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
+        if !self.begun {
+            self.begun = true;
+            self.make(turn);
+        }
+        self.owes |= self.shared.bell.arrived();
+    }
+
+    fn make(&mut self, turn: &Turn<'_, Word<M>>) {
+        if let Some(stage) = &mut self.stage
+            && let Some((data, make)) = stage.as_mut().take_plan()
+        {
             self.shared.open(turn.address());
-            self.future = Some(Box::pin(make(data, Incoming::new(self.shared.clone()))));
+            let future = make(data, Incoming::new(self.shared.clone()));
+            stage.set(Stage::Running { future });
         }
     }
 
-    /// Takes a word; false if that is the end.
-    fn take(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> bool {
-        match word {
-            Word::Message(message) => {
-                self.arrived.push_back(message);
+    /// Takes a note; false if that is the end.
+    fn take(&mut self, note: Note<M>, turn: &Turn<'_, Word<M>>) -> bool {
+        match note.read(&self.shared) {
+            None => {}
+            Some(Says::Ring) => self.begin(turn),
+            // The turn that was to make it was undone.
+            Some(Says::Closed(_)) if !self.begun => return false,
+            // An opening of before has been followed by another one.
+            Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
+            Some(Says::Closed(_)) => {
+                self.shared.inner().closed = true;
                 self.owes |= self.wants;
             }
-            Word::Start => {
-                self.start(turn);
-                self.owes |= self.shared.bell.arrived();
-            }
-            Word::Note(note) => match note.read(&self.shared) {
-                None => {}
-                Some(Says::Ring) => {
-                    self.start(turn);
-                    self.owes |= self.shared.bell.arrived();
-                }
-                // The turn that was to make it was undone.
-                Some(Says::Closed(_)) if self.make.is_some() => return false,
-                // An opening of before has been followed by another one.
-                Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
-                Some(Says::Closed(_)) => {
-                    self.shared.inner().closed = true;
-                    self.owes |= self.wants;
-                }
-            },
         }
         true
     }
 
     /// Wakes those inside of the future who wait for what has come: messages, or a time.
-    fn wake_inside(&mut self, turn: &Turn<'_, Word<M>>) {
+    fn wake_inside(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) {
         let mut inner = self.shared.inner();
-        if inner.queue.is_empty() {
+        if self.arrived.is_empty() {
+            // Most often; then each of the two queues keeps its buffer.
+        } else if inner.queue.is_empty() {
             mem::swap(&mut inner.queue, &mut self.arrived);
         } else {
             inner.queue.append(&mut self.arrived);
         }
+        inner.queue.extend(message);
         let due = inner.hungry || inner.closed || !inner.queue.is_empty();
         inner.hungry = false;
         // The whole future is about to be polled, so its own waker has nothing to do.
@@ -160,27 +198,28 @@ where
         }
     }
 
-    /// One poll.
-    fn poll(&mut self, turn: &Turn<'_, Word<M>>) -> Next {
+    /// One poll, in which the future can receive what has arrived, and `message` behind it.
+    fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         (self.owes, self.gathered) = (false, 0);
-        let Some(mut future) = self.future.take() else {
+        let Some(mut stage) = self.stage.take_if(|_| self.begun) else {
+            self.arrived.extend(message);
             return Next::Continue;
         };
         self.shared.bell.run();
-        self.wake_inside(turn);
+        self.wake_inside(message, turn);
         self.shared.bell.begin();
         let failing = Failing(&self.shared);
-        let polled = future
+        let polled = stage
             .as_mut()
             .poll(&mut task::Context::from_waker(&self.waker));
         mem::forget(failing);
         match polled {
             Poll::Pending => {
-                self.future = Some(future);
+                self.stage = Some(stage);
                 self.rest(turn)
             }
             Poll::Ready(()) => {
-                drop(future);
+                drop(stage);
                 self.finish()
             }
         }
@@ -241,18 +280,30 @@ where
 
     /// What a word leads to.
     pub(super) fn hear(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        if !self.take(word, turn) {
-            return Next::Stop;
+        let mut message = None;
+        match word {
+            Word::Message(it) => {
+                message = Some(it);
+                self.owes |= self.wants;
+            }
+            Word::Start => self.begin(turn),
+            Word::Note(note) => {
+                if !self.take(note, turn) {
+                    return Next::Stop;
+                }
+            }
         }
-        if self.make.is_none() && self.future.is_none() {
+        if self.stage.is_none() {
+            self.arrived.extend(message);
             return self.linger();
         }
         self.gathered += 1;
         let may_gather = self.gathered < self.shared.share && self.shared.heir.is_none();
         if !self.owes || may_gather && turn.has_more() {
+            self.arrived.extend(message);
             return Next::Continue;
         }
-        self.poll(turn)
+        self.poll(message, turn)
     }
 }
 
@@ -294,7 +345,7 @@ impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
 impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
         // It may hold messages that it has not received.
-        self.future = None;
+        self.stage = None;
         let left = self.shared.close(mem::take(&mut self.arrived));
         count_dead_letters(left as u64);
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -81,20 +82,18 @@ impl<M: Send + 'static> Incoming<M> {
             self.left = self.shared.share;
         }
         if self.left > 0
-            && let Some(message) = self.try_recv()
+            && let Some(message) = self.batch.pop_front()
         {
             self.left -= 1;
             return Poll::Ready(Some(message));
         }
-        self.wait(context)
+        self.poll_queue(context)
     }
 
     /// A message that is there already. It does not wait, so it is not held back; see [`Incoming::recv`].
     pub fn try_recv(&mut self) -> Option<M> {
-        if self.batch.is_empty() {
-            std::mem::swap(&mut self.batch, &mut self.shared.inner().queue);
-        }
-        self.batch.pop_front()
+        let known = self.batch.pop_front();
+        known.or_else(|| take_first(&mut self.shared.inner().queue, &mut self.batch))
     }
 
     /// How many messages there are to receive at once.
@@ -114,8 +113,15 @@ impl<M: Send + 'static> Incoming<M> {
         self.shared.clone()
     }
 
-    fn wait(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
+    /// The batch is used up, or the share of this poll.
+    fn poll_queue(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.shared.inner();
+        if self.left > 0
+            && let Some(message) = take_first(&mut inner.queue, &mut self.batch)
+        {
+            self.left -= 1;
+            return Poll::Ready(Some(message));
+        }
         let waits = !self.batch.is_empty() || !inner.queue.is_empty();
         if inner.closed && !waits {
             return Poll::Ready(None);
@@ -127,6 +133,16 @@ impl<M: Send + 'static> Incoming<M> {
         drop(before);
         Poll::Pending
     }
+}
+
+/// Takes the first of the queue, and what is behind it into the batch, which is empty. A single one leaves both where they are: an
+/// actor that is told now and then keeps to one buffer.
+fn take_first<M>(queue: &mut VecDeque<M>, batch: &mut VecDeque<M>) -> Option<M> {
+    if queue.len() > 1 {
+        mem::swap(batch, queue);
+        return batch.pop_front();
+    }
+    queue.pop_front()
 }
 
 /// Has the task wake who receives; gives the waker back that it had before, if that is another one.
@@ -158,7 +174,7 @@ impl<M: Send + 'static> Drop for Incoming<M> {
         }
         // Whoever ends the actor sees to what nobody has received.
         self.batch.append(&mut inner.queue);
-        inner.queue = std::mem::take(&mut self.batch);
+        inner.queue = mem::take(&mut self.batch);
     }
 }
 

@@ -21,7 +21,7 @@ const NAME: &str = "the worker's driver";
 /// A worker's driver.
 pub(super) struct Drive {
     driver: Box<dyn Driver>,
-    /// When it was polled last.
+    /// When it was polled last, or slept in.
     polled: Cell<Nanos>,
 }
 
@@ -51,7 +51,11 @@ impl Worker {
     /// Sleeps until somebody wakes this thread, but not longer than `timeout`.
     pub(crate) fn wait(&self, timeout: Option<Duration>) {
         match (&self.driver, timeout) {
-            (Some(drive), _) => self.leave_to(|| drive.driver.park(timeout)),
+            (Some(drive), _) => {
+                self.leave_to(|| drive.driver.park(timeout));
+                // What it slept in, it has looked at.
+                drive.polled.set(self.now());
+            }
             (None, None) => std::thread::park(),
             (None, Some(left)) => std::thread::park_timeout(left),
         }
