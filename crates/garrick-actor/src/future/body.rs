@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use garrick_core::bell::Call;
 use garrick_sched::{Address, Flow, Nanos, Task, Turn, count_dead_letters};
-use pin_project_lite::pin_project;
 
 use super::gate;
 use super::incoming::Incoming;
@@ -25,41 +24,6 @@ pub(super) trait Named: 'static {
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 
-pin_project! {
-    /// What an actor's one box holds: what the future is made of and how, and in its place the future.
-    #[project = StageNow]
-    #[project_replace = StageBefore]
-    enum Stage<D, F, Fut> {
-        Planned { data: D, make: F },
-        Running { #[pin] future: Fut },
-        Over,
-    }
-}
-
-impl<D, F, Fut: Future<Output = ()>> Future for Stage<D, F, Fut> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<()> {
-        match self.project() {
-            StageNow::Running { future } => future.poll(context),
-            // There is nothing to wait for.
-            StageNow::Planned { .. } | StageNow::Over => Poll::Ready(()),
-        }
-    }
-}
-
-impl<D, F, Fut> Stage<D, F, Fut> {
-    /// What it was to be made of, if it has not begun.
-    fn take_plan(self: Pin<&mut Self>) -> Option<(D, F)> {
-        match self.project_replace(Self::Over) {
-            StageBefore::Planned { data, make } => Some((data, make)),
-            StageBefore::Running { .. } | StageBefore::Over => None,
-        }
-    }
-}
-
-type PinnedStage<M, D, Fut> = Pin<Box<Stage<D, Make<D, M, Fut>, Fut>>>;
-
 /// Dropped by a poll that panics.
 struct Failing<'a, M: Send + 'static>(&'a Shared<M>);
 
@@ -71,10 +35,11 @@ impl<M: Send + 'static> Drop for Failing<'_, M> {
 
 /// See the module.
 pub(super) struct Body<M: Send + 'static, D, Fut, N> {
-    /// None once the future is done.
-    stage: Option<PinnedStage<M, D, Fut>>,
-    /// Whether it has been made.
-    begun: bool,
+    /// What the future is made of when the actor starts, and how. Boxed, because it would take its place for as long as the actor
+    /// lives.
+    plan: Option<(Box<D>, Make<D, M, Fut>)>,
+    /// From the start to the end.
+    future: Option<Pin<Box<Fut>>>,
     shared: Arc<Shared<M>>,
     /// The shared part, as what wakes the actor.
     waker: Waker,
@@ -86,6 +51,9 @@ pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     owes: bool,
     /// Words that have come since the last poll.
     gathered: usize,
+    /// How many of them are worth waiting for, as long as more are there. None for one that is supervised: what it was given at
+    /// once it would lose at once.
+    gathers: usize,
     /// What the timing wheel is told to send to, once anybody has slept in here.
     alarm: Option<Address<()>>,
     /// The earliest time at which it will.
@@ -104,9 +72,14 @@ where
 {
     pub(super) fn new(shared: Arc<Shared<M>>, data: D, make: Make<D, M, Fut>) -> Self {
         Self {
-            stage: Some(Box::pin(Stage::Planned { data, make })),
-            begun: false,
+            plan: Some((Box::new(data), make)),
+            future: None,
             waker: Waker::from(shared.clone()),
+            gathers: if shared.heir.is_none() {
+                shared.share
+            } else {
+                0
+            },
             shared,
             arrived: VecDeque::new(),
             wants: true,
@@ -121,27 +94,17 @@ where
 
     /// What it was to be made of, if it has not begun.
     pub(super) fn take_data(&mut self) -> Option<D> {
-        let stage = self.stage.take_if(|_| !self.begun);
-        stage.and_then(|mut stage| Some(stage.as_mut().take_plan()?.0))
+        self.plan.take().map(|(data, _)| *data)
     }
 
     /// A ring, or the first word: the future begins, if it has not.
     fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
-        if !self.begun {
-            self.begun = true;
-            self.make(turn);
+        if let Some((data, make)) = self.plan.take() {
+            self.shared.open(turn.address());
+            let mailbox = Incoming::new(self.shared.clone());
+            self.future = Some(Box::pin(make(*data, mailbox)));
         }
         self.owes |= self.shared.bell.arrived();
-    }
-
-    fn make(&mut self, turn: &Turn<'_, Word<M>>) {
-        if let Some(stage) = &mut self.stage
-            && let Some((data, make)) = stage.as_mut().take_plan()
-        {
-            self.shared.open(turn.address());
-            let future = make(data, Incoming::new(self.shared.clone()));
-            stage.set(Stage::Running { future });
-        }
     }
 
     /// Takes a note; false if that is the end.
@@ -150,7 +113,7 @@ where
             None => {}
             Some(Says::Ring) => self.begin(turn),
             // The turn that was to make it was undone.
-            Some(Says::Closed(_)) if !self.begun => return false,
+            Some(Says::Closed(_)) if self.plan.is_some() => return false,
             // An opening of before has been followed by another one.
             Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
             Some(Says::Closed(_)) => {
@@ -201,7 +164,7 @@ where
     /// One poll, in which the future can receive what has arrived, and `message` behind it.
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         (self.owes, self.gathered) = (false, 0);
-        let Some(mut stage) = self.stage.take_if(|_| self.begun) else {
+        let Some(mut future) = self.future.take() else {
             self.arrived.extend(message);
             return Next::Continue;
         };
@@ -209,17 +172,17 @@ where
         self.wake_inside(message, turn);
         self.shared.bell.begin();
         let failing = Failing(&self.shared);
-        let polled = stage
+        let polled = future
             .as_mut()
             .poll(&mut task::Context::from_waker(&self.waker));
         mem::forget(failing);
         match polled {
             Poll::Pending => {
-                self.stage = Some(stage);
+                self.future = Some(future);
                 self.rest(turn)
             }
             Poll::Ready(()) => {
-                drop(stage);
+                drop(future);
                 self.finish()
             }
         }
@@ -293,13 +256,12 @@ where
                 }
             }
         }
-        if self.stage.is_none() {
+        if self.plan.is_none() && self.future.is_none() {
             self.arrived.extend(message);
             return self.linger();
         }
         self.gathered += 1;
-        let may_gather = self.gathered < self.shared.share && self.shared.heir.is_none();
-        if !self.owes || may_gather && turn.has_more() {
+        if !self.owes || self.gathered < self.gathers && turn.has_more() {
             self.arrived.extend(message);
             return Next::Continue;
         }
@@ -345,7 +307,7 @@ impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
 impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
         // It may hold messages that it has not received.
-        self.stage = None;
+        self.future = None;
         let left = self.shared.close(mem::take(&mut self.arrived));
         count_dead_letters(left as u64);
     }

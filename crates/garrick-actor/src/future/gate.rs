@@ -65,38 +65,49 @@ impl<M: Send + 'static> Drop for Entry<M> {
 }
 
 /// The door.
-struct Gate<M: Send + 'static>(Arc<Entry<M>>);
+struct Gate<M: Send + 'static> {
+    /// The entry's, if it was known when the door was made: whoever sends needs no look at the entry.
+    body: Option<Address<Word<M>>>,
+    entry: Arc<Entry<M>>,
+}
+
+impl<M: Send + 'static> Gate<M> {
+    fn body(&self) -> &Address<Word<M>> {
+        self.body.as_ref().unwrap_or_else(|| self.entry.body())
+    }
+}
 
 impl<M: Send + 'static> Door for Gate<M> {
     type Message = M;
 
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
-        match self.0.body().send(Word::Message(message)) {
+        match self.body().send(Word::Message(message)) {
             Err(SendError(Word::Message(message))) => Err(SendError(message)),
             _ => Ok(()),
         }
     }
 
     fn stop(&self) {
-        self.0.body().stop();
+        self.body().stop();
     }
 
     fn is_stopped(&self) -> bool {
-        self.0.body().is_stopped()
+        self.body().is_stopped()
     }
 
     fn watch(&self, notice: Notice) {
-        let _ = self.0.body().watch(notice);
+        let _ = self.body().watch(notice);
     }
 
     fn stands_for(&self) -> Option<TaskId> {
-        Some(self.0.body().id())
+        Some(self.body().id())
     }
 }
 
 /// An address through that entry.
 pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
-    door(Gate(entry))
+    let body = entry.body.get().cloned();
+    door(Gate { body, entry })
 }
 
 /// One more address of an actor. One that had none any more is open again; one that has ended stays so.

@@ -23,15 +23,18 @@ pub struct Incoming<M: Send + 'static> {
     shared: Arc<Shared<M>>,
     /// Taken from the shared queue, so that most messages need no lock.
     batch: VecDeque<M>,
-    /// The poll of which `left` is the share.
+    /// Messages that a poll may receive.
+    share: usize,
+    /// The poll of which `left` are still to be received.
     poll: u64,
-    /// Messages that may still be received in it.
+    /// That many.
     left: usize,
 }
 
 impl<M: Send + 'static> Incoming<M> {
     pub(super) fn new(shared: Arc<Shared<M>>) -> Self {
         Self {
+            share: shared.share,
             shared,
             batch: VecDeque::new(),
             poll: 0,
@@ -79,7 +82,7 @@ impl<M: Send + 'static> Incoming<M> {
         let poll = self.shared.bell.polls();
         if self.poll != poll {
             self.poll = poll;
-            self.left = self.shared.share;
+            self.left = self.share;
         }
         if self.left > 0
             && let Some(message) = self.batch.pop_front()

@@ -101,21 +101,23 @@ pub(super) struct Inner<M: Send + 'static> {
 /// Makes something in a turn of the actor.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
-/// See the module.
+/// See the module. What every poll needs comes first, side by side: most actors of many are out of every cache when a message
+/// comes.
+#[repr(C)]
 pub(super) struct Shared<M: Send + 'static> {
     /// Whether it is to be woken. Its wakers and the task ring and hear it.
     pub(super) bell: Bell,
+    inner: Mutex<Inner<M>>,
+    /// Who sleeps in it, once anybody has.
+    sleepers: OnceLock<Arc<Sleepers>>,
     /// Messages that a poll may receive.
     pub(super) share: usize,
     /// Who gets what nobody has received; only for one that is supervised, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
-    inner: Mutex<Inner<M>>,
     /// The task, from its start to its end: what keeps it alive while it waits. The task writes, wakers read.
     body: Mutex<Option<Address<Word<M>>>>,
     /// What all its addresses have in common, and how often there was a first one.
     pub(super) entry: Mutex<(Weak<Entry<M>>, u64)>,
-    /// Who sleeps in it, once anybody has.
-    sleepers: OnceLock<Arc<Sleepers>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
