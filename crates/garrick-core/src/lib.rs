@@ -13,6 +13,7 @@ pub mod prim;
 mod testing;
 
 pub mod fence;
+pub mod prefetch;
 pub mod random;
 
 pub mod backoff;

@@ -134,7 +134,9 @@ where
         } else {
             inner.queue.append(&mut self.arrived);
         }
-        inner.queue.extend(message);
+        if let Some(message) = message {
+            inner.queue.push_back(message);
+        }
         let due = inner.hungry || inner.closed || !inner.queue.is_empty();
         inner.hungry = false;
         // The whole future is about to be polled, so its own waker has nothing to do.
@@ -156,9 +158,14 @@ where
             }
             sleepers.take_due(now, &mut self.woken);
         }
+        if self.woken.is_empty() {
+            return;
+        }
         for waker in self.woken.drain(..) {
             waker.wake();
         }
+        // They are inside of the future, so they have woken the actor as well.
+        self.shared.bell.answer();
     }
 
     /// One poll, in which the future can receive what has arrived, and `message` behind it.
@@ -168,9 +175,8 @@ where
             self.arrived.extend(message);
             return Next::Continue;
         };
-        self.shared.bell.run();
-        self.wake_inside(message, turn);
         self.shared.bell.begin();
+        self.wake_inside(message, turn);
         let failing = Failing(&self.shared);
         let polled = future
             .as_mut()
@@ -237,7 +243,7 @@ where
     /// The future is done. A ring that is on its way is waited for, or it would be a dead letter.
     fn finish(&mut self) -> Next {
         let next = self.linger();
-        self.shared.bell.run();
+        self.shared.bell.begin();
         next
     }
 

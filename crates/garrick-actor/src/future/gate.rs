@@ -4,6 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
+use garrick_core::prefetch::prefetch;
 use garrick_sched::{Address, Door, Notice, SendError, TaskId, door};
 
 use super::shared::{Says, Shared, Word};
@@ -69,6 +70,8 @@ struct Gate<M: Send + 'static> {
     /// The entry's, if it was known when the door was made: whoever sends needs no look at the entry.
     body: Option<Address<Word<M>>>,
     entry: Arc<Entry<M>>,
+    /// What the actor's poll will need. One actor of many is out of every cache when a message comes to it.
+    shared: Option<Arc<Shared<M>>>,
 }
 
 impl<M: Send + 'static> Gate<M> {
@@ -81,6 +84,9 @@ impl<M: Send + 'static> Door for Gate<M> {
     type Message = M;
 
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        if let Some(shared) = &self.shared {
+            prefetch(&**shared);
+        }
         match self.body().send(Word::Message(message)) {
             Err(SendError(Word::Message(message))) => Err(SendError(message)),
             _ => Ok(()),
@@ -106,8 +112,11 @@ impl<M: Send + 'static> Door for Gate<M> {
 
 /// An address through that entry.
 pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
-    let body = entry.body.get().cloned();
-    door(Gate { body, entry })
+    door(Gate {
+        body: entry.body.get().cloned(),
+        shared: entry.opening.as_ref().map(|(shared, _)| shared.clone()),
+        entry,
+    })
 }
 
 /// One more address of an actor. One that had none any more is open again; one that has ended stays so.

@@ -6,17 +6,28 @@ use loom::thread;
 
 use super::{Bell, Call};
 
-/// A poll, and what it sees.
-fn poll(bell: &Bell, data: &AtomicUsize) -> (usize, Call) {
-    bell.run();
+/// A poll, and what it sees. One that has woken somebody inside of the future first answers once more.
+fn poll(bell: &Bell, data: &AtomicUsize, wakes_inside: bool) -> (usize, Call) {
     bell.begin();
+    if wakes_inside {
+        bell.answer();
+    }
     let seen = data.load(Relaxed);
     (seen, bell.end(false))
 }
 
 #[test]
 fn a_wake_is_answered_by_a_poll_that_sees_what_it_was_for() {
-    loom::model(|| {
+    model(false);
+}
+
+#[test]
+fn so_it_is_by_one_that_has_woken_others() {
+    model(true);
+}
+
+fn model(wakes_inside: bool) {
+    loom::model(move || {
         let bell = Arc::new(Bell::new());
         let data = Arc::new(AtomicUsize::new(0));
         let (waking, written) = (bell.clone(), data.clone());
@@ -25,15 +36,15 @@ fn a_wake_is_answered_by_a_poll_that_sees_what_it_was_for() {
             waking.wake()
         });
         let _ = bell.arrived();
-        let (mut seen, mut call) = poll(&bell, &data);
+        let (mut seen, mut call) = poll(&bell, &data, wakes_inside);
         if call == Call::Ring {
             assert!(bell.arrived());
-            (seen, call) = poll(&bell, &data);
+            (seen, call) = poll(&bell, &data, wakes_inside);
             assert_eq!((seen, call), (1, Call::Quiet));
         }
         // A ring that a poll has overtaken is worth nothing: that poll has answered it.
         if waker.join().unwrap() == Call::Ring && bell.arrived() {
-            (seen, _) = poll(&bell, &data);
+            (seen, _) = poll(&bell, &data, wakes_inside);
         }
         assert_eq!(seen, 1, "the wake was lost");
     });

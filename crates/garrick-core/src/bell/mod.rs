@@ -9,6 +9,7 @@
 //!           RUNNING ------> RUNNING | WOKEN             seen when the poll ends
 //!           RINGING ------> RINGING | WOKEN             seen when the ring arrives
 //!   begin:  any ----------> RUNNING, RINGING as it was  WOKEN is answered by this poll
+//!   answer: RUNNING | WOKEN -> RUNNING               the same for wakes since it began
 //!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
 //! ```
 //!
@@ -36,7 +37,6 @@ const RINGING: u8 = 4;
 /// // The start counts as a ring on its way.
 /// assert_eq!(bell.wake(), Call::Quiet);
 /// assert!(bell.arrived());
-/// bell.run();
 /// bell.begin();
 /// assert_eq!(bell.end(false), Call::Quiet);
 /// assert_eq!(bell.wake(), Call::Ring);
@@ -105,15 +105,15 @@ impl Bell {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
 
-    /// A poll is about to begin: what wakes from here on is seen when it ends.
-    pub fn run(&self) {
-        self.change(|word| word | RUNNING);
+    /// The poll begins, and answers every wake so far. What wakes from here on is seen when it ends. Only the actor calls this.
+    pub fn begin(&self) {
+        self.change(|word| word & RINGING | RUNNING);
+        self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// The poll begins, and answers every wake so far. Only the actor calls this.
-    pub fn begin(&self) {
+    /// The poll that has begun, and has looked at nothing yet, answers what has woken since as well. Only the actor calls this.
+    pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
-        self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
     /// Polls begun so far, as their only writer or something in there sees it.
@@ -155,7 +155,6 @@ mod tests {
         let bell = Bell::new();
         assert_eq!(bell.wake(), Call::Quiet, "its start is on its way");
         assert!(bell.arrived());
-        bell.run();
         bell.begin();
         assert_eq!(bell.end(false), Call::Quiet);
         assert_eq!(bell.wake(), Call::Ring);
@@ -167,20 +166,28 @@ mod tests {
     fn a_wake_during_a_poll_rings_when_it_ends() {
         let bell = Bell::new();
         assert!(bell.arrived());
-        bell.run();
         bell.begin();
         assert_eq!(bell.wake(), Call::Quiet);
         assert_eq!(bell.end(false), Call::Ring);
         assert!(bell.arrived());
-        bell.run();
         bell.begin();
         assert_eq!(bell.end(true), Call::Ring);
     }
 
     #[test]
+    fn a_wake_before_a_poll_looks_at_anything_is_answered_by_it() {
+        let bell = Bell::new();
+        assert!(bell.arrived());
+        bell.begin();
+        assert_eq!(bell.wake(), Call::Quiet);
+        bell.answer();
+        assert_eq!(bell.end(false), Call::Quiet);
+        assert_eq!(bell.wake(), Call::Ring);
+    }
+
+    #[test]
     fn a_ring_that_a_poll_has_overtaken_is_worth_nothing() {
         let bell = Bell::new();
-        bell.run();
         bell.begin();
         assert_eq!(bell.end(false), Call::Quiet);
         assert!(!bell.arrived());
