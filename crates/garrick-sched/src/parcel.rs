@@ -43,6 +43,16 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
 
+/// An envelope with that message.
+#[inline]
+pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
+    let envelope = self::envelope::<M>(pool, None);
+    // SAFETY: made for `M`, empty, ours.
+    let put = unsafe { put(envelope, message) };
+    debug_assert!(put.is_ok(), "an empty envelope has room for one");
+    envelope
+}
+
 /// An envelope of a kind of its own with one thing in it, and no room for more: what is sent behind it goes into
 /// another one.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
@@ -142,6 +152,21 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
         }
         (*envelope).set_read(read - 1);
         Some(self::read(envelope, u32::from(read - 1)))
+    }
+}
+
+/// Where the only message of an envelope lies, which counts as read from here on.
+///
+/// # Safety
+/// As for [`put`]; there is one.
+#[inline]
+pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
+    // SAFETY: by contract.
+    unsafe {
+        let slot = u32::from((*envelope).read()) - 1;
+        debug_assert_eq!(slot, (*envelope).free(), "it is alone");
+        (*envelope).set_read(slot as u16);
+        place::<M>(envelope, slot)
     }
 }
 

@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 
-use common::{OnDrop, does, ends};
-use garrick_sched::{Flow, Here, Sponsor, Task, Turn};
+use common::{OnDrop, does, ends, fail, silence_panics};
+use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 
 trait Numbered: Send + 'static {
     fn of(n: u16) -> Self;
@@ -181,4 +183,132 @@ fn a_task_of_no_size_is_one_of_its_own_all_the_same() {
     for (index, task) in tasks.iter().enumerate() {
         assert!(tasks[index + 1..].iter().all(|other| other != task));
     }
+}
+
+/// A message that counts how often it was dropped, of 8 bytes and what is added.
+struct Counted<const MORE: usize>(Arc<AtomicUsize>, [u64; MORE]);
+
+impl<const MORE: usize> Drop for Counted<MORE> {
+    fn drop(&mut self) {
+        assert_eq!(self.1, [!0; MORE], "whole");
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// How a task with one message before its start begins.
+#[derive(Clone, Copy)]
+enum Begins {
+    Well,
+    Stops,
+    Panics,
+}
+
+struct Starter<const MORE: usize>(Begins);
+
+impl<const MORE: usize> Task for Starter<MORE> {
+    type Message = Counted<MORE>;
+    const STARTS: bool = true;
+
+    fn start(&mut self, _: &Turn<'_, Counted<MORE>>) -> Flow {
+        match self.0 {
+            Begins::Well => Flow::Continue,
+            Begins::Stops => Flow::Stop,
+            Begins::Panics => fail(),
+        }
+    }
+
+    fn receive(&mut self, _: Counted<MORE>, _: &Turn<'_, Counted<MORE>>) -> Flow {
+        Flow::Continue
+    }
+}
+
+/// A message to a task that begins like that, and one to a task that has begun, from a turn that ends in that way. How many
+/// are dropped, and how many of them are dead letters.
+fn dropped_and_dead<const MORE: usize>(begins: Begins, ends: Flow) -> (usize, u64) {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let here = Here::new_here().unwrap();
+    let old = here.spawn(does(|_: Counted<MORE>, _: &Turn<'_, _>| Flow::Continue));
+    old.send(Counted(dropped.clone(), [!0; MORE])).ok().unwrap();
+    here.run();
+    let counter = dropped.clone();
+    let sender = here.spawn(does(move |(): (), turn: &Turn<'_, ()>| {
+        let newborn = turn.spawn(Starter::<MORE>(begins));
+        for to in [&newborn, &old, &newborn, &old] {
+            let message = Counted(counter.clone(), [!0; MORE]);
+            turn.send(to, message).ok().unwrap();
+        }
+        ends
+    }));
+    sender.send(()).unwrap();
+    here.run();
+    let dead = here.handle().dead_letters();
+    drop(here);
+    (dropped.load(SeqCst) - 1, dead)
+}
+
+fn first_messages<const MORE: usize>() {
+    use Begins::{Panics, Stops, Well};
+    assert_eq!(dropped_and_dead::<MORE>(Well, Flow::Continue), (4, 0));
+    assert_eq!(dropped_and_dead::<MORE>(Well, Flow::Undo), (4, 0));
+    assert_eq!(dropped_and_dead::<MORE>(Stops, Flow::Continue), (4, 2));
+    assert_eq!(dropped_and_dead::<MORE>(Panics, Flow::Continue), (4, 2));
+}
+
+/// 24 bytes go with the cell to be run, more in an envelope, and very many in a box.
+#[test]
+fn a_first_message_of_any_size_is_handled_or_dropped_once() {
+    silence_panics();
+    first_messages::<0>();
+    first_messages::<2>();
+    first_messages::<3>();
+    first_messages::<600>();
+}
+
+/// Has each of many tasks told once by a turn, on a sponsor with two workers, which share them.
+fn crowd_told<const MORE: usize>(shut_down: fn(Sponsor)) -> (usize, u64) {
+    const CROWD: usize = 5_000;
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let sponsor = Sponsor::pool(2).unwrap();
+    let handle = sponsor.handle();
+    let crowd: Vec<Address<Counted<MORE>>> = (0..CROWD)
+        .map(|_| does(|_: Counted<MORE>, _: &Turn<'_, _>| Flow::Continue))
+        .map(|task| handle.spawn(task).ok().unwrap())
+        .collect();
+    let (counter, (told, tells)) = (dropped.clone(), channel());
+    let sender = does(move |(): (), turn: &Turn<'_, ()>| {
+        let newborns = (0..CROWD)
+            .map(|_| turn.spawn(does(|_: Counted<MORE>, _: &Turn<'_, _>| Flow::Continue)));
+        for to in newborns.collect::<Vec<_>>().iter().chain(&crowd) {
+            let message = Counted(counter.clone(), [!0; MORE]);
+            turn.send(to, message).ok().unwrap();
+        }
+        told.send(()).unwrap();
+        Flow::Stop
+    });
+    let sender = handle.spawn(sender).ok().unwrap();
+    sender.send(()).unwrap();
+    tells.recv().unwrap();
+    shut_down(sponsor);
+    let lost = dropped.load(SeqCst).abs_diff(2 * CROWD);
+    (lost, handle.dead_letters())
+}
+
+#[test]
+fn what_two_workers_share_is_handled_once() {
+    ends(|| {
+        for _ in 0..20 {
+            assert_eq!(crowd_told::<2>(Sponsor::shutdown), (0, 0));
+            assert_eq!(crowd_told::<3>(Sponsor::shutdown), (0, 0));
+        }
+    });
+}
+
+#[test]
+fn what_an_end_overtakes_is_dropped_once() {
+    ends(|| {
+        for _ in 0..20 {
+            assert_eq!(crowd_told::<2>(Sponsor::shutdown_now).0, 0);
+            assert_eq!(crowd_told::<3>(Sponsor::shutdown_now).0, 0);
+        }
+    });
 }

@@ -83,7 +83,7 @@ pub(crate) fn tail_of(state: u64) -> *mut Envelope {
     ptr::with_exposed_provenance_mut((state & POINTER_MASK) as usize)
 }
 
-/// Room for one message inside an entry of a run queue.
+/// Room for one message inside an entry of a run queue, or for the address of an envelope with one that is too large for it.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
 /// Lets a task go on after a turn that panicked, if it can: gets the home worker, untyped, and what the panic
@@ -120,8 +120,8 @@ pub(crate) struct Table {
     pub(crate) drop_unread: unsafe fn(&Envelope) -> u64,
     /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
-    /// Drops the message in a slot, and says whether it was a letter.
-    pub(crate) drop_slot: unsafe fn(*const Slot) -> bool,
+    /// Drops the message in a slot, and says whether it was a letter; the pool is passed untyped.
+    pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// Whether the task may go to another thread.
     pub(crate) moves: bool,
     /// For a door.

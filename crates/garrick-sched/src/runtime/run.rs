@@ -1,11 +1,11 @@
 //! One activation of a cell: its messages, turn by turn.
 
-use std::mem::ManuallyDrop;
+use std::mem;
 use std::ptr::{self, NonNull};
 
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
 use crate::parcel;
-use crate::quiet;
+use crate::run_queue::fits_slot;
 use crate::runtime::task::{Flow, Task, class_of, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
@@ -41,11 +41,11 @@ struct Batch {
 }
 
 impl Batch {
-    /// The message with which a cell was scheduled.
+    /// The message at that place, with which a cell was scheduled.
     #[inline(always)]
-    fn alone(message: *const Slot, busy: bool) -> Self {
+    fn alone(at: *const u8, busy: bool) -> Self {
         Self {
-            at: message.cast(),
+            at,
             slot: 0,
             last: 0,
             envelope: ptr::null_mut(),
@@ -98,12 +98,14 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         // SAFETY: by contract.
         return unsafe { run_starting::<T>(cell, worker, message) };
     }
+    // SAFETY: by contract.
+    let at = unsafe { place_of::<T::Message>(worker, message) };
     let idle = worker.home.idle();
-    let mut batch = Batch::alone(message, false);
-    if !message.is_null() && cell.state() & !flag::NEWBORN == idle | SCHEDULED {
+    let mut batch = Batch::alone(at, false);
+    if !at.is_null() && cell.state() & !flag::NEWBORN == idle | SCHEDULED {
         cell.set_state(idle);
     } else {
-        let Some(first) = first_batch::<T>(cell, worker, message) else {
+        let Some(first) = first_batch::<T>(cell, worker, at) else {
             return;
         };
         batch = first;
@@ -143,6 +145,23 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
     }
 }
 
+/// A message that waits for its task's start, and is a dead letter if that fails.
+struct Waiting<'a> {
+    worker: &'a Worker,
+    cell: CellPtr,
+    slot: Option<Slot>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(slot) = &self.slot {
+            // SAFETY: the slot holds a message of the cell's type, which nobody else has.
+            let was_letter = unsafe { self.worker.drop_slot(self.cell, slot) };
+            self.worker.count_dead_letters(u64::from(was_letter));
+        }
+    }
+}
+
 /// An activation that begins with the task's start. The message is taken out of the run queue first, because
 /// the start may put something there.
 ///
@@ -154,21 +173,39 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
         return;
     }
     // SAFETY: by contract.
-    let message =
-        (!message.is_null()).then(|| unsafe { parcel::read_at::<T::Message>(message.cast()) });
+    let waiting = Waiting {
+        worker,
+        cell,
+        // SAFETY: by contract.
+        slot: (!message.is_null()).then(|| unsafe { *message }),
+    };
     if start::<T>(cell, worker) == Next::Over {
-        if let Some(message) = message {
-            worker.count_dead_letters(u64::from(T::is_letter(&message)));
-            quiet::drop(message);
-        }
+        drop(waiting);
         return worker.stop(cell, &Ended::Stopped);
     }
-    let message = message.map(ManuallyDrop::new);
-    let place = message
-        .as_ref()
-        .map_or(ptr::null(), |message| ptr::from_ref(message).cast::<Slot>());
+    let slot = waiting.slot;
+    mem::forget(waiting);
+    let slot = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: by contract; the message is moved out there.
-    unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), place) };
+    unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), slot) };
+}
+
+/// Where the message of a slot lies; null for none. One that is too large for it lies in an envelope, which is kept until it has
+/// been handled.
+///
+/// # Safety
+/// The slot is null, or holds a message of type `M` as [`Worker::send`] has put it there, which is moved out.
+#[inline(always)]
+unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
+    if const { fits_slot::<M>() } || slot.is_null() {
+        return slot.cast();
+    }
+    // SAFETY: by contract.
+    unsafe {
+        let envelope = slot.cast::<*mut Envelope>().read();
+        worker.hold(envelope);
+        parcel::open::<M>(envelope)
+    }
 }
 
 /// Whether a newborn has gone to the sponsor where it is to start.
@@ -225,13 +262,13 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 
 /// The first batch of an activation that cannot be over with `message`, or has none.
 #[inline(never)]
-fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) -> Option<Batch> {
+fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     worker.limits.set(Limits::of(cell));
-    if message.is_null() {
+    if at.is_null() {
         return next_batch::<T>(cell, worker);
     }
     cell.clear(flag::NEWBORN);
-    Some(Batch::alone(message, true))
+    Some(Batch::alone(at, true))
 }
 
 /// The next batch, if the activation goes on.

@@ -212,7 +212,7 @@ impl Stage {
             if cell.inbox_is_closed() {
                 return Err(SendError(message));
             }
-            let chain = Chain::of_one(first_envelope(pool, message));
+            let chain = Chain::of_one(parcel::alone(pool, message));
             // The reference that keeps the receiver alive until the turn is over.
             cell.clone_foreign();
             self.set_dirty();
@@ -236,7 +236,7 @@ impl Stage {
 
     /// Keeps a message that is to be delivered at `deadline`.
     pub(crate) fn send_at<M>(&self, pool: &Pool, deadline: Nanos, cell: CellPtr, message: M) {
-        let envelope = first_envelope(pool, message);
+        let envelope = parcel::alone(pool, message);
         cell.clone_foreign();
         self.set_dirty();
         let chain = Chain::of_one(envelope);
@@ -352,14 +352,6 @@ unsafe fn append_to_chain<M>(pool: &Pool, chain: &mut Chain, message: M) {
         (*envelope).set_next(chain.newest);
         chain.newest = envelope;
     }
-}
-
-fn first_envelope<M>(pool: &Pool, message: M) -> *mut Envelope {
-    let envelope = parcel::envelope::<M>(pool, None);
-    // SAFETY: made for `M`, empty, ours.
-    let put = unsafe { parcel::put(envelope, message) };
-    debug_assert!(put.is_ok(), "an empty envelope has room for one");
-    envelope
 }
 
 /// The free slots of the last envelope of a mailbox of ours, 0 if there is none.

@@ -235,24 +235,30 @@ unsafe fn drop_unread_of<T: Task>(envelope: &Envelope) -> u64 {
 }
 
 /// # Safety
-/// The slot holds a message of type `M`, which is not used again.
-unsafe fn drop_slot<M>(slot: *const Slot) -> bool {
+/// The slot holds a message of type `M`, which is not used again; `pool` points to a [`Pool`].
+unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
-    unsafe { drop_in_slot::<M>(slot, |_| true) }
+    unsafe { drop_in_slot::<M>(pool, slot, |_| true) }
 }
 
 /// # Safety
 /// As for [`drop_slot`].
-unsafe fn drop_slot_of<T: Task>(slot: *const Slot) -> bool {
+unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
-    unsafe { drop_in_slot::<T::Message>(slot, T::is_letter) }
+    unsafe { drop_in_slot::<T::Message>(pool, slot, T::is_letter) }
 }
 
 /// # Safety
 /// As for [`drop_slot`].
-unsafe fn drop_in_slot<M>(slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
+unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
     if !fits_slot::<M>() {
-        return true;
+        // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else has it.
+        return unsafe {
+            let envelope = slot.cast::<*mut Envelope>().read();
+            let letters = parcel::drop_unread::<M>(&*envelope, is_letter);
+            pool.cast::<Pool>().as_ref().give_envelope(envelope);
+            letters > 0
+        };
     }
     // SAFETY: by contract.
     let message = unsafe { slot.cast::<M>().read() };

@@ -78,7 +78,7 @@ impl Worker {
     pub(crate) fn drop_dead(&self, cell: CellPtr, message: *const Slot) {
         if !message.is_null() {
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.
-            let was_letter = unsafe { (cell.table().drop_slot)(message) };
+            let was_letter = unsafe { self.drop_slot(cell, message) };
             self.count_dead_letters(u64::from(was_letter));
         }
         self.stop(cell, &Ended::SponsorEnded);

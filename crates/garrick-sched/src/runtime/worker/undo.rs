@@ -3,7 +3,7 @@
 use std::ptr::{self, NonNull};
 
 use super::Worker;
-use crate::cell::{CellPtr, Chain, Envelope, Kind, SCHEDULED};
+use crate::cell::{CellPtr, Chain, Envelope, Kind, SCHEDULED, Slot};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::Entry;
@@ -70,11 +70,20 @@ impl Worker {
         let cell = entry.cell();
         if !entry.message().is_null() {
             // SAFETY: the entry's message, of the cell's type, is nobody else's.
-            unsafe { (cell.table().drop_slot)(entry.message()) };
+            unsafe { self.drop_slot(cell, entry.message()) };
         }
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
         }
+    }
+
+    /// Drops the message in a slot, and says whether it was a letter.
+    ///
+    /// # Safety
+    /// The slot holds a message of the cell's type, which is not used again.
+    pub(crate) unsafe fn drop_slot(&self, cell: CellPtr, slot: *const Slot) -> bool {
+        // SAFETY: by contract.
+        unsafe { (cell.table().drop_slot)(NonNull::from(&self.pool).cast(), slot) }
     }
 
     /// A chain came back from a closed cell: its messages are dead letters.
