@@ -4,12 +4,15 @@
 mod common;
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
+use std::sync::mpsc::channel;
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use common::{does, ends};
+use common::{does, ends, fail, silence_panics};
 use garrick_sched::{Address, Ask, Driver, Drivers, Flow, Here, NoReply, Reply, Sponsor, Turn};
 
 /// A task that adds up, in a place that is not `Send`.
@@ -269,6 +272,109 @@ fn dropping_it_drops_its_tasks_and_gives_messages_back() {
     assert_eq!(add.send(2).unwrap_err().0, 2);
     assert!(handle.spawn(does(|(), _| Flow::Continue)).is_err());
     thread::spawn(move || drop(add)).join().unwrap();
+}
+
+/// A task that notes what it hears.
+fn listener(here: &Here) -> (Address<u32>, Rc<RefCell<Vec<u32>>>) {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let ours = heard.clone();
+    let task = here.spawn(does(move |n, _: &Turn<'_, u32>| {
+        ours.borrow_mut().push(n);
+        Flow::Continue
+    }));
+    (task, heard)
+}
+
+/// Lets the tasks of this thread run once.
+async fn pause() {
+    let mut before = true;
+    poll_fn(|context| {
+        if std::mem::take(&mut before) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
+}
+
+#[test]
+fn what_a_future_sends_keeps_its_order() {
+    ends(|| {
+        let here = Here::new_here().unwrap();
+        let (listens, heard) = listener(&here);
+        // Through the inbox, as ever.
+        (0..100).for_each(|n| listens.send(n).unwrap());
+        here.block_on(async {
+            (100..200).for_each(|n| listens.send(n).unwrap());
+            assert_eq!(heard.borrow().len(), 100, "a send is no call");
+            pause().await;
+            assert_eq!(heard.borrow().len(), 200);
+            (200..300).for_each(|n| listens.send(n).unwrap());
+            // A stop comes behind what was sent before it, whichever way both take.
+            listens.stop();
+            listens.send(300).unwrap();
+            pause().await;
+            assert!(listens.send(301).is_err());
+        });
+        assert_eq!(*heard.borrow(), (0..300).collect::<Vec<_>>());
+        assert_eq!(here.handle().dead_letters(), 1);
+    });
+}
+
+#[test]
+fn a_future_sends_to_tasks_of_other_threads_and_other_sponsors_of_its_own() {
+    ends(|| {
+        let (here, other) = (Here::new_here().unwrap(), Here::new_here().unwrap());
+        let pool = Sponsor::pool(1).unwrap();
+        let (near, heard) = listener(&here);
+        let (beside, heard_beside) = listener(&other);
+        let (told, tells) = channel();
+        let far = pool.handle().spawn(does(move |n: u32, _: &Turn<'_, u32>| {
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        let far = far.ok().unwrap();
+        here.block_on(async {
+            for n in 0..1_000 {
+                for to in [&near, &beside, &far] {
+                    to.send(n).unwrap();
+                }
+                if n % 100 == 0 {
+                    // Its tasks run inside of the future, which rests on the other sponsor.
+                    other.run();
+                }
+            }
+            other.block_on(async {
+                beside.send(1_000).unwrap();
+                near.send(1_000).unwrap();
+                pause().await;
+            });
+        });
+        pool.shutdown();
+        here.run();
+        assert_eq!(*heard.borrow(), (0..=1_000).collect::<Vec<_>>());
+        assert_eq!(*heard_beside.borrow(), (0..=1_000).collect::<Vec<_>>());
+        assert!(tells.iter().eq(0..1_000));
+    });
+}
+
+#[test]
+fn a_future_that_fails_leaves_what_it_has_sent() {
+    silence_panics();
+    let here = Here::new_here().unwrap();
+    let (listens, heard) = listener(&here);
+    let failed = panic::catch_unwind(AssertUnwindSafe(|| {
+        here.block_on(async {
+            listens.send(1).unwrap();
+            fail();
+        });
+    }));
+    assert!(failed.is_err());
+    // It rests no more: these take the inbox.
+    listens.send(2).unwrap();
+    here.run();
+    assert_eq!(*heard.borrow(), [1, 2]);
 }
 
 #[test]

@@ -90,6 +90,9 @@ impl<M: 'static> Address<M> {
             // SAFETY: its messages are of this type, and we hold a reference.
             return unsafe { door::pass(self.cell, message) };
         }
+        if let Some(worker) = current::resting() {
+            return worker.send_between_turns(self, message);
+        }
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));
         }

@@ -1,6 +1,7 @@
 //! What this thread is: which worker it runs, if any, and its own spare blocks.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 use std::ptr;
 
 use crate::cell::Home;
@@ -10,6 +11,8 @@ use crate::runtime::worker::Worker;
 thread_local! {
     /// The worker that this thread runs now, or null.
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    /// The worker whose thread this is while a future of its owner runs here, between two turns, or null.
+    static RESTING: Cell<*const Worker> = const { Cell::new(ptr::null()) };
     /// Its home, or a stranger's.
     static HOME: Cell<Home> = const { Cell::new(Home::STRANGER) };
     /// Blocks of a thread that is no worker.
@@ -34,6 +37,35 @@ pub(crate) fn worker<'a>() -> Option<&'a Worker> {
 #[must_use]
 pub fn in_turn() -> bool {
     !WORKER.get().is_null()
+}
+
+/// The worker that rests on this thread between two turns, if any: what is sent here needs no detour through an inbox. Asked only
+/// where there is no [`worker`].
+#[inline]
+pub(crate) fn resting<'a>() -> Option<&'a Worker> {
+    // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in `worker`.
+    unsafe { RESTING.get().as_ref() }
+}
+
+/// Lets foreign code run on a worker's own thread between two turns, until dropped.
+pub(crate) struct Resting<'a> {
+    before: *const Worker,
+    worker: PhantomData<&'a Worker>,
+}
+
+impl<'a> Resting<'a> {
+    pub(crate) fn new(worker: &'a Worker) -> Self {
+        Self {
+            before: RESTING.replace(worker),
+            worker: PhantomData,
+        }
+    }
+}
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        RESTING.set(self.before);
+    }
 }
 
 /// Calls `f` with the blocks of this thread.

@@ -8,6 +8,7 @@ use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag, tail_of};
 use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
+use crate::runtime::current::Entered;
 use crate::runtime::sponsor::Handle;
 use crate::runtime::task::{self, Task};
 use crate::runtime::watch::{Ended, Watch};
@@ -213,6 +214,20 @@ impl Worker {
             };
         }
         self.send_on(cell, message)
+    }
+
+    /// Sends from this worker's thread while it runs no turn: at once.
+    pub(crate) fn send_between_turns<M: 'static>(
+        &self,
+        to: &Address<M>,
+        message: M,
+    ) -> Result<(), SendError<M>> {
+        // What is dropped on the way may send too, and belongs to the same moment.
+        let _entered = Entered::new(self);
+        self.begin_pause();
+        let sent = self.send(to, message);
+        self.commit();
+        sent
     }
 
     /// A send to a cell whose inbox is idle. Each way ends in a call that takes everything along, so that there

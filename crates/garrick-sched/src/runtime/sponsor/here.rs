@@ -15,7 +15,7 @@ use super::idle::Awake;
 use super::{Handle, Shared};
 use crate::remote::{Remote, Sleeper};
 use crate::runtime::address::Address;
-use crate::runtime::current;
+use crate::runtime::current::{self, Resting};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
@@ -121,7 +121,8 @@ impl Here {
             if done() {
                 return;
             }
-            if !self.worker.claim() {
+            // What `done` has sent is there already.
+            if self.worker.backlog() == 0 && !self.worker.claim() {
                 self.worker.rest(&mut spin);
             }
         }
@@ -142,6 +143,7 @@ impl Here {
         let future = RefCell::new(future);
         let output = Cell::new(None);
         self.run_until(|| {
+            let _resting = Resting::new(&self.worker);
             let polled = future
                 .borrow_mut()
                 .as_mut()
