@@ -140,28 +140,8 @@ impl Stage {
 
     /// Appends a message to the mailbox of a scheduled cell of ours.
     pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
-        let tail = cell.mailbox_tail();
         self.cover(cell);
-        if tail.is_null() {
-            return self.append_envelope(pool, cell, tail, message);
-        }
-        // SAFETY: in the local mailbox, hence ours, and the mailbox is one for messages `M`.
-        if let Err(message) = unsafe { parcel::put(tail, message) } {
-            self.append_envelope(pool, cell, tail, message);
-        }
-    }
-
-    #[inline(never)]
-    fn append_envelope<M>(&self, pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: M) {
-        // SAFETY: in the local mailbox, hence ours.
-        let before = unsafe { tail.as_ref() }.map(Envelope::class);
-        let envelope = parcel::envelope::<M>(pool, before);
-        // SAFETY: made for `M`, empty, ours until read.
-        unsafe {
-            let put = parcel::put(envelope, message);
-            debug_assert!(put.is_ok(), "an empty envelope has room for one");
-            cell.append(envelope);
-        }
+        append_for_good(pool, cell, message);
         self.covered.set(cell.state());
     }
 
@@ -333,6 +313,31 @@ impl Stage {
         if outgoing.is_empty() {
             *outgoing = list;
         }
+    }
+}
+
+/// Appends a message to the mailbox of a scheduled cell of this worker, which no undoing takes back.
+pub(crate) fn append_for_good<M>(pool: &Pool, cell: CellPtr, message: M) {
+    let tail = cell.mailbox_tail();
+    if tail.is_null() {
+        return append_envelope(pool, cell, tail, message);
+    }
+    // SAFETY: in the local mailbox, hence ours, and the mailbox is one for messages `M`.
+    if let Err(message) = unsafe { parcel::put(tail, message) } {
+        append_envelope(pool, cell, tail, message);
+    }
+}
+
+#[inline(never)]
+fn append_envelope<M>(pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: M) {
+    // SAFETY: in the local mailbox, hence ours.
+    let before = unsafe { tail.as_ref() }.map(Envelope::class);
+    let envelope = parcel::envelope::<M>(pool, before);
+    // SAFETY: made for `M`, empty, ours until read.
+    unsafe {
+        let put = parcel::put(envelope, message);
+        debug_assert!(put.is_ok(), "an empty envelope has room for one");
+        cell.append(envelope);
     }
 }
 

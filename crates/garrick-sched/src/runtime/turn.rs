@@ -10,6 +10,7 @@ use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::current::Entered;
 use crate::runtime::sponsor::Handle;
+use crate::runtime::stage;
 use crate::runtime::task::{self, Task};
 use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
@@ -222,10 +223,29 @@ impl Worker {
         to: &Address<M>,
         message: M,
     ) -> Result<(), SendError<M>> {
-        // What is dropped on the way may send too, and belongs to the same moment.
-        let _entered = Entered::new(self);
         self.begin_pause();
-        let sent = self.send(to, message);
+        let cell = to.cell();
+        let state = cell.state();
+        if !cell.inbox_is_idle() || cell.home() != self.home || cell.has(flag::STOPPED) {
+            return self.send_out_between_turns(cell, message);
+        }
+        if state & !flag::NEWBORN == self.home.idle() {
+            return self.send_on(cell, message);
+        }
+        self.schedule(cell);
+        stage::append_for_good(&self.pool, cell, message);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn send_out_between_turns<M: 'static>(
+        &self,
+        cell: CellPtr,
+        message: M,
+    ) -> Result<(), SendError<M>> {
+        // What is dropped on the way may send too.
+        let _entered = Entered::new(self);
+        let sent = self.send_out(cell, message);
         self.commit();
         sent
     }
