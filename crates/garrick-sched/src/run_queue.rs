@@ -1,7 +1,8 @@
 //! A worker's private run queue: a ring of entries that only its worker touches.
 //!
 //! An entry names a cell and may hold the first message for it, so that a cell with one message to
-//! handle, the common case, needs no envelope at all. The first push of a turn, known by its number, leaves
+//! handle, the common case, needs no mailbox at all; a message too large for an entry lies in an envelope, of which the entry
+//! holds the address. The first push of a turn, known by its number, leaves
 //! a mark; to undo the turn is to cut the ring back to it. Beside the ring there is a [`Handoff`], which has
 //! room for the one cell that was woken first.
 

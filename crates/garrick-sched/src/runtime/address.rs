@@ -90,8 +90,11 @@ impl<M: 'static> Address<M> {
             // SAFETY: its messages are of this type, and we hold a reference.
             return unsafe { door::pass(self.cell, message) };
         }
-        if let Some(worker) = current::resting() {
-            return worker.send_between_turns(self, message);
+        if let Some(worker) = current::resting()
+            && worker.is_at_home_and_calm(self.cell)
+        {
+            worker.send_between_turns(self.cell, message);
+            return Ok(());
         }
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));

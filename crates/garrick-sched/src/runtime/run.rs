@@ -172,7 +172,6 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
     if message.is_null() && moves_first(cell, worker) {
         return;
     }
-    // SAFETY: by contract.
     let waiting = Waiting {
         worker,
         cell,

@@ -8,7 +8,6 @@ use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag, tail_of};
 use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
-use crate::runtime::current::Entered;
 use crate::runtime::sponsor::Handle;
 use crate::runtime::stage;
 use crate::runtime::task::{self, Task};
@@ -217,37 +216,20 @@ impl Worker {
         self.send_on(cell, message)
     }
 
-    /// Sends from this worker's thread while it runs no turn: at once.
-    pub(crate) fn send_between_turns<M: 'static>(
-        &self,
-        to: &Address<M>,
-        message: M,
-    ) -> Result<(), SendError<M>> {
-        self.begin_pause();
-        let cell = to.cell();
-        let state = cell.state();
-        if !cell.inbox_is_idle() || cell.home() != self.home || cell.has(flag::STOPPED) {
-            return self.send_out_between_turns(cell, message);
-        }
-        if state & !flag::NEWBORN == self.home.idle() {
-            return self.send_on(cell, message);
-        }
-        self.schedule(cell);
-        stage::append_for_good(&self.pool, cell, message);
-        Ok(())
+    /// Whether a cell is ours, has not stopped, and nothing is on its way to it that came first.
+    pub(crate) fn is_at_home_and_calm(&self, cell: CellPtr) -> bool {
+        cell.inbox_is_idle() && cell.home() == self.home && !cell.has(flag::STOPPED)
     }
 
-    #[inline(never)]
-    fn send_out_between_turns<M: 'static>(
-        &self,
-        cell: CellPtr,
-        message: M,
-    ) -> Result<(), SendError<M>> {
-        // What is dropped on the way may send too.
-        let _entered = Entered::new(self);
-        let sent = self.send_out(cell, message);
-        self.commit();
-        sent
+    /// Sends to such a cell from this worker's thread while it runs no turn: at once, and for good.
+    pub(crate) fn send_between_turns<M: 'static>(&self, cell: CellPtr, message: M) {
+        self.begin_pause();
+        if cell.state() & !flag::NEWBORN == self.home.idle() {
+            self.schedule_with(cell, message);
+        } else {
+            self.schedule(cell);
+            stage::append_for_good(&self.pool, cell, message);
+        }
     }
 
     /// A send to a cell whose inbox is idle. Each way ends in a call that takes everything along, so that there
@@ -259,6 +241,14 @@ impl Worker {
         if state & !flag::NEWBORN != idle {
             return self.send_on_busy(cell, message);
         }
+        self.schedule_with(cell, message);
+        Ok(())
+    }
+
+    /// Has a cell of ours run with this message, which has nothing to do, or is newborn.
+    #[inline(always)]
+    fn schedule_with<M>(&self, cell: CellPtr, message: M) {
+        let (state, idle) = (cell.state(), self.home.idle());
         cell.set_state(state | SCHEDULED);
         if const { fits_slot::<M>() } {
             // The first message to a newborn cell, or to one that is not to run next.
@@ -267,7 +257,6 @@ impl Worker {
         } else {
             self.schedule_for(cell, state == idle, parcel::alone(&self.pool, message));
         }
-        Ok(())
     }
 
     /// Has a cell run with the one message of that envelope. A message of 40 bytes to an idle cell takes 36 ns by this, 80 by the
