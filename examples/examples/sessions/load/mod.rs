@@ -34,7 +34,7 @@ const IDLE_IN_ROOM: usize = 10;
 /// Descriptors that a server needs for other things than idle sessions.
 const SPARE_FILES: usize = 300;
 /// Times a second that the servers take turns.
-const TURNS: u32 = 2;
+const TURNS: u32 = 10;
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
