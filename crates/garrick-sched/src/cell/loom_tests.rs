@@ -24,7 +24,7 @@ unsafe fn no_unread(_: &Envelope) -> u64 {
 unsafe fn no_split(_: NonNull<()>, envelope: *mut Envelope, _: u32) -> *mut Envelope {
     envelope
 }
-unsafe fn no_slot(_: *const Slot) -> bool {
+unsafe fn no_slot(_: NonNull<()>, _: *const Slot) -> bool {
     false
 }
 
