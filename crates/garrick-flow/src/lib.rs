@@ -82,7 +82,7 @@ mod graph;
 pub mod testing;
 
 pub use channel::{
-    AsyncReceiver, AsyncSender, Buffers, Peek, Poke, Receiver, Receivers, SendError, Sender,
+    AsyncReceiver, AsyncSender, Buffer, Peek, Poke, Receiver, Receivers, SendError, Sender,
     Senders, Slots, map_batch, map_batch_owned,
 };
 pub use garrick_core::{backoff::Backoff, ring::CapacityError};

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use common::{ON_PURPOSE, Result, fail, silence_panics};
 use garrick_flow::testing::{NoSuchStage, Seen, Stepper};
-use garrick_flow::{Backoff, Cx, Graph, Receiver, Restarts, Sender, Wait, map_batch, restarting};
+use garrick_flow::{
+    Backoff, Buffer, Cx, Graph, Receiver, Restarts, Sender, Wait, map_batch, restarting,
+};
 use garrick_flow::{map_batch_owned, stages};
 
 /// Ends of a stage that maps.
@@ -53,6 +55,46 @@ fn what_was_peeked_stays_and_what_was_poked_is_taken_back() -> Result {
         (stepper.fill(0), stepper.fill(1), results.readable()),
         (10, 0, 0)
     );
+    Ok(())
+}
+
+#[test]
+fn a_buffer_that_is_kept_keeps_what_the_panic_left() -> Result {
+    silence_panics();
+    let mut graph = Graph::new();
+    let (numbers, input) = graph.channel(16)?;
+    let (output, mut results) = graph.channel(16)?;
+    graph.source("numbers", stages::produce(numbers, 0..10));
+    let middle = restarting(
+        (input, output, Buffer::new()),
+        |_| 0,
+        |seen, (input, output, buffer), _| {
+            buffer.map_batch(input, output, 8, |number: &u64| {
+                *seen += 1;
+                if *seen > 3 {
+                    fail();
+                }
+                number + 100
+            });
+            if buffer.left() == 0 && input.is_finished() {
+                return Wait::done();
+            }
+            Wait::readable(input, 1).and(Wait::free(output, 1))
+        },
+    );
+    graph.stage("middle", middle.policy(Restarts::unlimited()));
+    let mut stepper = Stepper::new(graph);
+    for _ in 0..2 {
+        stepper.step_stage("numbers")?;
+    }
+    stepper.step_stage("middle")?;
+    // Eight were taken, three sent, and the fourth is the one it panicked on.
+    assert_eq!((stepper.fill(0), results.readable()), (2, 3));
+    stepper.run_until_idle();
+    let mut got = Vec::new();
+    results.pop_each(usize::MAX, |number| got.push(number));
+    assert_eq!(got, (100..110).collect::<Vec<_>>());
+    assert_eq!(stepper.totals().stages[1].restarts, 3);
     Ok(())
 }
 

@@ -65,7 +65,7 @@ pub(super) struct Arguments {
 enum ModeName {
     /// From ring to ring, in place at both ends.
     ZeroCopy,
-    /// Out of one ring into a buffer, and from another buffer into the next ring.
+    /// Out of one ring into a buffer, and from there into the next ring.
     DoubleBuffer,
 }
 

@@ -13,7 +13,7 @@ use super::Counts;
 pub(crate) enum Mode {
     /// From ring to ring, in place on both sides.
     ZeroCopy,
-    /// Out of the ring into a buffer of its own, from there into another, and from there into the ring.
+    /// Out of the ring into a buffer of its own, and from there into the next ring.
     DoubleBuffer,
 }
 

@@ -13,36 +13,54 @@ pub enum Message {
     Value(u64),
 }
 
+/// What a number is called, without the number.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Fizz,
+    Buzz,
+    FizzBuzz,
+    Value,
+}
+
 /// How many numbers it takes until all begins anew.
 const CYCLE: u64 = 15;
 
-/// What the numbers of a cycle are called, two bits for each, the first lowest: the place of its kind among
-/// those of [`Message`].
-const KINDS: u64 = {
-    let (mut kinds, mut number) = (0, 0);
-    while number < CYCLE {
-        let kind = match (number % 3, number % 5) {
-            (0, 0) => 2,
-            (0, _) => 0,
-            (_, 0) => 1,
-            _ => 3,
+/// `(2^64 - 1) / 15`, which is whole.
+const FIFTEENTH: u64 = u64::MAX / CYCLE;
+
+/// What the numbers of a cycle are called, and the first of the next.
+const KINDS: [Kind; 16] = {
+    let mut kinds = [Kind::Value; 16];
+    let mut number = 0;
+    while number < kinds.len() {
+        kinds[number] = match (number % 3, number % 5) {
+            (0, 0) => Kind::FizzBuzz,
+            (0, _) => Kind::Fizz,
+            (_, 0) => Kind::Buzz,
+            _ => Kind::Value,
         };
-        kinds |= kind << (2 * number);
         number += 1;
     }
     kinds
 };
 
 impl Message {
-    /// What `number` is called. There is no branch in it: the remainder is a multiplication, the kind two
-    /// bits of a word, and these are what a message begins with.
+    /// What `number` is called: a multiplication, and a look at a table.
+    ///
+    /// The product of `15 q + r` and [`FIFTEENTH`] is, modulo 2^64, `r 2^60 + (r 2^60 - number) / 15`. Below 2^60 the
+    /// four upper bits of that are `r`, or 15 for multiples of 15 but 0.
     #[inline(always)]
     pub fn of(number: u64) -> Self {
-        match KINDS >> (2 * (number % CYCLE)) & 3 {
-            0 => Self::Fizz,
-            1 => Self::Buzz,
-            2 => Self::FizzBuzz,
-            _ => Self::Value(number),
+        let place = if number < 1 << 60 {
+            number.wrapping_mul(FIFTEENTH) >> 60
+        } else {
+            number % CYCLE
+        };
+        match KINDS[place as usize] {
+            Kind::Fizz => Self::Fizz,
+            Kind::Buzz => Self::Buzz,
+            Kind::FizzBuzz => Self::FizzBuzz,
+            Kind::Value => Self::Value(number),
         }
     }
 

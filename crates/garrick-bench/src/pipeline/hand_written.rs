@@ -45,48 +45,13 @@ pub(crate) fn hand_written(config: &Config<'_>) -> Totals {
     totals(config, began.elapsed(), counts)
 }
 
-/// The two buffers of [`Mode::DoubleBuffer`].
-#[derive(Debug)]
-struct Buffers {
-    values: Vec<u64>,
-    messages: Vec<Message>,
-}
-
-impl Buffers {
-    /// Buffers for batches of `batch` numbers, if `mode` needs any.
-    fn new(mode: Mode, batch: usize) -> Option<Self> {
-        (mode == Mode::DoubleBuffer).then(|| Self {
-            values: vec![0; batch],
-            messages: Vec::with_capacity(batch),
-        })
-    }
-
-    /// Room for the next `max` numbers.
-    #[inline]
-    fn values(&mut self, max: usize) -> &mut [u64] {
-        let len = self.values.len().min(max);
-        &mut self.values[..len]
-    }
-
-    /// Calls the first `count` numbers of the buffer by their names.
-    #[inline]
-    fn call(&mut self, count: usize) -> &[Message] {
-        self.messages.clear();
-        self.messages.extend(
-            self.values[..count]
-                .iter()
-                .map(|number| Message::of(*number)),
-        );
-        &self.messages
-    }
-}
-
 /// The generator and the worker.
 struct Front {
     values_out: Producer<u64>,
     values: Consumer<u64>,
     messages_out: Producer<Message>,
-    buffers: Option<Buffers>,
+    /// What the worker takes its batches out into, if it does.
+    buffer: Option<Vec<u64>>,
     /// Numbers generated.
     generated: u64,
     /// Numbers of a generator's batch, and of a worker's.
@@ -105,12 +70,12 @@ impl Front {
             half.min(BATCH_BYTES_MAX / 8),
             half.min(BATCH_BYTES_MAX / size_of::<Message>()),
         ];
-        let buffers = Buffers::new(config.mode, batches[1]);
+        let buffer = (config.mode == Mode::DoubleBuffer).then(|| vec![0; batches[1]]);
         Self {
             values_out,
             values,
             messages_out,
-            buffers,
+            buffer,
             generated: 0,
             batches,
         }
@@ -132,8 +97,8 @@ impl Front {
 
     #[inline]
     fn call(&mut self) -> usize {
-        let Some(buffers) = &mut self.buffers else {
-            let call = |number: &u64| Message::of(*number);
+        let call = |number: &u64| Message::of(*number);
+        let Some(buffer) = &mut self.buffer else {
             return ring::map_batch(
                 &mut self.values,
                 &mut self.messages_out,
@@ -142,8 +107,9 @@ impl Front {
             );
         };
         let max = self.batches[1].min(self.messages_out.free());
-        let count = self.values.pop_slice(buffers.values(max));
-        self.messages_out.push_slice(buffers.call(count))
+        let count = self.values.pop_slice(&mut buffer[..max]);
+        self.messages_out
+            .push_iter(buffer[..count].iter().map(call))
     }
 
     /// Calls what was generated, and says how much that was in all.

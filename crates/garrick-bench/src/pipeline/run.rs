@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use garrick_core::count::GroupReader;
-use garrick_flow::{Buffers, ChannelSample, Graph, Monitor, Slots};
+use garrick_flow::{Buffer, ChannelSample, Graph, Monitor, Slots};
 
 use super::stages::{Generator, Heartbeat, Log, Logger, Worker};
 use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
@@ -125,12 +125,12 @@ fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
         began: None,
     };
     let (output, input) = graph.channel(Slots::of(config.capacity).named("messages"))?;
-    let buffers = (config.mode == Mode::DoubleBuffer).then(Buffers::new);
+    let buffer = (config.mode == Mode::DoubleBuffer).then(Buffer::new);
     let worker = Worker {
         values,
         beats,
         output,
-        buffers,
+        buffer,
     };
     let log = Log::new();
     let reader = log.reader();

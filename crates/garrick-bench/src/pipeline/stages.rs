@@ -1,7 +1,7 @@
 //! The stages.
 
 use garrick_core::count::Group;
-use garrick_flow::{Buffers, Cx, Receiver, Sender, Stage, Wait, map_batch};
+use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, map_batch};
 
 use super::{Counts, Message};
 
@@ -70,8 +70,8 @@ pub(super) struct Worker {
     pub(super) values: Receiver<u64>,
     pub(super) beats: Receiver<u64>,
     pub(super) output: Sender<Message>,
-    /// For a worker with buffers of its own.
-    pub(super) buffers: Option<Buffers<u64, Message>>,
+    /// For a worker with a buffer of its own.
+    pub(super) buffer: Option<Buffer<u64>>,
 }
 
 impl Worker {
@@ -81,8 +81,8 @@ impl Worker {
         let batch = self.values.batch().min(self.output.batch());
         let (values, output) = (&mut self.values, &mut self.output);
         let call = |number: &u64| Message::of(*number);
-        match &mut self.buffers {
-            Some(buffers) => buffers.map_batch(values, output, batch, call),
+        match &mut self.buffer {
+            Some(buffer) => buffer.map_batch(values, output, batch, call),
             None => map_batch(values, output, batch, call),
         }
     }

@@ -67,6 +67,21 @@ fn numbers_are_called_by_their_names() {
 }
 
 #[test]
+fn names_are_right_wherever_the_number_is() {
+    let slow = |number: u64| match (number % 3, number % 5) {
+        (0, 0) => Message::FizzBuzz,
+        (0, _) => Message::Fizz,
+        (_, 0) => Message::Buzz,
+        _ => Message::Value(number),
+    };
+    let near = |middle: u64| middle.saturating_sub(1000)..=middle.saturating_add(1000);
+    let powers = (0..64).map(|power| 1 << power);
+    for number in powers.chain([u64::MAX]).flat_map(near) {
+        assert_eq!(Message::of(number), slow(number), "{number}");
+    }
+}
+
+#[test]
 fn totals_agree_in_both_modes_on_one_core_and_on_two() {
     for mode in [Mode::ZeroCopy, Mode::DoubleBuffer] {
         for one_core in [false, true] {

@@ -32,7 +32,7 @@ mod receiver;
 mod sender;
 
 mod async_ends;
-mod buffers;
+mod buffer;
 mod bundle;
 mod map;
 
@@ -45,7 +45,7 @@ use garrick_core::ring::{self, CapacityError};
 use crate::post::Post;
 
 pub use async_ends::{AsyncReceiver, AsyncSender, SendError};
-pub use buffers::Buffers;
+pub use buffer::Buffer;
 pub use bundle::{Receivers, Senders};
 pub use guard::{Peek, Poke};
 pub(crate) use line::{Line, Met, Side};

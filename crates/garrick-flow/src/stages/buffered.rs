@@ -1,8 +1,8 @@
-//! A stage between two channels, with buffers of its own.
+//! A stage between two channels, with a buffer of its own.
 
 use std::fmt;
 
-use crate::{Buffers, Cx, Receiver, Sender, Stage, Wait};
+use crate::{Buffer, Cx, Receiver, Sender, Stage, Wait};
 
 /// A stage that takes a batch out of one channel, maps it, and sends the results; from
 /// [`Map::buffered`](super::Map::buffered).
@@ -10,7 +10,7 @@ pub struct Buffered<In, Out, F> {
     pub(super) input: Receiver<In>,
     pub(super) output: Sender<Out>,
     pub(super) each: F,
-    pub(super) buffers: Buffers<In, Out>,
+    pub(super) buffer: Buffer<In>,
     /// How many values, and free slots, are worth a wake-up.
     pub(super) wanted: usize,
 }
@@ -18,14 +18,15 @@ pub struct Buffered<In, Out, F> {
 impl<In, Out, F> Stage for Buffered<In, Out, F>
 where
     In: Copy + Send + 'static,
-    Out: Copy + Send + 'static,
+    Out: Send + 'static,
     F: FnMut(&In) -> Out + Send + 'static,
 {
     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
         let batch = self.input.batch().min(self.output.batch());
         let (input, output) = (&mut self.input, &mut self.output);
-        let count = self.buffers.map_batch(input, output, batch, &mut self.each);
-        if input.is_finished() || output.is_closed() {
+        let count = self.buffer.map_batch(input, output, batch, &mut self.each);
+        let is_over = self.buffer.left() == 0 && input.is_finished();
+        if is_over || output.is_closed() {
             return Wait::done();
         }
         let readable = Wait::readable(input, self.wanted);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Buffered;
-use crate::{Buffers, Cx, Receiver, Restarts, Sender, Stage, Wait, map_batch, restarting};
+use crate::{Buffer, Cx, Receiver, Restarts, Sender, Stage, Wait, map_batch, restarting};
 
 /// A stage that maps each value of one channel into another; from [`map`].
 pub struct Map<In, Out, F> {
@@ -60,8 +60,8 @@ impl<In, Out, F> Map<In, Out, F> {
         self.wait_for(half)
     }
 
-    /// Takes each batch out before it maps it, and sends the results afterwards, rather than work in place: see
-    /// [`Buffers`].
+    /// Takes each batch out before it maps it, and sends the results, rather than work in place: see
+    /// [`Buffer`].
     ///
     /// # Examples
     ///
@@ -81,13 +81,12 @@ impl<In, Out, F> Map<In, Out, F> {
     pub fn buffered(self) -> Buffered<In, Out, F>
     where
         In: Copy,
-        Out: Copy,
     {
         Buffered {
             input: self.input,
             output: self.output,
             each: self.each,
-            buffers: Buffers::new(),
+            buffer: Buffer::new(),
             wanted: self.wanted,
         }
     }

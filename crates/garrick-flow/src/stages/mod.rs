@@ -9,7 +9,7 @@
 //! Each works in batches of its channel's [`batch`](crate::Sender::batch) and is woken by the first value or slot, so
 //! that nothing is held up; `wait_for` asks for fewer wake-ups, `half_full` for one each half of a
 //! batch, and `restarting` for a new start after a panic.
-//! [`map`] works in place, from ring to ring, or with buffers of its own if it is [`buffered`](Map::buffered).
+//! [`map`] works in place, from ring to ring, or with a buffer of its own if it is [`buffered`](Map::buffered).
 
 mod key;
 

@@ -6,8 +6,9 @@
 //!
 //! The generator sends 0, 1, 2, ...; the worker calls each number by its name, and the logger counts the names. All
 //! call the same functions for that. Each is written as its documentation recommends for throughput: batches, read and
-//! written in place. The generator and the logger always work in place; the worker does in the one mode, and goes
-//! through two buffers of its own in the other.
+//! written in place. The generator and the logger always work in place; the worker does in the one mode, and takes each
+//! batch out into a buffer of its own in the other. What it makes then is written into the ring by Garrick's `Buffer`, and into a
+//! second buffer, and from there into the ring, by the lesson of `steady_state`.
 
 mod stages;
 mod steady;
@@ -29,7 +30,7 @@ pub(crate) const PIPELINE: Scenario = Scenario {
 enum Mode {
     /// From ring to ring, in place on both sides.
     ZeroCopy,
-    /// Out of the ring into a buffer of its own, from there into another, and from there into the ring.
+    /// Out of the ring into a buffer of its own.
     DoubleBuffer,
 }
 

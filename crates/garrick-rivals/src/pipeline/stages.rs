@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{self, Sender};
 
-use garrick::flow::{Buffers, Cx, Graph, Wait, map_batch};
+use garrick::flow::{Buffer, Cx, Graph, Wait, map_batch};
 use garrick_bench::{Counts, Message, Result, Span};
 
 use super::{Mode, Plan, watch};
@@ -25,14 +25,14 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
             _ => Wait::again(),
         }
     };
-    let mut buffers = Buffers::new();
+    let mut buffer = Buffer::new();
     let worker = move |_: &mut Cx<'_>| {
         let max = numbers_in.batch().min(names.batch());
         let (input, output) = (&mut numbers_in, &mut names);
         let call = |number: &u64| Message::of(*number);
         let count = match plan.mode {
             Mode::ZeroCopy => map_batch(input, output, max, call),
-            Mode::DoubleBuffer => buffers.map_batch(input, output, max, call),
+            Mode::DoubleBuffer => buffer.map_batch(input, output, max, call),
         };
         if numbers_in.is_finished() {
             return Wait::done();
