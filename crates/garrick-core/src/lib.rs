@@ -12,6 +12,7 @@ pub mod prim;
 #[cfg(test)]
 mod testing;
 
+pub mod copy;
 pub mod fence;
 pub mod prefetch;
 pub mod random;

@@ -2,7 +2,7 @@
 use std::fmt;
 
 use super::{Peek, producer::Tally, shared::Shared, slots::Slots};
-use crate::prim::Arc;
+use crate::{copy, prim::Arc};
 
 /// The reading half of a ring.
 ///
@@ -81,8 +81,8 @@ impl<T> Consumer<T> {
         let count = self.readable_up_to(values.len());
         let (first, second) = self.slices(count);
         let (values_first, values_second) = values[..count].split_at_mut(first.len());
-        values_first.copy_from_slice(first);
-        values_second.copy_from_slice(second);
+        copy::overwrite(values_first, first);
+        copy::overwrite(values_second, second);
         self.release_some(count);
         count
     }

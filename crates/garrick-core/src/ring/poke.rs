@@ -2,6 +2,7 @@
 use std::fmt;
 
 use super::{Full, Producer};
+use crate::copy;
 
 /// Free slots of a ring, open for writing in order; from [`Producer::poke`].
 ///
@@ -77,13 +78,9 @@ impl<'a, T> Poke<'a, T> {
         //   hold the producer by `&mut`.
         // - no wrap: `first` is as long as what lies side by side, and `second` starts at slot 0.
         unsafe {
-            slots
-                .writable(start, first.len())
-                .write_copy_of_slice(first);
+            copy::fill(slots.writable(start, first.len()), first);
             let start = start.wrapping_add(first.len());
-            slots
-                .writable(start, second.len())
-                .write_copy_of_slice(second);
+            copy::fill(slots.writable(start, second.len()), second);
         }
         self.written += count;
         count

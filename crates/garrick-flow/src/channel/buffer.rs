@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use garrick_core::copy;
+
 use super::{Receiver, Sender};
 
 /// A buffer of a stage's own, for [`map_batch`](Self::map_batch).
@@ -61,7 +63,7 @@ impl<T: Copy> Buffer<T> {
             let room = max.min(sender.free());
             self.taken.clear();
             self.done = 0;
-            receiver.consume_batch(room, |values| self.taken.extend_from_slice(values));
+            receiver.consume_batch(room, |values| copy::append(&mut self.taken, values));
         }
         let end = self.taken.len().min(self.done.saturating_add(max));
         let values = self.taken[self.done..end].iter().map(map);
