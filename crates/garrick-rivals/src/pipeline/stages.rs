@@ -7,9 +7,10 @@ use garrick_bench::{Counts, Message, Result, Span};
 
 use super::{Mode, Plan, watch};
 
-/// A stage whose output is full rests until so large a part of it is free: fewer wake-ups, and longer runs in
-/// between.
+/// The worker, when its output is full, rests until so large a part of it is free: fewer wake-ups, and longer runs in between.
 const FREE_PART: usize = 4;
+/// The same for the generator, which has filled so much before the rest is used up.
+const GENERATOR_FREE_PART: usize = 2;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     let mut graph = Graph::new();
@@ -21,7 +22,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
         let count = numbers.produce_batch(numbers.batch().min(left), |n| next + n as u64);
         match count {
             _ if numbers.sent() == plan.messages => Wait::done(),
-            0 => Wait::free(&numbers, numbers.capacity() / FREE_PART),
+            0 => Wait::free(&numbers, numbers.capacity() / GENERATOR_FREE_PART),
             _ => Wait::again(),
         }
     };
