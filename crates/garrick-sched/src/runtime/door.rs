@@ -263,7 +263,9 @@ unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
 thread_local! {
     /// Doors that are being passed on this thread, one behind the other.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// What waits for the first of them, on a thread that is no worker.
+    /// Whether anything waits for the first of them.
+    static ANY_WAITS: Cell<bool> = const { Cell::new(false) };
+    /// What waits for it, on a thread that is no worker.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = const { RefCell::new(VecDeque::new()) };
 }
 
@@ -305,7 +307,7 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
         // SAFETY: by contract; the message is moved out unless it is refused.
         unsafe { (table.pass)(cell, ptr::from_mut(&mut message).cast()) }
     };
-    if depth == 0 {
+    if depth == 0 && ANY_WAITS.get() {
         pass_waiting();
     }
     if passed {
@@ -322,6 +324,7 @@ fn pass_later<M: 'static>(to: Address<M>, message: M) {
         drop(worker.spawn(Courier(Some((to, message)))));
         return;
     }
+    ANY_WAITS.set(true);
     WAITING.with_borrow_mut(|waiting| {
         waiting.push_back(Box::new(move || {
             // Nobody is left to give it back to.
@@ -332,10 +335,12 @@ fn pass_later<M: 'static>(to: Address<M>, message: M) {
     });
 }
 
+#[cold]
 fn pass_waiting() {
     while let Some(next) = WAITING.with_borrow_mut(VecDeque::pop_front) {
         next();
     }
+    ANY_WAITS.set(false);
 }
 
 /// Passes a door in a turn of its own.
