@@ -102,7 +102,8 @@ where
         if let Some((data, make)) = self.plan.take() {
             self.shared.open(turn.address());
             let mailbox = Incoming::new(self.shared.clone());
-            self.future = Some(Box::pin(make(*data, mailbox)));
+            let future = self.future.insert(Box::pin(make(*data, mailbox)));
+            self.shared.knows_future(&**future);
         }
         self.owes |= self.shared.bell.arrived();
     }
@@ -127,15 +128,9 @@ where
     /// Wakes those inside of the future who wait for what has come: messages, or a time.
     fn wake_inside(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) {
         let mut inner = self.shared.inner();
-        if self.arrived.is_empty() {
-            // Most often; then each of the two queues keeps its buffer.
-        } else if inner.queue.is_empty() {
-            mem::swap(&mut inner.queue, &mut self.arrived);
-        } else {
-            inner.queue.append(&mut self.arrived);
-        }
+        inner.queue.append(&mut self.arrived);
         if let Some(message) = message {
-            inner.queue.push_back(message);
+            inner.queue.push(message);
         }
         let due = inner.hungry || inner.closed || !inner.queue.is_empty();
         inner.hungry = false;
@@ -268,7 +263,9 @@ where
         }
         self.gathered += 1;
         if !self.owes || self.gathered < self.gathers && turn.has_more() {
-            self.arrived.extend(message);
+            if let Some(message) = message {
+                self.arrived.push_back(message);
+            }
             return Next::Continue;
         }
         self.poll(message, turn)

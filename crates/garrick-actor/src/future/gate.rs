@@ -4,10 +4,9 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use garrick_core::prefetch::prefetch;
 use garrick_sched::{Address, Door, Notice, SendError, TaskId, door};
 
-use super::shared::{Says, Shared, Word};
+use super::shared::{Place, Says, Shared, Word};
 
 /// What all addresses of an actor have in common; dropped with the last of them.
 pub(super) struct Entry<M: Send + 'static> {
@@ -72,11 +71,27 @@ struct Gate<M: Send + 'static> {
     entry: Arc<Entry<M>>,
     /// What the actor's poll will need. One actor of many is out of every cache when a message comes to it.
     shared: Option<Arc<Shared<M>>>,
+    /// The same of its future, once it has begun.
+    future: OnceLock<Place>,
 }
+
+/// Of the task, what a poll needs: most of its fields.
+const BODY_BYTES: usize = 192;
 
 impl<M: Send + 'static> Gate<M> {
     fn body(&self) -> &Address<Word<M>> {
         self.body.as_ref().unwrap_or_else(|| self.entry.body())
+    }
+
+    /// Has what the poll needs brought near, all at once: one by one they would be waited for, each as long as all of them.
+    fn prefetch(&self, shared: &Shared<M>) {
+        if let Some(future) = self.future.get() {
+            shared.prefetch();
+            future.prefetch();
+        } else if let Some(future) = shared.future() {
+            // It is known from now on.
+            let _ = self.future.set(future);
+        }
     }
 }
 
@@ -84,10 +99,13 @@ impl<M: Send + 'static> Door for Gate<M> {
     type Message = M;
 
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
-        if let Some(shared) = &self.shared {
-            prefetch(&**shared);
+        let body = self.body();
+        if let Some(shared) = &self.shared
+            && body.prefetch_if_idle(BODY_BYTES)
+        {
+            self.prefetch(shared);
         }
-        match self.body().send(Word::Message(message)) {
+        match body.send(Word::Message(message)) {
             Err(SendError(Word::Message(message))) => Err(SendError(message)),
             _ => Ok(()),
         }
@@ -115,6 +133,7 @@ pub(super) fn address<M: Send + 'static>(entry: Arc<Entry<M>>) -> Address<M> {
     door(Gate {
         body: entry.body.get().cloned(),
         shared: entry.opening.as_ref().map(|(shared, _)| shared.clone()),
+        future: OnceLock::new(),
         entry,
     })
 }

@@ -12,6 +12,7 @@ use futures_core::Stream;
 use garrick_sched::count_dead_letters;
 
 use super::context::AsyncContext;
+use super::queue::Queue;
 use super::shared::{Inner, Shared};
 use crate::pipes::Cancel;
 
@@ -96,7 +97,7 @@ impl<M: Send + 'static> Incoming<M> {
     /// A message that is there already. It does not wait, so it is not held back; see [`Incoming::recv`].
     pub fn try_recv(&mut self) -> Option<M> {
         let known = self.batch.pop_front();
-        known.or_else(|| take_first(&mut self.shared.inner().queue, &mut self.batch))
+        known.or_else(|| self.shared.inner().queue.take_first(&mut self.batch))
     }
 
     /// How many messages there are to receive at once.
@@ -120,7 +121,7 @@ impl<M: Send + 'static> Incoming<M> {
     fn poll_queue(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
         let mut inner = self.shared.inner();
         if self.left > 0
-            && let Some(message) = take_first(&mut inner.queue, &mut self.batch)
+            && let Some(message) = inner.queue.take_first(&mut self.batch)
         {
             self.left -= 1;
             return Poll::Ready(Some(message));
@@ -136,16 +137,6 @@ impl<M: Send + 'static> Incoming<M> {
         drop(before);
         Poll::Pending
     }
-}
-
-/// Takes the first of the queue, and what is behind it into the batch, which is empty. A single one leaves both where they are: an
-/// actor that is told now and then keeps to one buffer.
-fn take_first<M>(queue: &mut VecDeque<M>, batch: &mut VecDeque<M>) -> Option<M> {
-    if queue.len() > 1 {
-        mem::swap(batch, queue);
-        return batch.pop_front();
-    }
-    queue.pop_front()
 }
 
 /// Has the task wake who receives; gives the waker back that it had before, if that is another one.
@@ -176,8 +167,8 @@ impl<M: Send + 'static> Drop for Incoming<M> {
             return count_dead_letters(self.batch.len() as u64);
         }
         // Whoever ends the actor sees to what nobody has received.
-        self.batch.append(&mut inner.queue);
-        inner.queue = mem::take(&mut self.batch);
+        inner.queue.drain_behind(&mut self.batch);
+        inner.queue = Queue::of(mem::take(&mut self.batch));
     }
 }
 

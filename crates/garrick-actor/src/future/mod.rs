@@ -43,6 +43,7 @@ mod actor;
 mod local;
 mod spawn;
 
+mod queue;
 mod resident;
 
 mod piped;

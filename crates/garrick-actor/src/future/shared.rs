@@ -10,13 +10,16 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
+use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
 use garrick_core::bell::{Bell, Call};
+use garrick_core::prefetch::prefetch;
 use garrick_sched::{Address, Turn, count_dead_letters};
 
 use super::gate::Entry;
+use super::queue::Queue;
 use super::sleepers::Sleepers;
 use crate::actor::Next;
 use crate::pipes::Cancel;
@@ -83,7 +86,7 @@ impl<M> Drop for Heir<M> {
 /// What waits for the future, and what it waits for.
 pub(super) struct Inner<M: Send + 'static> {
     /// Messages that it can receive. The task adds, the future takes.
-    pub(super) queue: VecDeque<M>,
+    pub(super) queue: Queue<M>,
     /// Whom to wake when there is one more. The future writes, the task takes.
     pub(super) receiver: Option<Waker>,
     /// Whether it was refused a message only because it has had its share of this poll.
@@ -98,6 +101,23 @@ pub(super) struct Inner<M: Send + 'static> {
     pub(super) born: Vec<Birth<M>>,
 }
 
+/// What is brought near at once before a poll, at most. In a future, what the poll needs is anywhere.
+const NEAR_BYTES_MAX: usize = 2048;
+
+/// Where something is that will be needed. It may be gone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    address: usize,
+    bytes: usize,
+}
+
+impl Place {
+    /// Has it brought near.
+    pub(super) fn prefetch(self) {
+        prefetch(ptr::without_provenance::<u8>(self.address), self.bytes);
+    }
+}
+
 /// Makes something in a turn of the actor.
 pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 
@@ -110,6 +130,8 @@ pub(super) struct Shared<M: Send + 'static> {
     inner: Mutex<Inner<M>>,
     /// Who sleeps in it, once anybody has.
     sleepers: OnceLock<Arc<Sleepers>>,
+    /// Where its future is, once it has begun. Nobody but the task looks in there.
+    future: OnceLock<Place>,
     /// Messages that a poll may receive.
     pub(super) share: usize,
     /// Who gets what nobody has received; only for one that is supervised, whose mailbox does not close.
@@ -138,7 +160,7 @@ impl<M: Send + 'static> Shared<M> {
     fn with(share: usize, heir: Option<Arc<Heir<M>>>) -> Arc<Self> {
         let queue = heir.as_ref().map(|heir| mem::take(&mut *lock(&heir.0)));
         let inner = Inner {
-            queue: queue.unwrap_or_default(),
+            queue: Queue::of(queue.unwrap_or_default()),
             receiver: None,
             hungry: false,
             closed: false,
@@ -154,6 +176,7 @@ impl<M: Send + 'static> Shared<M> {
             body: Mutex::new(None),
             entry: Mutex::new((Weak::new(), 0)),
             sleepers: OnceLock::new(),
+            future: OnceLock::new(),
         })
     }
 
@@ -173,6 +196,26 @@ impl<M: Send + 'static> Shared<M> {
     /// The same, if anybody ever has.
     pub(super) fn known_sleepers(&self) -> Option<&Arc<Sleepers>> {
         self.sleepers.get()
+    }
+
+    /// The future has begun, and stays where it is.
+    pub(super) fn knows_future<F>(&self, future: &F) {
+        let place = Place {
+            address: ptr::from_ref(future).addr(),
+            bytes: size_of::<F>().min(NEAR_BYTES_MAX),
+        };
+        // One that has begun has not begun before.
+        let _ = self.future.set(place);
+    }
+
+    /// Has what a poll needs of it brought near.
+    pub(super) fn prefetch(&self) {
+        prefetch(self, size_of::<Self>().min(NEAR_BYTES_MAX));
+    }
+
+    /// Where the future is, if it has begun.
+    pub(super) fn future(&self) -> Option<Place> {
+        self.future.get().copied()
     }
 
     /// The task has started.
@@ -225,8 +268,9 @@ impl<M: Send + 'static> Shared<M> {
         self.abandon();
         let mut inner = self.inner();
         (inner.closed, inner.is_over) = (true, true);
-        let (mut queue, receiver) = (mem::take(&mut inner.queue), inner.receiver.take());
-        let born = mem::take(&mut inner.born);
+        let mut queue = VecDeque::new();
+        inner.queue.drain_behind(&mut queue);
+        let (receiver, born) = (inner.receiver.take(), mem::take(&mut inner.born));
         drop(inner);
         if let Some(sleepers) = self.known_sleepers() {
             sleepers.clear();

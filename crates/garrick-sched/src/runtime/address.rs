@@ -6,7 +6,9 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Kind, Push};
+use garrick_core::prefetch::prefetch;
+
+use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::quiet;
@@ -115,6 +117,19 @@ impl<M: 'static> Address<M> {
                 Err(SendError(message.expect("it was put there above")))
             }
         })
+    }
+
+    /// Whether the task is at the worker that asks, and has nothing to do. If so, the first `bytes` of it are brought near: whoever is
+    /// about to send to it makes it run, from memory that may not have been used for long.
+    #[inline]
+    pub fn prefetch_if_idle(&self, bytes: usize) -> bool {
+        let home = current::home();
+        // Others write to the cell soon, and should not read it before.
+        let is_idle = home != Home::STRANGER && self.cell.state() == home.idle();
+        if is_idle {
+            prefetch(self.cell.0.as_ptr(), size_of::<Header>() + bytes);
+        }
+        is_idle
     }
 
     /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A
