@@ -47,12 +47,17 @@ impl Busy {
         for room in 0..ROOMS {
             let room = format!("busy-{room}");
             let mut clients = Vec::new();
+            let is_in = |member| format!("* m{member} is in {room}");
             for member in 0..IN_ROOM {
-                clients.push(Client::enter(at, &room, &format!("m{member}")).await?);
+                // A server of several threads could let in the next one before.
+                let mut client = Client::enter(at, &room, &format!("m{member}")).await?;
+                client.await_line(&is_in(member)).await?;
+                clients.push(client);
             }
-            let last = format!("* m{} is in {room}", IN_ROOM - 1);
             for (member, mut client) in clients.into_iter().enumerate() {
-                client.await_line(&last).await?;
+                if member + 1 < IN_ROOM {
+                    client.await_line(&is_in(IN_ROOM - 1)).await?;
+                }
                 let (talker, asked) = mpsc::unbounded_channel();
                 if member == 0 {
                     talkers.push(talker);
