@@ -47,7 +47,7 @@ const KINDS: [Kind; 16] = {
 impl Message {
     /// What `number` is called: a multiplication, and a look at a table.
     ///
-    /// The product of `15 q + r` and [`FIFTEENTH`] is, modulo 2^64, `r 2^60 + (r 2^60 - number) / 15`. Below 2^60 the
+    /// The product of `15 q + r` and `FIFTEENTH` is, modulo 2^64, `r 2^60 + (r 2^60 - number) / 15`. Below 2^60 the
     /// four upper bits of that are `r`, or 15 for multiples of 15 but 0.
     #[inline(always)]
     pub fn of(number: u64) -> Self {
