@@ -57,6 +57,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod cache;
 mod place;
 
 mod vote;

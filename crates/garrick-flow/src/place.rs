@@ -12,6 +12,11 @@ thread_local! {
     };
 }
 
+/// The number of the calling thread, which is not 0.
+pub(crate) fn thread() -> u32 {
+    THREAD.with(|thread| *thread)
+}
+
 /// A thread on a core: the thread's number above, the core's number and 1 below. A core of 0 is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place(u64);
@@ -19,7 +24,7 @@ pub(crate) struct Place(u64);
 impl Place {
     /// Where the calling thread is now. It may be elsewhere soon: this is good for guesses only.
     pub(crate) fn here() -> Self {
-        Self::new(THREAD.with(|thread| *thread), current_core())
+        Self::new(thread(), current_core())
     }
 
     fn new(thread: u32, core: Option<u32>) -> Self {

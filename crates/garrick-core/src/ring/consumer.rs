@@ -186,6 +186,10 @@ impl<T> Consumer<T> {
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.tail_seen = self.shared.tail.look();
+        if self.slots.is_roomy() {
+            // In this order: the word that concerns the values seen is there by now.
+            self.slots.settle(self.head, self.shared.spread.get());
+        }
         self.readable_seen()
     }
 

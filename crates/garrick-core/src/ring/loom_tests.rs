@@ -66,6 +66,52 @@ fn committed_batches_arrive_whole() {
 }
 
 #[test]
+fn a_ring_spreads_while_it_is_read() {
+    check(|| {
+        let (mut producer, mut consumer) = roomy_halves(2, 8, usize::MAX).unwrap();
+        let writer = thread::spawn(move || {
+            let mut sent = producer.push_slice(&[0]);
+            producer.spread();
+            for _ in 0..3 {
+                sent += producer.push_iter(sent..sent + 2);
+            }
+            sent
+        });
+        let mut got = 0;
+        for _ in 0..3 {
+            let peek = consumer.peek();
+            assert!(peek.iter().copied().eq(got..got + peek.len()));
+            let taken = consumer.try_pop();
+            assert!(taken.is_none_or(|value| value == got));
+            got += usize::from(taken.is_some());
+        }
+        let sent = writer.join().unwrap();
+        got += consumer.pop_each(usize::MAX, |_| ());
+        assert_eq!(got, sent, "each value arrives, once");
+    });
+}
+
+#[test]
+fn a_ring_that_spread_drops_what_is_left() {
+    check(|| {
+        let (mut producer, mut consumer) = roomy_halves(2, 4, usize::MAX).unwrap();
+        let value = Arc::new(());
+        let copies = Arc::clone(&value);
+        let writer = thread::spawn(move || {
+            producer.push_iter([Arc::clone(&copies)]);
+            producer.spread();
+            producer.push_iter([Arc::clone(&copies), Arc::clone(&copies)]);
+            producer.push_iter([copies]);
+        });
+        drop(consumer.try_pop());
+        drop(consumer.try_pop());
+        drop(consumer);
+        writer.join().unwrap();
+        assert_eq!(Arc::strong_count(&value), 1, "every copy was dropped, once");
+    });
+}
+
+#[test]
 fn closed_and_empty_means_all_was_seen() {
     check(|| {
         let (mut producer, mut consumer) = wrapping(2);

@@ -44,6 +44,7 @@ mod poke;
 mod producer;
 mod shared;
 mod slots;
+mod spread;
 
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
@@ -130,19 +131,62 @@ pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>),
     halves(capacity_min, 0)
 }
 
+/// As [`try_channel`], with at least `slots_min` slots, of which no more than the capacity are full at a time.
+///
+/// It is as any other ring until [`Producer::spread`] is called: from then on the values go round in all the slots.
+/// Between two cores that is up to twice as fast if the slots are more than the second-level caches keep (twice their bytes),
+/// and the capacity is more than the first-level caches do.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_core::ring;
+///
+/// let (mut producer, mut consumer) = ring::try_roomy_channel(2, 8)?;
+/// producer.spread();
+/// for round in 0..8 {
+///     assert_eq!(producer.push_slice(&[round, round, round]), 2);
+///     assert_eq!(consumer.pop_each(2, |value| assert_eq!(value, round)), 2);
+/// }
+/// # Ok::<(), ring::CapacityError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`CapacityError`] if `capacity_min` is 0, or one of the two has no power of two above it, or needs more memory than
+/// can be had.
+pub fn try_roomy_channel<T>(
+    capacity_min: usize,
+    slots_min: usize,
+) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
+    roomy_halves(capacity_min, slots_min, 0)
+}
+
 /// Makes the two halves, with counts that begin at `start`. Tests begin just before the counts wrap.
 fn halves<T>(
     capacity_min: usize,
     start: usize,
 ) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
+    roomy_halves(capacity_min, capacity_min, start)
+}
+
+/// As [`halves`], with at least `slots_min` slots.
+fn roomy_halves<T>(
+    capacity_min: usize,
+    slots_min: usize,
+    start: usize,
+) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
     if capacity_min == 0 {
         return Err(CapacityError::Zero);
     }
-    let Some(capacity) = capacity_min.checked_next_power_of_two() else {
-        return Err(CapacityError::TooLarge { capacity_min });
+    let power = |capacity_min: usize| {
+        let power = capacity_min.checked_next_power_of_two();
+        power.ok_or(CapacityError::TooLarge { capacity_min })
     };
-    let mut storage = Storage::try_new(capacity)?;
-    let slots = storage.slots(capacity);
+    let capacity = power(capacity_min)?;
+    let count = power(slots_min)?.max(capacity);
+    let mut storage = Storage::try_new(count)?;
+    let slots = storage.slots(capacity, count, start);
     let shared = Arc::new(Shared::new(storage, slots.clone(), start));
     Ok((
         Producer::new(Arc::clone(&shared), slots.clone(), start),

@@ -58,6 +58,9 @@ enum Step {
     Advance {
         percent: usize,
     },
+    Spread {
+        input: bool,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -77,6 +80,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..6usize, 0..9usize).prop_map(|(max, panic_at)| Step::PopEach { max, panic_at }),
         (0..6usize, any::<bool>()).prop_map(|(max, panics)| Step::Consume { max, panics }),
         (0..=100usize).prop_map(|percent| Step::Advance { percent }),
+        any::<bool>().prop_map(|input| Step::Spread { input }),
     ]
 }
 
@@ -134,12 +138,12 @@ fn survive<R>(work: impl FnOnce() -> R) -> Option<R> {
 }
 
 impl Trial {
-    fn new(capacity_in: usize, capacity_out: usize, until_wrap: usize) -> Self {
+    fn new(capacities: (usize, usize), slots: (usize, usize), until_wrap: usize) -> Self {
         let start = 0usize.wrapping_sub(until_wrap);
         Self {
             ledger: Ledger::default(),
-            input: halves(capacity_in, start).unwrap(),
-            output: halves(capacity_out, start).unwrap(),
+            input: roomy_halves(capacities.0, slots.0, start).unwrap(),
+            output: roomy_halves(capacities.1, slots.1, start).unwrap(),
             in_input: VecDeque::new(),
             in_output: VecDeque::new(),
             leaked: Vec::new(),
@@ -175,6 +179,8 @@ impl Trial {
                 assert_eq!(peek.len(), self.in_output.len() - count);
                 self.in_output.drain(..count);
             }
+            Step::Spread { input: true } => self.input.0.spread(),
+            Step::Spread { input: false } => self.output.0.spread(),
         }
     }
 
@@ -326,10 +332,11 @@ proptest! {
     #[test]
     fn behaves_like_two_deques(
         capacities in (1..9usize, 1..9usize),
+        slots in (1..33usize, 1..33usize),
         until_wrap in 0..20usize,
         steps in vec(step(), 0..60),
     ) {
-        let mut trial = Trial::new(capacities.0, capacities.1, until_wrap);
+        let mut trial = Trial::new(capacities, slots, until_wrap);
         for step in &steps {
             trial.take(step);
             trial.check();
@@ -344,12 +351,18 @@ proptest! {
     #[test]
     fn slices_behave_like_a_deque(
         capacity in 1..9usize,
+        slots in 1..33usize,
         until_wrap in 0..20usize,
+        spread_at in 0..60usize,
         steps in vec((any::<bool>(), 0..12usize), 0..60),
     ) {
-        let (mut producer, mut consumer) = halves(capacity, 0usize.wrapping_sub(until_wrap)).unwrap();
+        let start = 0usize.wrapping_sub(until_wrap);
+        let (mut producer, mut consumer) = roomy_halves(capacity, slots, start).unwrap();
         let (mut model, mut next) = (VecDeque::<u32>::new(), 0u32);
-        for (write, len) in steps {
+        for (step, (write, len)) in steps.into_iter().enumerate() {
+            if step == spread_at {
+                producer.spread();
+            }
             if write {
                 let values: Vec<u32> = (next..).take(len).collect();
                 let count = producer.push_slice(&values);

@@ -1,7 +1,12 @@
 //! The writing half of a ring.
 use std::{fmt, mem::MaybeUninit};
 
-use super::{Full, Poke, shared::Shared, slots::Slots};
+use super::{
+    Full, Poke,
+    shared::Shared,
+    slots::Slots,
+    spread::{Spread, is_before},
+};
 use crate::prim::Arc;
 
 /// The writing half of a ring.
@@ -31,6 +36,9 @@ pub struct Producer<T> {
     /// The tail of a full ring: one capacity ahead of the head as we last saw it. The real head may be
     /// further.
     tail_max: usize,
+
+    /// From which count on the values go round in all slots.
+    spread: Spread,
 }
 
 // SAFETY:
@@ -44,6 +52,7 @@ impl<T> Producer<T> {
             shared,
             tail: start,
             tail_max: start.wrapping_add(slots.capacity()),
+            spread: Spread::No,
             slots,
         }
     }
@@ -176,8 +185,43 @@ impl<T> Producer<T> {
     /// never less.
     #[inline]
     pub fn free(&mut self) -> usize {
-        self.tail_max = self.shared.head.look().wrapping_add(self.capacity());
+        let head = self.shared.head.look();
+        self.tail_max = head.wrapping_add(self.capacity());
+        if self.slots.is_roomy() {
+            self.settle(head);
+        }
         self.free_seen()
+    }
+
+    /// Has the values go round in all slots of the ring, soon and for good, if it has more than may be full
+    /// ([`try_roomy_channel`](super::try_roomy_channel)): for halves that work on different cores.
+    #[inline]
+    pub fn spread(&mut self) {
+        if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {
+            let mask = self.capacity() - 1;
+            let from = self.tail.wrapping_add(mask) & !mask;
+            self.spread = Spread::From(from);
+            self.shared.spread.set(self.spread);
+            self.slots.settle(self.tail, self.spread);
+        }
+    }
+
+    /// Whether [`spread`](Self::spread) was called and made a difference.
+    #[inline]
+    pub fn is_spread(&self) -> bool {
+        self.spread != Spread::No
+    }
+
+    /// The consumer was at `head`: all that lay elsewhere may be gone.
+    #[inline]
+    fn settle(&mut self, head: usize) {
+        if let Spread::From(from) = self.spread
+            && !is_before(head, from)
+        {
+            self.spread = Spread::Whole;
+            self.shared.spread.set(self.spread);
+        }
+        self.slots.settle(self.tail, self.spread);
     }
 
     /// How many slots are free as far as we know without looking: there may be more, never less.

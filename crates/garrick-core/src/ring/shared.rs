@@ -1,7 +1,10 @@
 //! What the two halves of a ring share.
 use crossbeam_utils::CachePadded;
 
-use super::slots::{Slots, Storage};
+use super::{
+    slots::{Slots, Storage},
+    spread::Word,
+};
 use crate::prim::atomic::{
     AtomicBool, AtomicUsize,
     Ordering::{Acquire, Relaxed, Release},
@@ -13,6 +16,9 @@ pub(super) struct Shared<T> {
 
     /// The next slot to write. Written by the producer, read by the consumer.
     pub(super) tail: CachePadded<End>,
+
+    /// From which count on the values go round in all slots. Written by the producer once or twice, read by the consumer.
+    pub(super) spread: Word,
 
     /// Those in `head..tail` are full, the rest is free. Each half has a copy of this view; this one is
     /// for `Drop`.
@@ -46,6 +52,7 @@ impl<T> Shared<T> {
         Self {
             head: CachePadded::new(End::new(start)),
             tail: CachePadded::new(End::new(start)),
+            spread: Word::new(),
             slots,
             _storage: storage,
         }
@@ -99,6 +106,7 @@ impl End {
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         let (head, tail) = (self.head.count_relaxed(), self.tail.count_relaxed());
+        self.slots.settle(head, self.spread.get());
         // SAFETY:
         // - full: `head..tail` is, by the invariant of the ring; its length is at most the capacity.
         // - exclusive: `&mut self` means that both halves are gone, and the `Arc` synchronized with

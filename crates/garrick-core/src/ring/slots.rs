@@ -4,7 +4,10 @@
 //! what the `unsafe` methods ask of the two halves.
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
 
-use super::CapacityError;
+use super::{
+    CapacityError,
+    spread::{FAR, Spread, is_before},
+};
 #[cfg(garrick_loom)]
 use crate::prim::UnsafeCell;
 
@@ -14,8 +17,17 @@ pub(super) struct Slots<T> {
     /// The first slot. Never changes; both halves read it.
     start: NonNull<T>,
 
-    /// One less than the number of slots, which is a power of two. Never changes; both halves read it.
+    /// One less than the capacity, which is a power of two. Never changes; both halves read it. It makes an index of a count
+    /// before `spread_from`.
     mask: usize,
+
+    /// One less than the number of slots, which is a multiple of the capacity by a power of two. Never changes; both halves read
+    /// it. It makes an index of a count from `spread_from` on.
+    mask_spread: usize,
+
+    /// The count from which on the values go round in all slots: of each half its own, good for the counts that it can reach
+    /// before it looks at the other end again.
+    spread_from: usize,
 
     /// Where loom watches the slots.
     claims: Claims,
@@ -38,25 +50,33 @@ struct Claims {
 }
 
 impl<T> Storage<T> {
-    /// Allocates `capacity` slots, a power of two.
-    pub(super) fn try_new(capacity: usize) -> Result<Self, CapacityError> {
+    /// Allocates `slots` slots. Those that are never used cost no memory, where the system gives it out when it is touched.
+    pub(super) fn try_new(slots: usize) -> Result<Self, CapacityError> {
         let mut storage = Vec::new();
-        match storage.try_reserve_exact(capacity) {
+        match storage.try_reserve_exact(slots) {
             Ok(()) => Ok(Self(storage)),
-            Err(_) => Err(CapacityError::OutOfMemory { capacity }),
+            Err(_) => Err(CapacityError::OutOfMemory { capacity: slots }),
         }
     }
 
-    /// Views the first `capacity` slots, a power of two. The view is good as long as the storage lives.
-    pub(super) fn slots(&mut self, capacity: usize) -> Slots<T> {
-        assert!(capacity.is_power_of_two(), "slots come in powers of two");
-        let spare = &mut self.0.spare_capacity_mut()[..capacity];
-        Slots {
+    /// Views the first `slots` slots, of which `capacity` may be full; both are powers of two. The view is good as long as the
+    /// storage lives, and its user's first count is `start`.
+    pub(super) fn slots(&mut self, capacity: usize, slots: usize, start: usize) -> Slots<T> {
+        assert!(
+            capacity.is_power_of_two() && slots.is_power_of_two() && capacity <= slots,
+            "slots come in powers of two"
+        );
+        let spare = &mut self.0.spare_capacity_mut()[..slots];
+        let mut slots = Slots {
             start: NonNull::from(spare).cast(),
             mask: capacity - 1,
-            claims: Claims::new(capacity),
+            mask_spread: slots - 1,
+            spread_from: start,
+            claims: Claims::new(slots),
             _invariant: PhantomData,
-        }
+        };
+        slots.settle(start, Spread::No);
+        slots
     }
 }
 
@@ -75,19 +95,53 @@ impl<T> Slots<T> {
         self.mask + 1
     }
 
+    /// Whether there are more slots than may be full.
+    #[inline]
+    pub(super) fn is_roomy(&self) -> bool {
+        self.mask < self.mask_spread
+    }
+
+    /// From here on no counts before `count` are asked for, and those that are less than half of all numbers ahead lie where
+    /// `spread` says.
+    #[inline]
+    pub(super) fn settle(&mut self, count: usize, spread: Spread) {
+        self.spread_from = match spread {
+            Spread::No => count.wrapping_add(FAR),
+            Spread::From(from) if is_before(count, from) => from,
+            Spread::From(_) | Spread::Whole => count,
+        };
+    }
+
+    /// The mask that makes an index of `count`.
+    #[inline]
+    fn mask_at(&self, count: usize) -> usize {
+        if is_before(count, self.spread_from) {
+            self.mask
+        } else {
+            self.mask_spread
+        }
+    }
+
     /// How many of the `len` slots from `count` on lie side by side.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
-        len.min(self.capacity() - (count & self.mask))
+        let mask = self.mask_at(count);
+        len.min(mask + 1 - (count & mask))
+    }
+
+    /// The index of slot number `count`.
+    #[inline]
+    fn index(&self, count: usize) -> usize {
+        count & self.mask_at(count)
     }
 
     /// Where slot number `count` is.
     #[inline]
     fn slot(&self, count: usize) -> *mut T {
         // SAFETY:
-        // - in bounds: the masked count is below `capacity`, and the storage was checked to have that many;
+        // - in bounds: a masked count is below the number of slots, and the storage was checked to have that many;
         //   it lives as long as `Shared`, which each user of a view keeps alive.
-        unsafe { self.start.as_ptr().add(count & self.mask) }
+        unsafe { self.start.as_ptr().add(self.index(count)) }
     }
 
     /// Moves `value` into slot number `count`.
@@ -97,7 +151,7 @@ impl<T> Slots<T> {
     /// The slot is free and the caller's alone. A value still in it is forgotten.
     #[inline]
     pub(super) unsafe fn write(&self, count: usize, value: T) {
-        self.claims.write(count, 1);
+        self.claims.write(self.index(count), 1);
         // SAFETY:
         // - valid: `slot` is in bounds.
         // - exclusive: the caller's word.
@@ -111,7 +165,7 @@ impl<T> Slots<T> {
     /// The slot is full and the caller's alone, and counts as free afterwards.
     #[inline]
     pub(super) unsafe fn read(&self, count: usize) -> T {
-        self.claims.write(count, 1);
+        self.claims.write(self.index(count), 1);
         // SAFETY:
         // - valid: `slot` is in bounds.
         // - initialized, exclusive and read once: the caller's word.
@@ -126,7 +180,7 @@ impl<T> Slots<T> {
     #[inline]
     pub(super) unsafe fn run(&self, count: usize, len: usize) -> *mut [T] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
-        self.claims.write(count, len);
+        self.claims.write(self.index(count), len);
         ptr::slice_from_raw_parts_mut(self.slot(count), len)
     }
 
@@ -138,7 +192,7 @@ impl<T> Slots<T> {
     #[inline]
     pub(super) unsafe fn readable<'a>(&self, count: usize, len: usize) -> &'a [T] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
-        self.claims.read(count, len);
+        self.claims.read(self.index(count), len);
         // SAFETY:
         // - valid: the run is in bounds, since it does not wrap.
         // - initialized and not written during `'a`: the caller's word.
@@ -153,7 +207,7 @@ impl<T> Slots<T> {
     #[inline]
     pub(super) unsafe fn writable<'a>(&self, count: usize, len: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
-        self.claims.write(count, len);
+        self.claims.write(self.index(count), len);
         // SAFETY:
         // - valid: the run is in bounds, since it does not wrap; `MaybeUninit` needs no value there.
         // - exclusive during `'a`: the caller's word.
@@ -182,44 +236,43 @@ impl<T> Slots<T> {
 
 #[cfg(not(garrick_loom))]
 impl Claims {
-    fn new(_capacity: usize) -> Self {
+    fn new(_slots: usize) -> Self {
         Self {}
     }
 }
 
 #[cfg(garrick_loom)]
 impl Claims {
-    fn new(capacity: usize) -> Self {
+    fn new(slots: usize) -> Self {
         Self {
-            cells: (0..capacity).map(|_| UnsafeCell::new(())).collect(),
+            cells: (0..slots).map(|_| UnsafeCell::new(())).collect(),
         }
     }
 
-    /// The cells of the `len` slots from `count` on.
-    fn cells(&self, count: usize, len: usize) -> impl Iterator<Item = &UnsafeCell<()>> {
-        let mask = self.cells.len() - 1;
-        (0..len).map(move |step| &self.cells[count.wrapping_add(step) & mask])
+    /// The cells of the `len` slots from `index` on.
+    fn cells(&self, index: usize, len: usize) -> impl Iterator<Item = &UnsafeCell<()>> {
+        self.cells[index..index + len].iter()
     }
 }
 
 impl Claims {
-    /// Tells loom of a shared access to the `len` slots from `count` on.
+    /// Tells loom of a shared access to the `len` slots from `index` on.
     #[inline(always)]
-    fn read(&self, count: usize, len: usize) {
+    fn read(&self, index: usize, len: usize) {
         #[cfg(garrick_loom)]
-        self.cells(count, len).for_each(|cell| cell.with(|_| ()));
+        self.cells(index, len).for_each(|cell| cell.with(|_| ()));
         #[cfg(not(garrick_loom))]
-        let _ = (count, len);
+        let _ = (index, len);
     }
 
-    /// Tells loom of an exclusive access to the `len` slots from `count` on.
+    /// Tells loom of an exclusive access to the `len` slots from `index` on.
     #[inline(always)]
-    fn write(&self, count: usize, len: usize) {
+    fn write(&self, index: usize, len: usize) {
         #[cfg(garrick_loom)]
-        self.cells(count, len)
+        self.cells(index, len)
             .for_each(|cell| cell.with_mut(|_| ()));
         #[cfg(not(garrick_loom))]
-        let _ = (count, len);
+        let _ = (index, len);
     }
 }
 

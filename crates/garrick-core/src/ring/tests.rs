@@ -169,6 +169,42 @@ fn debug_shows_the_state() {
 }
 
 #[test]
+fn a_ring_that_spreads_goes_round_in_all_slots() {
+    let (mut producer, mut consumer) = try_roomy_channel(4, 13).unwrap();
+    assert_eq!(producer.capacity(), 4);
+    let mut places = |producer: &mut Producer<u32>| {
+        let mut places = Vec::new();
+        for number in 0..32 {
+            producer.try_push(number).unwrap();
+            let peek = consumer.peek();
+            assert_eq!(peek.len(), 1);
+            places.push(&raw const *peek.get(0).unwrap());
+            assert_eq!(consumer.try_pop(), Some(number));
+        }
+        places.sort();
+        places.dedup();
+        places.len()
+    };
+    assert_eq!(places(&mut producer), 4);
+    producer.spread();
+    assert!(producer.is_spread());
+    assert_eq!(places(&mut producer), 16);
+}
+
+#[test]
+fn what_cannot_spread_does_not() {
+    let (mut plain, _consumer) = channel::<u32>(4);
+    let (mut single, _other) = try_roomy_channel::<u32>(1, 8).unwrap();
+    for producer in [&mut plain, &mut single] {
+        producer.spread();
+        assert!(!producer.is_spread());
+    }
+    let huge = try_roomy_channel::<u32>(1, usize::MAX).err();
+    let capacity_min = usize::MAX;
+    assert_eq!(huge, Some(CapacityError::TooLarge { capacity_min }));
+}
+
+#[test]
 fn singles_cross_threads_in_order() {
     let (mut producer, mut consumer) = channel(64);
     let writer = thread::spawn(move || {
@@ -196,7 +232,7 @@ fn singles_cross_threads_in_order() {
 
 #[test]
 fn batches_cross_a_stage_in_order() {
-    let (mut source, mut stage_in) = channel(256);
+    let (mut source, mut stage_in) = try_roomy_channel(256, 1024).unwrap();
     let (mut stage_out, mut sink) = channel(64);
     let stage = thread::spawn(move || {
         while !stage_in.is_finished() {
@@ -208,6 +244,9 @@ fn batches_cross_a_stage_in_order() {
     let (mut sent, mut got) = (0, 0);
     while !sink.is_finished() {
         let room = usize::try_from(STRESS - sent).unwrap().min(77);
+        if sent > STRESS / 2 {
+            source.spread();
+        }
         sent += source.produce_batch(room, |index| sent + index as u64) as u64;
         let taken = sink.consume_batch(usize::MAX, |pairs| {
             for pair in pairs {

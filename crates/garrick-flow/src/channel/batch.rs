@@ -16,14 +16,10 @@
 //! longer for the last; much less than that pays for each batch. (Medians of five runs in turns, rustc 1.95,
 //! two shared cores; differences under a quarter mean nothing.)
 
-use std::fs;
-use std::path::Path;
-use std::sync::OnceLock;
+use crate::cache;
 
 /// The part of the second-level cache that a batch takes.
 const CACHE_PART: usize = 8;
-/// What the second level has where the system does not say.
-const CACHE_BYTES_USUAL: usize = 512 * 1024;
 /// The bytes of a batch at least: less than that never paid.
 const BATCH_BYTES_MIN: usize = 16 * 1024;
 /// The bytes of a batch at most: more than that did not either.
@@ -36,38 +32,11 @@ pub(super) fn batch_for<T>(capacity: usize) -> usize {
 
 /// The bytes of a batch at most, on this machine.
 fn batch_bytes() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        let cache = second_level(Path::new("/sys/devices/system/cpu/cpu0/cache"));
-        bytes_for(cache.unwrap_or(CACHE_BYTES_USUAL))
-    })
+    bytes_for(cache::second_level_bytes())
 }
 
 fn bytes_for(cache: usize) -> usize {
     (cache / CACHE_PART).clamp(BATCH_BYTES_MIN, BATCH_BYTES_MAX)
-}
-
-/// The bytes of the second-level cache, as Linux tells them in `folder`.
-fn second_level(folder: &Path) -> Option<usize> {
-    let caches = fs::read_dir(folder).ok()?.flatten();
-    let sizes = caches.filter_map(|cache| {
-        let word = |name| fs::read_to_string(cache.path().join(name)).ok();
-        let is_second = word("level")?.trim() == "2";
-        is_second
-            .then(|| parse_size(word("size")?.trim()))
-            .flatten()
-    });
-    sizes.max()
-}
-
-/// A size as the system writes it: "512K", "2M", or a number of bytes.
-fn parse_size(text: &str) -> Option<usize> {
-    let (number, unit) = match text.strip_suffix(['K', 'M']) {
-        Some(number) if text.ends_with('K') => (number, 1 << 10),
-        Some(number) => (number, 1 << 20),
-        None => (text, 1),
-    };
-    number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -75,33 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_they_are_written() {
-        let sizes = [
-            "512K",
-            "2M",
-            "4096",
-            "",
-            "K",
-            "many",
-            "-1K",
-            "99999999999999999999K",
-        ];
-        let parsed = sizes.map(parse_size);
-        let none = [None; 5];
-        assert_eq!(parsed[..3], [Some(512 << 10), Some(2 << 20), Some(4096)]);
-        assert_eq!(parsed[3..], none);
-    }
-
-    #[test]
     fn a_batch_is_an_eighth_of_the_cache_within_bounds() {
         let bytes = [0, 128 << 10, 512 << 10, 2 << 20, 1 << 30].map(bytes_for);
         let expected = [16 << 10, 16 << 10, 64 << 10, 256 << 10, 256 << 10];
         assert_eq!(bytes, expected);
-    }
-
-    #[test]
-    fn a_system_that_does_not_tell_is_no_trouble() {
-        assert_eq!(second_level(Path::new("/nowhere/at/all")), None);
-        assert!((BATCH_BYTES_MIN..=BATCH_BYTES_MAX).contains(&batch_bytes()));
     }
 }

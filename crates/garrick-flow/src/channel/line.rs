@@ -2,7 +2,7 @@
 
 use std::any::type_name;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -11,7 +11,7 @@ use garrick_core::gate::{CLOSE_ONLY, Watch};
 
 use super::Slots;
 use super::batch::batch_for;
-use crate::place::LastPlace;
+use crate::place::{self, LastPlace};
 use crate::post::{Post, StageId};
 
 /// Who is to be woken if it is not a stage of the graph: the waker that was left with the line.
@@ -81,6 +81,9 @@ pub(crate) struct Line {
     stalls: [AtomicU64; 2],
     /// The stages that were seen using its ends.
     users: Mutex<[Option<StageId>; 2]>,
+    /// The threads that its ends were used on when their users were looked for last; 0 is none. Each is written by that end, and
+    /// read by the other.
+    threads: [AtomicU32; 2],
     /// Where the stages that use its ends rested last.
     rested: [LastPlace; 2],
     /// The bells at its ends. Rung by anyone, answered by the stages that use the ends.
@@ -113,6 +116,7 @@ impl Line {
             batches,
             stalls: Default::default(),
             users: Mutex::default(),
+            threads: Default::default(),
             rested: Default::default(),
             bells: Default::default(),
             outside: Default::default(),
@@ -233,6 +237,15 @@ impl Line {
     /// Takes note that `stage` uses the end on `side`.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         locked(&self.users)[side as usize] = Some(stage);
+    }
+
+    /// Takes note that the end on `side` is used on the calling thread; says which thread the other one was seen on, if
+    /// on any.
+    pub(super) fn meet(&self, side: Side) -> Option<u32> {
+        // Relaxed, here and below: all that follows from it is in which memory the values lie.
+        self.threads[side as usize].store(place::thread(), Relaxed);
+        let other = self.threads[side.other() as usize].load(Relaxed);
+        (other != 0).then_some(other)
     }
 
     /// Counts that the stage on `side` rests because of this channel.

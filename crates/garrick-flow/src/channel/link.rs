@@ -6,7 +6,7 @@ use garrick_core::count::Tally;
 use garrick_core::gate::Mover;
 
 use super::line::{Line, OUTSIDE, SIZES, Side};
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::post::StageId;
 
 /// An end's side of the gates.
@@ -21,8 +21,10 @@ pub(super) struct Link {
     batches: Option<Tally<SIZES>>,
     /// Which end it is.
     pub(super) side: Side,
-    /// Whether that user is known.
+    /// Whether its user is known, and a thread that uses the other end.
     known: bool,
+    /// Whether the two ends were seen on different threads.
+    pub(super) apart: bool,
 }
 
 impl Link {
@@ -39,6 +41,7 @@ impl Link {
             side,
             batches,
             known: false,
+            apart: false,
         }
     }
 
@@ -62,7 +65,7 @@ impl Link {
             self.wake(waiter);
         }
         if !self.known {
-            self.learn_user();
+            self.learn();
         }
     }
 
@@ -86,14 +89,18 @@ impl Link {
         if let Some(waiter) = self.mover.close() {
             self.line.wake(self.side.other(), waiter);
         }
-        self.learn_user();
+        self.learn();
     }
 
+    /// Looks who uses the ends.
     #[cold]
-    fn learn_user(&mut self) {
-        if let Some(stage) = self.line.post().current() {
-            self.known = true;
+    fn learn(&mut self) {
+        let stage = self.line.post().current();
+        if let Some(stage) = stage {
             self.line.is_used_by(self.side, stage);
         }
+        let other = self.line.meet(self.side);
+        self.known = stage.is_some() && other.is_some();
+        self.apart = other.is_some_and(|thread| thread != place::thread());
     }
 }

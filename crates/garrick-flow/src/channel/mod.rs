@@ -11,12 +11,15 @@
 //! look at any of its channels; they are the channel's counters as well. Whether a channel is closed is the
 //! gates' word too: an end closes its gate after its last batch, so who sees the one sees the other.
 //!
+//! A channel whose ends are found on different threads goes round in more memory than its values need (`area.rs`).
+//!
 //! A stage that waits on another core is woken at once, and works beside the one that woke it. One that rested
 //! on the same core would only push that one aside, after a batch, to be pushed aside in turn; with small
 //! channels most of the time then goes into changing threads. So its wake-up is held back until the stage
 //! that owes it rests or ends, by when the channel is full or empty, or has taken a few more steps
 //! ([`Post::settle`]). Which core that is is a guess; a wrong one makes a wake-up late by these steps.
 
+mod area;
 mod batch;
 mod slots;
 
@@ -64,9 +67,19 @@ pub(crate) struct Ends<T> {
     pub(crate) line: Arc<Line>,
 }
 
+/// The halves of a ring as wanted. It does without the larger area if there is no memory for that.
+fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), CapacityError> {
+    let plain = || ring::try_channel(slots.capacity);
+    if slots.compact {
+        return plain();
+    }
+    let area = area::slots_for::<T>(slots.capacity);
+    ring::try_roomy_channel(slots.capacity, area).or_else(|_| plain())
+}
+
 /// Makes channel number `id` of a graph.
 pub(crate) fn new<T>(id: u32, slots: Slots, post: &Arc<Post>) -> Result<Ends<T>, CapacityError> {
-    let (producer, consumer) = ring::try_channel(slots.capacity)?;
+    let (producer, consumer) = halves(&slots)?;
     let capacity = producer.capacity();
     let ((sent_mover, sent), (taken_mover, taken)) = (gate::new(), gate::new());
     let batches = Tally::new();
@@ -92,4 +105,50 @@ pub(crate) fn new<T>(id: u32, slots: Slots, post: &Arc<Post>) -> Result<Ends<T>,
         receiver,
         line,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::cache;
+
+    /// The ends of a channel that a quarter of the second-level cache holds.
+    fn ends(change: impl Fn(Slots) -> Slots) -> (Sender<u64>, Receiver<u64>) {
+        let capacity = cache::second_level_bytes() / 4 / size_of::<u64>();
+        let ends = new(0, change(Slots::of(capacity)), &Arc::new(Post::new()));
+        let ends = ends.unwrap();
+        (ends.sender, ends.receiver)
+    }
+
+    /// Sends and takes, the latter on a thread of its own if it is to be `apart`; says whether the ring goes round in all slots then.
+    fn spreads((mut sender, mut receiver): (Sender<u64>, Receiver<u64>), apart: bool) -> bool {
+        let take = move || {
+            assert_eq!(receiver.pop_each(2, |_| ()), 1);
+            receiver
+        };
+        sender.try_push(1).unwrap();
+        assert!(!sender.is_spread(), "nobody knows who reads");
+        let mut receiver = match apart {
+            true => thread::spawn(take).join().unwrap(),
+            false => take(),
+        };
+        for number in 2..5 {
+            sender.try_push(number).unwrap();
+            assert_eq!(receiver.try_pop(), Some(number));
+        }
+        sender.is_spread()
+    }
+
+    #[test]
+    fn a_channel_between_threads_goes_round_in_a_larger_area() {
+        assert!(spreads(ends(|slots| slots), true));
+    }
+
+    #[test]
+    fn a_channel_on_one_thread_and_a_compact_one_keep_to_their_capacity() {
+        assert!(!spreads(ends(|slots| slots), false));
+        assert!(!spreads(ends(Slots::compact), true));
+    }
 }

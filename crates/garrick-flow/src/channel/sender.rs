@@ -82,6 +82,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn poke(&mut self, max: usize) -> Poke<'_, T> {
+        self.spread_if_apart();
         Poke {
             ring: self.ring.poke(max),
             link: &mut self.link,
@@ -122,7 +123,23 @@ impl<T> Sender<T> {
     /// The ring's half, and the gate behind it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Producer<T>> {
+        self.spread_if_apart();
         Moving::new(&mut self.ring, &mut self.link)
+    }
+
+    /// Has the values go round in all slots once the ends were seen on different threads.
+    #[inline]
+    fn spread_if_apart(&mut self) {
+        if self.link.apart {
+            self.link.apart = false;
+            self.ring.spread();
+        }
+    }
+
+    /// Whether it has.
+    #[cfg(test)]
+    pub(super) fn is_spread(&self) -> bool {
+        self.ring.is_spread()
     }
 
     pub(crate) fn line(&self) -> &Line {
