@@ -45,17 +45,15 @@ const KINDS: [Kind; 16] = {
 };
 
 impl Message {
-    /// What `number` is called: a multiplication, and a look at a table.
+    /// What `number` is called: an addition, a multiplication, and a look at a table.
     ///
-    /// The product of `15 q + r` and `FIFTEENTH` is, modulo 2^64, `r 2^60 + (r 2^60 - number) / 15`. Below 2^60 the
-    /// four upper bits of that are `r`, or 15 for multiples of 15 but 0.
+    /// 2^32 is 1 modulo 15, so a number may be replaced by the sum of its halves. The product of such a sum, `15 q + r`, and
+    /// `FIFTEENTH` is, modulo 2^64, `r 2^60 + (r 2^60 - sum) / 15`. Below 2^60 the four upper bits of that are `r`, or 15 for
+    /// multiples of 15 but 0.
     #[inline(always)]
     pub fn of(number: u64) -> Self {
-        let place = if number < 1 << 60 {
-            number.wrapping_mul(FIFTEENTH) >> 60
-        } else {
-            number % CYCLE
-        };
+        let sum = u64::from(number as u32) + (number >> u32::BITS);
+        let place = sum.wrapping_mul(FIFTEENTH) >> 60;
         match KINDS[place as usize] {
             Kind::Fizz => Self::Fizz,
             Kind::Buzz => Self::Buzz,

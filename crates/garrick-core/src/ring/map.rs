@@ -1,4 +1,6 @@
 //! Batches from one ring right into the next.
+use std::mem::MaybeUninit;
+
 use super::{
     Consumer, Producer,
     consumer::Taken,
@@ -41,13 +43,26 @@ pub fn map_batch<In, Out>(
         // - free: `done < count <= free_seen`, by `batch_len`.
         // - nobody else: `mapped` holds the producer by `&mut`, and lends `output` to this loop alone.
         let output = unsafe { mapped.producer.free_run(mapped.done, count) };
-        let mut tally = Tally::new(&mut mapped.done);
-        for (value, slot) in input.iter().zip(output) {
-            slot.write(map(value));
-            tally.count += 1;
-        }
+        map_run(input, output, &mut mapped.done, &mut map);
     }
     count
+}
+
+/// Writes what `map` makes of each of `input` into `output`, as far as both reach, and counts in `done`, also if `map` panics.
+///
+/// Not inlined: what the loop needs then stays in registers, which the code around it would use up.
+#[inline(never)]
+pub(super) fn map_run<In, Out>(
+    input: &[In],
+    output: &mut [MaybeUninit<Out>],
+    done: &mut usize,
+    map: &mut impl FnMut(&In) -> Out,
+) {
+    let mut tally = Tally::new(done);
+    for (value, slot) in input.iter().zip(output) {
+        slot.write(map(value));
+        tally.count += 1;
+    }
 }
 
 /// As [`map_batch`], but hands each value to `map` by value: for what is moved on, not read.

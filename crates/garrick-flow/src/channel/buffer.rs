@@ -66,13 +66,13 @@ impl<T: Copy> Buffer<T> {
             receiver.consume_batch(room, |values| copy::append(&mut self.taken, values));
         }
         let end = self.taken.len().min(self.done.saturating_add(max));
-        let values = self.taken[self.done..end].iter().map(map);
+        let values = &self.taken[self.done..end];
         let sending = Sending {
             before: sender.sent(),
             done: &mut self.done,
             sender,
         };
-        sending.sender.push_iter(values)
+        sending.sender.moving().push_mapped(values, map)
     }
 
     /// How many values were taken and not sent. There are some only after `map` has panicked, or if others send by the same
