@@ -20,6 +20,7 @@ use axum::Router;
 use axum::routing::get;
 use clap::{Args, ValueEnum};
 use futures_util::{StreamExt, TryStreamExt, stream};
+use garrick_core::random::mix;
 
 use crate::client::Client;
 use crate::wire::HELP;
@@ -151,18 +152,19 @@ impl Load {
         })
     }
 
-    /// Has the servers work in turns, so that what else the machine does meets all.
+    /// Has the servers work in turns, so that what else the machine does meets all, and in another order each time: a server
+    /// finds the cores as the one before has left them.
     async fn take_turns(&self, measured: &mut [Measured]) -> io::Result<()> {
         for server in measured.iter_mut() {
             server.busy.warm_up(self.rate, 1_000 / TURNS).await?;
         }
-        for _ in 0..self.seconds * TURNS {
+        for round in 0..self.seconds * TURNS {
+            measured.sort_by_key(|it| mix(u64::from(round) << 8 | it.contender as u64));
             for server in measured.iter_mut() {
                 let before = server.server.busy()?;
                 server.busy.talk(self.rate, 1_000 / TURNS).await?;
                 server.busy.server_time += server.server.busy()? - before;
             }
-            measured.rotate_left(1);
         }
         Ok(())
     }
