@@ -169,7 +169,7 @@ impl<T> Consumer<T> {
         Peek::new(self)
     }
 
-    /// The number of slots, full or free.
+    /// How many values there can be in the ring.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.slots.capacity()

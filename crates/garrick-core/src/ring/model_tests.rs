@@ -33,6 +33,10 @@ enum Step {
         max: usize,
         panic_at: usize,
     },
+    PushMapped {
+        len: usize,
+        panic_at: usize,
+    },
     Poke {
         max: usize,
         singles: usize,
@@ -69,6 +73,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(Step::Push),
         (0..6usize).prop_map(|len| Step::PushIter { len }),
         (0..6usize, 0..9usize).prop_map(|(max, panic_at)| Step::Produce { max, panic_at }),
+        (0..6usize, 0..9usize).prop_map(|(len, panic_at)| Step::PushMapped { len, panic_at }),
         (0..6usize, 0..4usize, end).prop_map(|(max, singles, end)| Step::Poke {
             max,
             singles,
@@ -161,9 +166,11 @@ impl Trial {
 
     fn take(&mut self, step: &Step) {
         match *step {
-            Step::Push | Step::PushIter { .. } | Step::Produce { .. } | Step::Poke { .. } => {
-                self.write(step);
-            }
+            Step::Push
+            | Step::PushIter { .. }
+            | Step::Produce { .. }
+            | Step::PushMapped { .. }
+            | Step::Poke { .. } => self.write(step),
             Step::Map { max, panic_at } => self.map(max, panic_at, false),
             Step::MapOwned { max, panic_at } => self.map(max, panic_at, true),
             Step::Pop => {
@@ -207,6 +214,20 @@ impl Trial {
                 });
                 let count = max.min(free);
                 assert_eq!(made.is_some(), panic_at >= count);
+                self.entered(first, count.min(panic_at));
+            }
+            Step::PushMapped { len, panic_at } => {
+                let values: Vec<usize> = (0..len).collect();
+                let made = survive(|| {
+                    producer.push_mapped(&values, |index| {
+                        panic_if(*index == panic_at);
+                        let item = ledger.item();
+                        assert_eq!(item.number, first + index, "each value once, in order");
+                        item
+                    })
+                });
+                let count = len.min(free);
+                assert_eq!(made, (panic_at >= count).then_some(count));
                 self.entered(first, count.min(panic_at));
             }
             Step::Poke { max, singles, end } => self.poke(max, singles, end),

@@ -195,7 +195,7 @@ impl<T> Producer<T> {
         Poke::new(self, room)
     }
 
-    /// The number of slots, full or free.
+    /// How many values there can be in the ring.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.slots.capacity()
@@ -220,7 +220,8 @@ impl<T> Producer<T> {
     }
 
     /// Has the values go round in all slots of the ring, soon and for good, if it has more than may be full
-    /// ([`try_roomy_channel`](super::try_roomy_channel)): for halves that work on different cores.
+    /// ([`try_roomy_channel`](super::try_roomy_channel)): for halves that work on different cores. A ring for a single value
+    /// stays as it is.
     #[inline]
     pub fn spread(&mut self) {
         if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {

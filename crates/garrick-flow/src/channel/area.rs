@@ -33,8 +33,10 @@ pub(super) fn slots_for<T>(capacity: usize) -> usize {
 
 /// The same on a machine with `cache` bytes of second-level cache, for values of `size` bytes.
 fn slots_on(cache: usize, size: usize, capacity: usize) -> usize {
+    // What it will be.
+    let capacity = capacity.checked_next_power_of_two().unwrap_or(capacity);
     let bytes = capacity.saturating_mul(size);
-    if bytes >= cache / CACHE_PART && size > 0 {
+    if bytes >= cache / CACHE_PART && size > 0 && capacity > 1 {
         capacity.max((CACHES * cache).div_ceil(size))
     } else {
         capacity
@@ -51,6 +53,7 @@ mod tests {
         assert_eq!(slots(8, 1 << 16), 1 << 18);
         assert_eq!(slots(16, 1 << 13), 1 << 17);
         assert_eq!(slots(24, 1 << 16), 87_382);
+        assert_eq!(slots(8, 9_000), 1 << 18);
     }
 
     #[test]
@@ -58,6 +61,7 @@ mod tests {
         let slots = |size, capacity| slots_on(1 << 20, size, capacity);
         assert_eq!(slots(8, 1 << 13), 1 << 13);
         assert_eq!(slots(8, 1 << 20), 1 << 20);
+        assert_eq!(slots(1 << 20, 1), 1);
         assert_eq!(slots(0, usize::MAX), usize::MAX);
         assert_eq!(slots(8, usize::MAX), usize::MAX);
     }

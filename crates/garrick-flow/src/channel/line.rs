@@ -243,7 +243,10 @@ impl Line {
     /// on any.
     pub(super) fn meet(&self, side: Side) -> Option<u32> {
         // Relaxed, here and below: all that follows from it is in which memory the values lie.
-        self.threads[side as usize].store(place::thread(), Relaxed);
+        let (mine, here) = (&self.threads[side as usize], place::thread());
+        if mine.load(Relaxed) != here {
+            mine.store(here, Relaxed);
+        }
         let other = self.threads[side.other() as usize].load(Relaxed);
         (other != 0).then_some(other)
     }

@@ -21,10 +21,12 @@ pub(super) struct Link {
     batches: Option<Tally<SIZES>>,
     /// Which end it is.
     pub(super) side: Side,
-    /// Whether its user is known, and a thread that uses the other end.
+    /// Whether that user is known.
     known: bool,
-    /// Whether the two ends were seen on different threads.
-    pub(super) apart: bool,
+    /// Whether it is known on which thread the other end is used.
+    met: bool,
+    /// Whether that was another thread than ours, and the ring has not been told.
+    pub(super) spread_due: bool,
 }
 
 impl Link {
@@ -41,7 +43,8 @@ impl Link {
             side,
             batches,
             known: false,
-            apart: false,
+            met: false,
+            spread_due: false,
         }
     }
 
@@ -64,7 +67,7 @@ impl Link {
         if let Some(waiter) = self.mover.advance(by as u64) {
             self.wake(waiter);
         }
-        if !self.known {
+        if !(self.known && self.met) {
             self.learn();
         }
     }
@@ -95,12 +98,19 @@ impl Link {
     /// Looks who uses the ends.
     #[cold]
     fn learn(&mut self) {
-        let stage = self.line.post().current();
-        if let Some(stage) = stage {
+        if !self.known
+            && let Some(stage) = self.line.post().current()
+        {
+            self.known = true;
             self.line.is_used_by(self.side, stage);
+            // Who used it before was no stage, and may have been anywhere.
+            self.met = false;
         }
-        let other = self.line.meet(self.side);
-        self.known = stage.is_some() && other.is_some();
-        self.apart = other.is_some_and(|thread| thread != place::thread());
+        if !self.met
+            && let Some(thread) = self.line.meet(self.side)
+        {
+            self.met = true;
+            self.spread_due = thread != place::thread();
+        }
     }
 }

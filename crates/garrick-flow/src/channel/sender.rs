@@ -82,7 +82,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn poke(&mut self, max: usize) -> Poke<'_, T> {
-        self.spread_if_apart();
+        self.spread_if_due();
         Poke {
             ring: self.ring.poke(max),
             link: &mut self.link,
@@ -123,15 +123,15 @@ impl<T> Sender<T> {
     /// The ring's half, and the gate behind it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Producer<T>> {
-        self.spread_if_apart();
+        self.spread_if_due();
         Moving::new(&mut self.ring, &mut self.link)
     }
 
     /// Has the values go round in all slots once the ends were seen on different threads.
     #[inline]
-    fn spread_if_apart(&mut self) {
-        if self.link.apart {
-            self.link.apart = false;
+    fn spread_if_due(&mut self) {
+        if self.link.spread_due {
+            self.link.spread_due = false;
             self.ring.spread();
         }
     }

@@ -152,7 +152,7 @@ impl Load {
         })
     }
 
-    /// Has the servers work in turns, so that what else the machine does meets all, and in another order each time: a server
+    /// Has the servers work in turns, so that what else the machine does meets all, and in a random order: a server
     /// finds the cores as the one before has left them.
     async fn take_turns(&self, measured: &mut [Measured]) -> io::Result<()> {
         for server in measured.iter_mut() {
