@@ -40,12 +40,15 @@ fn check(totals: &Totals) {
     assert_eq!(totals.counts, counts_of(totals.generated), "{totals:?}");
 }
 
+/// The largest number that has a name.
+const LARGEST: u64 = (1 << 60) - 1;
+
 #[test]
 fn numbers_are_called_by_their_names() {
-    let called = [0, 1, 2, 3, 4, 5, 14, 15, 16, 9, 10, u64::MAX, 0].map(Message::of);
+    let called = [0, 1, 2, 3, 4, 5, 14, 15, 16, 9, 10, LARGEST, 0].map(Message::of);
     let expected = {
         use Message::{Buzz, Fizz, FizzBuzz, Value};
-        // The largest number is a multiple of 15.
+        // A multiple of 15.
         [
             FizzBuzz,
             Value(1),
@@ -74,9 +77,9 @@ fn names_are_right_wherever_the_number_is() {
         (_, 0) => Message::Buzz,
         _ => Message::Value(number),
     };
-    let near = |middle: u64| middle.saturating_sub(1000)..=middle.saturating_add(1000);
-    let powers = (0..64).map(|power| 1 << power);
-    for number in powers.chain([u64::MAX]).flat_map(near) {
+    let near = |middle: u64| middle.saturating_sub(1000)..=LARGEST.min(middle + 1000);
+    let powers = (0..=60).map(|power| 1 << power);
+    for number in powers.flat_map(near) {
         assert_eq!(Message::of(number), slow(number), "{number}");
     }
 }

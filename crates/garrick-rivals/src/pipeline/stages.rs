@@ -11,6 +11,8 @@ use super::{Mode, Plan, watch};
 const FREE_PART: usize = 4;
 /// The same for the generator, which has filled so much before the rest is used up.
 const GENERATOR_FREE_PART: usize = 2;
+/// The logger rests until so large a part of its input is full.
+const FULL_PART: usize = 8;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     let mut graph = Graph::new();
@@ -54,7 +56,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
         if count > 0 {
             return Wait::again();
         }
-        Wait::readable(&names_in, names_in.batch())
+        Wait::readable(&names_in, names_in.capacity() / FULL_PART)
     };
     if plan.threads == 2 {
         let team = graph.team("numbers").source("generator", generator);
