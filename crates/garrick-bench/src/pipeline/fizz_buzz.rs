@@ -98,8 +98,7 @@ impl Counts {
     #[inline]
     pub fn add(&mut self, messages: &[Message]) {
         for run in messages.chunks(RUN_MAX) {
-            // One sum of four fields, which need no branches and do not overflow.
-            let sum: u64 = run.iter().map(Message::field).sum();
+            let sum = sum_of_fields(run);
             let field = |index: u32| sum >> (FIELD_BITS * index) & u64::from(u16::MAX);
             self.fizz += field(0);
             self.buzz += field(1);
@@ -112,4 +111,16 @@ impl Counts {
     pub fn total(&self) -> u64 {
         self.fizz + self.buzz + self.fizz_buzz + self.value
     }
+}
+
+/// One sum of the fields of all: no branches, and no overflow in a run.
+///
+/// Four at a time, which is left to no compiler: with one at a time a message takes twice as long. Not inlined, for the same
+/// registers wherever it is called.
+#[inline(never)]
+fn sum_of_fields(run: &[Message]) -> u64 {
+    let (fours, rest) = run.as_chunks::<4>();
+    let of_four = |[a, b, c, d]: &[Message; 4]| a.field() + b.field() + c.field() + d.field();
+    let of_rest = rest.iter().map(Message::field).sum::<u64>();
+    fours.iter().map(of_four).sum::<u64>() + of_rest
 }
