@@ -1,5 +1,4 @@
 //! The smallest actors: what answers, passes on, marks and swallows, and how questions are joined and numbered.
-use std::collections::HashMap;
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -18,7 +17,7 @@ fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
     let even = behaviors::label(printer.clone(), "even");
     let odd = behaviors::tee(behaviors::label(printer, "odd"), behaviors::sink());
     let late = system.spawn(behaviors::delay(odd, Duration::from_millis(1)))?;
-    let sorted = behaviors::demux(HashMap::from([(0, even), (1, late)]));
+    let sorted = behaviors::demux([(0, even), (1, late)]);
     let numbers = behaviors::forward(behaviors::adapter(sorted, |n: u32| (n % 2, n)));
     (1..=4).try_for_each(|n| numbers.send(n))?;
     for (kind, n) in printed.iter().take(4) {

@@ -10,6 +10,8 @@ mod tools;
 
 mod tidy;
 
+mod mutants;
+
 mod steps;
 
 mod report;
@@ -31,7 +33,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below but `sanitize`, and sum up.
+    /// Run every step below but `sanitize` and `mutants`, and sum up.
     Ci {
         /// Stop at the first failure instead of running all.
         #[arg(long)]
@@ -61,6 +63,8 @@ enum Task {
     Bench,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
+    /// Weaken memory orderings and break the logic, and see which models and tests notice.
+    Mutants(mutants::Options),
 }
 
 fn main() -> Result<ExitCode> {
@@ -81,6 +85,7 @@ fn main() -> Result<ExitCode> {
         Task::Examples => steps::EXAMPLES,
         Task::Bench => steps::BENCH,
         Task::Sanitize => steps::SANITIZE,
+        Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
     Ok(report::run(&workspace, &[step], true))
 }

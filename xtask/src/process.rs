@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -21,6 +22,32 @@ const KILL_AFTER_S: u32 = 5;
 /// `timeout` says by this status that it had to end the command.
 const TIMED_OUT: i32 = 124;
 
+/// What `timeout` ends with that had to kill, and the signal that it kills with.
+const KILLED: i32 = 128 + SIGKILL;
+const SIGKILL: i32 = 9;
+
+/// How a command has ended whose failure is no failure of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It was a success.
+    Passed,
+    /// It failed, or a signal ended it.
+    Failed,
+    /// It did not end within its limit.
+    Hung,
+}
+
+/// A command that was run to see what becomes of it.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// How it has ended.
+    pub(crate) ended: Ended,
+    /// What it wrote.
+    pub(crate) output: String,
+    /// How long it ran.
+    pub(crate) time: Duration,
+}
+
 /// A command to run.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -35,6 +62,8 @@ pub(crate) struct Job {
 pub(crate) struct Executable {
     /// The name of its target.
     pub(crate) name: String,
+    /// The folder of its package, absolute.
+    pub(crate) folder: PathBuf,
     /// What it was built as: `example`, `bench` and so on.
     pub(crate) kind: Vec<cargo_metadata::TargetKind>,
     /// Where it is.
@@ -130,6 +159,29 @@ impl Job {
             .is_ok_and(|status| status.success())
     }
 
+    /// Runs it with its output kept, to see what becomes of it.
+    pub(crate) fn watch(&self) -> Result<Watched> {
+        let start = Instant::now();
+        let child = self.spawn(Stdio::piped(), Stdio::piped())?;
+        let output = child.wait_with_output()?;
+        let status = output.status;
+        let ended = if status.success() {
+            Ended::Passed
+        } else if matches!(status.code(), Some(TIMED_OUT | KILLED))
+            || status.signal() == Some(SIGKILL)
+        {
+            Ended::Hung
+        } else {
+            Ended::Failed
+        };
+        let text = [output.stdout, output.stderr].concat();
+        Ok(Watched {
+            ended,
+            output: String::from_utf8_lossy(&text).into_owned(),
+            time: start.elapsed(),
+        })
+    }
+
     /// Runs a `cargo` call that builds, and returns the programs that came of it.
     pub(crate) fn build(mut self) -> Result<Vec<Executable>> {
         self.announce();
@@ -206,7 +258,9 @@ fn executable(line: &str) -> Option<Executable> {
     let Some(Ok(cargo_metadata::Message::CompilerArtifact(artifact))) = messages.next() else {
         return None;
     };
+    let folder = artifact.manifest_path.parent()?.as_std_path().to_owned();
     Some(Executable {
+        folder,
         path: artifact.executable?.into_std_path_buf(),
         name: artifact.target.name,
         kind: artifact.target.kind,
@@ -231,6 +285,19 @@ mod tests {
             .arguments(&["test", "--doc"])
             .environment("RUSTFLAGS", "-D warnings");
         assert_eq!(job.to_string(), "RUSTFLAGS='-D warnings' cargo test --doc");
+    }
+
+    #[test]
+    fn what_is_watched_tells_how_it_ended_and_what_it_wrote() {
+        let echo = Job::new("echo").arguments(&["word"]).watch().unwrap();
+        assert_eq!(
+            (echo.ended, echo.output.as_str()),
+            (Ended::Passed, "word\n")
+        );
+        assert_eq!(Job::new("false").watch().unwrap().ended, Ended::Failed);
+        let hung = Job::new("tail").arguments(&["-f", "/dev/null"]);
+        let hung = hung.limit(Duration::from_secs(1)).watch().unwrap();
+        assert_eq!(hung.ended, Ended::Hung);
     }
 
     #[test]

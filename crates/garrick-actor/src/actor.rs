@@ -117,6 +117,30 @@ impl<A: Actor> Task for Cell<A> {
     }
 }
 
+/// An actor that serves many, and calls what they have brought along: a clone of an event, the conversion of an answer. A turn
+/// that panics is undone and reported, and the actor goes on. What it does to its own fields must be whole at each such call.
+pub(crate) struct Steady<A>(pub(crate) A);
+
+impl<A: Actor> Task for Steady<A> {
+    type Message = A::Msg;
+
+    fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
+        self.0.receive(message, &mut Context::new(turn)).into()
+    }
+
+    const RECOVERS: bool = true;
+
+    fn recover(&mut self, _: &str, _: &Turn<'_, A::Msg>) -> Flow {
+        Flow::Continue
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
 impl<M: 'static> Context<'_, M> {
     /// Makes an actor on this worker. If the turn is undone, nothing can have reached it, and it is dropped
     /// with its address.

@@ -7,12 +7,14 @@
 //! [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
+use std::mem;
 use std::ops::{Deref, DerefMut};
 
 use garrick_sched::Address;
 
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::quiet;
 
 type Function<M> = dyn Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send;
 
@@ -93,11 +95,14 @@ impl<M: 'static> Actor for Behavior<M> {
             staged: None,
         };
         let next = (self.function)(msg, &mut cx);
+        let mut left = cx.staged;
         if next == Next::Continue
-            && let Some(staged) = cx.staged
+            && let Some(staged) = &mut left
         {
-            *self = staged;
+            mem::swap(self, staged);
         }
+        // What the closure has captured must not undo the turn that leaves it, when that has become another one already.
+        quiet::drop(left);
         next
     }
 }

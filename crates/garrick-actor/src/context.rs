@@ -203,7 +203,7 @@ impl<'a, M: 'static> Context<'a, M> {
         M: Send,
         N: 'static,
         R: 'static,
-        F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         let reply = Reply::to_task(self.address(), convert);
         // A message that comes back is dropped, and its reply answers that nobody does.

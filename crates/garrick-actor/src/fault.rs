@@ -10,6 +10,8 @@ use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use crate::quiet;
+
 /// Any error, on the heap.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -37,6 +39,17 @@ impl Fault {
     pub(crate) fn of_turn() -> Self {
         Self::Error(take_why().into())
     }
+
+    /// Returns the fault's text. Catches a panic of an error's `Display`.
+    pub(crate) fn said(&self) -> String {
+        said(self)
+    }
+}
+
+/// Returns the text of `what`. Catches a panic of its `Display`.
+fn said(what: &impl fmt::Display) -> String {
+    let said = quiet::call(|| what.to_string());
+    said.unwrap_or_else(|| "an error that panicked when it was asked what it is".to_owned())
 }
 
 impl fmt::Display for Fault {
@@ -52,7 +65,8 @@ impl fmt::Display for Fault {
 
 /// Keeps the reason for the `Next::Fail` that follows.
 pub(crate) fn set_why(why: BoxError) {
-    WHY.set(Some(why));
+    // What was there before is dropped when nothing is borrowed any more: its destructor may come here.
+    drop(WHY.replace(Some(why)));
 }
 
 fn take_why() -> BoxError {
@@ -63,5 +77,9 @@ fn take_why() -> BoxError {
 /// Ends the turn of an actor that nobody supervises as a panic would, without calling the panic hook.
 #[cold]
 pub(crate) fn fail_alone() -> ! {
-    resume_unwind(Box::new(take_why().to_string()))
+    let why = take_why();
+    let said = said(&why);
+    // Not within the panic that begins here.
+    quiet::drop(why);
+    resume_unwind(Box::new(said))
 }

@@ -28,6 +28,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod quiet;
+
 mod fault;
 mod path;
 
@@ -98,7 +100,7 @@ pub use future::{
     Ticket,
 };
 pub use garrick_sched::{
-    Address, Ask, Circle, Door, Driver, Drivers, Ended, KindSample, Nanos, NoReply, Notice,
+    Address, Ask, Circle, Door, Driver, Drivers, Ended, Ending, KindSample, Nanos, NoReply, Notice,
     RealWorld, Reply, Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample,
     World, door,
 };

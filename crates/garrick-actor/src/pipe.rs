@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Wake, Waker};
 
-use garrick_sched::{Address, Ask, Flow, NoReply, Reply, Task, Turn};
+use garrick_sched::{Address, Ask, Flow, NoReply, Reply, SendError, Task, Turn};
 
 use crate::context::Context;
 use crate::within::AskWithin;
@@ -39,8 +39,29 @@ struct Pipe<R, A, G> {
     answer: PhantomData<fn(R)>,
 }
 
-/// Wakes a pipe.
-struct Tap(Address<()>);
+/// Wakes a pipe. Sent in a turn that is undone, it is dropped like all that the turn has sent; but the answer is there,
+/// so it sends itself once more.
+struct Knock(Option<Address<Self>>);
+
+impl Knock {
+    fn at(pipe: &Address<Self>) {
+        if let Err(SendError(mut knock)) = pipe.send(Self(Some(pipe.clone()))) {
+            // A pipe whose system has ended waits for nothing.
+            knock.0 = None;
+        }
+    }
+}
+
+impl Drop for Knock {
+    fn drop(&mut self) {
+        if let Some(pipe) = self.0.take() {
+            Self::at(&pipe);
+        }
+    }
+}
+
+/// The pipe, as what wakes it.
+struct Tap(Address<Knock>);
 
 impl Wake for Tap {
     fn wake(self: Arc<Self>) {
@@ -48,25 +69,17 @@ impl Wake for Tap {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // A pipe whose system has ended waits for nothing.
-        let _ = self.0.send(());
+        Knock::at(&self.0);
     }
 }
 
-impl<R, A, G> Task for Pipe<R, A, G>
+impl<R, A, G> Pipe<R, A, G>
 where
     R: 'static,
     A: Pending<R>,
     G: FnOnce(Result<R, NoReply>) + 'static,
 {
-    type Message = ();
-    const STARTS: bool = true;
-
-    fn start(&mut self, turn: &Turn<'_, ()>) -> Flow {
-        self.receive((), turn)
-    }
-
-    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+    fn look(&mut self, turn: &Turn<'_, Knock>) -> Flow {
         if let Some(give) = self.give.take() {
             // Until the answer is there, the waker keeps this task alive.
             let waker = Waker::from(Arc::new(Tap(turn.address())));
@@ -77,6 +90,25 @@ where
             }
         }
         Flow::Continue
+    }
+}
+
+impl<R, A, G> Task for Pipe<R, A, G>
+where
+    R: 'static,
+    A: Pending<R>,
+    G: FnOnce(Result<R, NoReply>) + 'static,
+{
+    type Message = Knock;
+    const STARTS: bool = true;
+
+    fn start(&mut self, turn: &Turn<'_, Knock>) -> Flow {
+        self.look(turn)
+    }
+
+    fn receive(&mut self, mut knock: Knock, turn: &Turn<'_, Knock>) -> Flow {
+        knock.0 = None;
+        self.look(turn)
     }
 }
 
@@ -128,7 +160,7 @@ impl<M: 'static> Context<'_, M> {
     where
         M: Send,
         R: 'static,
-        F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         Reply::to_task(self.address(), convert)
     }

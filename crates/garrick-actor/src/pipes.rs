@@ -12,11 +12,12 @@
 //! out. An actor that was made with a limit of its own brings its own, which need no table. What is cancelled stays
 //! cancelled: who pipes after a restart gets new ones, so nothing of the time before can enter there.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use garrick_sched::{Address, Room, TaskId, Watch};
+use indexmap::IndexMap;
 
 /// Futures of one actor that are under way at once, unless it was made with another limit.
 pub(crate) const PIPES_MAX: usize = 64;
@@ -32,8 +33,8 @@ pub(crate) trait Cancel: Send + Sync {
 /// Those under way.
 #[derive(Default)]
 struct Members {
-    /// By their numbers. Each enters itself and leaves.
-    cells: HashMap<u64, Arc<dyn Cancel>>,
+    /// By their numbers, so in the order in which they came. Each enters itself and leaves.
+    cells: BTreeMap<u64, Arc<dyn Cancel>>,
     /// The number of the last one.
     last: u64,
     /// What tells of the actor's end, once it does.
@@ -54,7 +55,7 @@ pub(crate) struct Pipes {
     members: Mutex<Members>,
 }
 
-type Shard = Mutex<HashMap<TaskId, Weak<Pipes>>>;
+type Shard = Mutex<IndexMap<TaskId, Weak<Pipes>>>;
 
 static PIPES: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
 
@@ -63,7 +64,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn shard(owner: TaskId) -> MutexGuard<'static, HashMap<TaskId, Weak<Pipes>>> {
+fn shard(owner: TaskId) -> MutexGuard<'static, IndexMap<TaskId, Weak<Pipes>>> {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     owner.hash(&mut hasher);
@@ -97,7 +98,7 @@ impl Pipes {
 
     /// Ends all that an actor has under way, if there is anything: it has ended, or is to be replaced.
     pub(crate) fn cancel_of(owner: TaskId) {
-        let pipes = shard(owner).remove(&owner);
+        let pipes = shard(owner).swap_remove(&owner);
         if let Some(pipes) = pipes.and_then(|pipes| pipes.upgrade()) {
             pipes.cancel();
         }
@@ -176,7 +177,7 @@ impl Drop for Pipes {
                 .get(&owner)
                 .is_some_and(|pipes| pipes.strong_count() == 0)
             {
-                shard.remove(&owner);
+                shard.swap_remove(&owner);
             }
         }
     }

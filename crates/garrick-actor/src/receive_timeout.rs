@@ -70,9 +70,10 @@ impl<M: 'static, F: FnMut() -> M> Watchman<M, F> {
         }
         match self.armed.take() {
             Some((deadline, actor)) if deadline <= now => {
+                let message = (self.make)();
                 self.told = true;
                 // An actor that has stopped need not be told.
-                let _ = turn.send(&actor, (self.make)());
+                let _ = turn.send(&actor, message);
             }
             Some((deadline, actor)) => self.arm(deadline, actor, turn),
             None => {}
@@ -99,11 +100,19 @@ impl<M: 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
         }
         Flow::Continue
     }
+
+    const RECOVERS: bool = true;
+
+    /// The message could not be made: this time of silence has none, the next one may.
+    fn recover(&mut self, _: &str, _: &Turn<'_, Word<M>>) -> Flow {
+        Flow::Continue
+    }
 }
 
 /// Lets an actor receive what `make` makes when no message has come to it for `timeout`, counted from its last message
 /// or from its start. It is told once for each time of silence: the message itself does not begin another one, but any
 /// other message does, and so does [`Context::set_receive_timeout`]. A turn that is undone does not count.
+/// If `make` panics, that is reported, and this time of silence has no message.
 ///
 /// # Examples
 /// ```

@@ -10,9 +10,11 @@
 use std::collections::VecDeque;
 use std::{fmt, mem};
 
+use crate::quiet::{self, Several};
+
 /// See the module. It is touched by the turns of one actor only.
 pub(crate) struct Shelf<M> {
-    kept: VecDeque<M>,
+    kept: Several<VecDeque<M>>,
     capacity: usize,
     /// How many of the newest ones the turn under way has put there.
     added: usize,
@@ -24,7 +26,7 @@ impl<M> Shelf<M> {
     /// An empty one; nothing is allocated yet.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
-            kept: VecDeque::new(),
+            kept: Several::default(),
             capacity,
             added: 0,
             released: 0,
@@ -60,17 +62,18 @@ impl<M> Shelf<M> {
         self.kept.drain(..released)
     }
 
-    /// The turn has not: the messages are those from before it. Gives what it has put aside, for the caller to drop.
-    pub(crate) fn undo(&mut self) -> VecDeque<M> {
+    /// The turn has not: the messages are those from before it.
+    pub(crate) fn undo(&mut self) {
         self.released = 0;
         let added = mem::take(&mut self.added);
-        self.kept.split_off(self.kept.len() - added)
+        let before = self.kept.len() - added;
+        quiet::drop_each(self.kept.split_off(before));
     }
 
     /// Takes everything.
     pub(crate) fn take_all(&mut self) -> VecDeque<M> {
-        drop(self.undo());
-        mem::take(&mut self.kept)
+        self.undo();
+        mem::take(&mut *self.kept)
     }
 }
 
@@ -146,7 +149,7 @@ mod tests {
                         before = model.clone();
                     }
                     Step::Undo => {
-                        drop(shelf.undo());
+                        shelf.undo();
                         model = before.clone();
                     }
                 }

@@ -15,6 +15,7 @@ use garrick_sched::{Flow, Handle, Task, Turn};
 use crate::actor::{Actor, Next};
 use crate::beside::Beside;
 use crate::context::Context;
+use crate::quiet::{self, Several};
 use crate::shelf::Shelf;
 
 /// Gives an actor a stash for up to `capacity` messages, which it uses by [`Context::stash`] and
@@ -134,7 +135,7 @@ impl<A: Actor<Msg: Send>> Stashing<A> {
         turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
     ) -> Next {
         // What a turn that panicked has left behind, if the actor has survived it.
-        drop(self.shelf.get_mut().undo());
+        self.shelf.get_mut().undo();
         let beside = Beside {
             stash: Some(&self.shelf),
             ..cx.beside()
@@ -142,7 +143,7 @@ impl<A: Actor<Msg: Send>> Stashing<A> {
         let next = turn(&mut self.actor, &mut cx.with(&beside));
         let shelf = self.shelf.get_mut();
         if matches!(next, Next::Undo | Next::Fail) {
-            drop(shelf.undo());
+            shelf.undo();
             return next;
         }
         for msg in shelf.commit() {
@@ -175,7 +176,7 @@ impl<A: Actor<Msg: Send>> Actor for Stashing<A> {
 
 impl<A: Actor<Msg: Send>> Drop for Stashing<A> {
     fn drop(&mut self) {
-        let left = self.shelf.get_mut().take_all();
+        let left = Several::from(self.shelf.get_mut().take_all());
         if let Some(sponsor) = self.sponsor.take() {
             bury(&sponsor, left);
         }
@@ -183,14 +184,14 @@ impl<A: Actor<Msg: Send>> Drop for Stashing<A> {
 }
 
 /// Makes dead letters of messages: sends them to a task that stops before the first.
-fn bury<M: Send + 'static>(sponsor: &Handle, letters: VecDeque<M>) {
+fn bury<M: Send + 'static>(sponsor: &Handle, mut letters: Several<VecDeque<M>>) {
     if letters.is_empty() {
         return;
     }
     // A sponsor that has ended counts nothing any more.
     if let Ok(grave) = sponsor.spawn(Grave(std::marker::PhantomData)) {
-        for letter in letters {
-            let _ = grave.send(letter);
+        for letter in letters.drain(..) {
+            quiet::drop(grave.send(letter));
         }
     }
 }

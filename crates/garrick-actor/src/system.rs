@@ -1,8 +1,9 @@
 //! A pool of threads as a system.
 
 use std::fmt;
+use std::time::Duration;
 
-use garrick_sched::{Address, SpawnError, Sponsor, StartError};
+use garrick_sched::{Address, Ending, SpawnError, Sponsor, StartError};
 
 use crate::actor::{Actor, Next};
 use crate::behavior::{Behavior, BehaviorContext};
@@ -115,6 +116,31 @@ impl System {
     /// when its threads have ended, unless called by an actor of its own.
     pub fn shutdown_now(self) {
         self.sponsor.shutdown_now();
+    }
+
+    /// Ends the system in order, as [`System::shutdown`] does, for at most `limit`; then as [`System::shutdown_now`] does, after
+    /// the turns under way. Returns when its threads have ended.
+    ///
+    /// Called by an actor of its own, it returns None at once, and the system ends later.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_actor::{Ending, Next, System};
+    ///
+    /// let system = System::new()?;
+    /// let endless = system.spawn_behavior(|(), cx| {
+    ///     let me = cx.address();
+    ///     let _ = cx.send(&me, ());
+    ///     Next::Continue
+    /// })?;
+    /// endless.send(())?;
+    /// let ending = system.shutdown_within(Duration::from_millis(10));
+    /// assert_eq!(ending, Some(Ending::AtOnce));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown_within(self, limit: Duration) -> Option<Ending> {
+        self.sponsor.shutdown_within(limit)
     }
 
     /// Begins what [`System::shutdown`] does, and returns at once. Dropping the system then waits for its end.

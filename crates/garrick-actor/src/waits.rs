@@ -68,14 +68,16 @@ pub(crate) struct Wait {
 impl Wait {
     /// Says that `asker` waits for `asked`.
     pub(crate) fn enter<M, N>(asker: &Address<M>, asked: &Address<N>) -> Self {
-        let (id, hash_of) = (asker.id(), hash(asker.id()));
+        // Both may be doors, whose code must not run under the lock.
+        let (id, name, asked) = (asker.id(), asker.task_name(), asked.id());
+        let hash_of = hash(id);
         let shard = &mut *shard(hash_of);
         let number = shard.next;
         shard.next += 1;
         let entry = Entry {
             asker: id,
-            name: asker.task_name(),
-            asked: asked.id(),
+            name,
+            asked,
             number,
         };
         let rehash = |entry: &Entry| hash(entry.asker);
@@ -145,14 +147,19 @@ impl Search {
     }
 }
 
-/// Whom a task waits for, and its own type.
+/// Whom a task waits for, and its own type, in the order in which it asked: where the table has them differs from run
+/// to run.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);
     let entries = shard.entries.iter_hash(hash);
-    entries
+    let mut questions: Vec<_> = entries
         .filter(|entry| entry.asker == task)
-        .map(|entry| (entry.name, entry.asked))
-        .take(STEPS_MAX)
-        .collect()
+        .map(|entry| (entry.number, entry.name, entry.asked))
+        .collect();
+    drop(shard);
+    questions.sort_unstable_by_key(|(number, ..)| *number);
+    questions.truncate(STEPS_MAX);
+    let in_order = questions.into_iter();
+    in_order.map(|(_, name, asked)| (name, asked)).collect()
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use garrick_actor::{
     Actor, Address, Backoff, Child, ChildState, Context, Decision, Ended, Fault, Next, NoReply,
-    Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System,
+    Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System, behavior,
 };
 use troupe::{ByHand, Msg, Stage, player};
 
@@ -540,4 +540,104 @@ fn the_address_that_an_actor_gives_away_outlives_it() {
     giver.send(Msg::Panic).unwrap();
     stage.run();
     assert!(watched.1.try_recv().is_err(), "a restart is not an end");
+}
+
+/// Tells that it is at work, and works until it is let go; or answers.
+fn busy(entered: &mpsc::Sender<()>, gate: &Gate) -> Child<impl Actor<Msg = Busy> + Send + use<>> {
+    let (entered, gate) = (entered.clone(), gate.clone());
+    Child::new("busy", move || {
+        let (entered, gate) = (entered.clone(), gate.clone());
+        behavior(move |msg: Busy, cx| match msg {
+            Busy::Work => {
+                entered.send(()).unwrap();
+                let _ = gate.lock().unwrap().recv_timeout(HANGS_AFTER);
+                Next::Continue
+            }
+            Busy::Fail => cx.fail("as it is told"),
+            Busy::Answer(reply) => {
+                reply.send(());
+                Next::Continue
+            }
+        })
+    })
+}
+
+enum Busy {
+    Work,
+    Fail,
+    Answer(Reply<()>),
+}
+
+type Gate = std::sync::Arc<std::sync::Mutex<mpsc::Receiver<()>>>;
+
+/// Two systems of one worker each, a channel that lets workers go, and one that tells that they are at work.
+fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
+    let systems = [(), ()].map(|()| {
+        let builder = System::builder().workers(1).on_failure(|_| ());
+        builder.start().unwrap()
+    });
+    let (go, gate) = mpsc::channel();
+    (systems, go, Gate::new(gate.into()))
+}
+
+#[test]
+fn a_child_that_has_moved_does_not_outlive_the_system_where_it_was_to_be_started_again() {
+    let ([near, far], go, gate) = two_systems();
+    let (entered, at_work) = mpsc::channel();
+    let tree = Supervisor::new("app", Strategy::OneForOne);
+    let tree = tree.spawn(&near.handle()).unwrap();
+    let child = busy(&entered, &gate);
+    let child = tree.start_on(&far.handle(), child).unwrap();
+    let (here, moved) = (near.handle(), child.clone());
+    let mover = near.spawn_behavior(move |reply: Reply<()>, cx| {
+        cx.send_on(&here, &moved, Busy::Answer(reply)).unwrap();
+        Next::Continue
+    });
+    let arrived = mover.unwrap().ask(|reply| reply);
+    assert_eq!(arrived.wait_timeout(HANGS_AFTER), Ok(()));
+
+    let blocks = far.spawn(behavior(move |(): (), _| {
+        entered.send(()).unwrap();
+        let _ = gate.lock().unwrap().recv_timeout(HANGS_AFTER);
+        Next::Continue
+    }));
+    blocks.unwrap().send(()).unwrap();
+    at_work.recv_timeout(HANGS_AFTER).unwrap();
+    // What is to stop it waits behind that, and never begins.
+    child.send(Busy::Fail).unwrap();
+    while tree.to_string().contains("up") {
+        std::thread::yield_now();
+    }
+    far.begin_shutdown_now();
+    go.send(()).unwrap();
+    far.shutdown_now();
+    let asked = child.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
+    assert_eq!(asked, Err(NoReply::Dropped));
+}
+
+#[test]
+fn a_branch_that_is_stopped_for_good_stops_though_its_parent_halts_it() {
+    let ([near, far], go, gate) = two_systems();
+    let (entered, at_work) = mpsc::channel();
+    let tree = Supervisor::new("app", Strategy::OneForAll);
+    let tree = tree.spawn(&near.handle()).unwrap();
+    let sibling = tree.start(busy(&entered, &gate)).unwrap();
+    let branch = Supervisor::new("branch", Strategy::OneForOne);
+    let branch = tree.start_supervisor(branch).unwrap();
+    let child = busy(&entered, &gate).shutdown(Shutdown::DrainAll);
+    let child = branch.start_on(&far.handle(), child).unwrap();
+    child.send(Busy::Work).unwrap();
+    at_work.recv_timeout(HANGS_AFTER).unwrap();
+    let stopped = branch.stop();
+    while !branch.to_string().contains("stopping") {
+        std::thread::yield_now();
+    }
+    sibling.send(Busy::Fail).unwrap();
+    while !tree.to_string().contains("branch: stopping") {
+        std::thread::yield_now();
+    }
+    go.send(()).unwrap();
+    assert_eq!(stopped.wait_timeout(HANGS_AFTER), Ok(()));
+    let asked = sibling.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
+    assert_eq!(asked, Ok(()), "the others go on");
 }

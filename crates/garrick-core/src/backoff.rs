@@ -81,7 +81,9 @@ impl Backoff {
         let factor = 1u32.checked_shl(restarts).unwrap_or(u32::MAX);
         let whole = self.first.saturating_mul(factor).min(self.max);
         let chance = mix(random) as f64 / u64::MAX as f64;
-        whole.mul_f64(1.0 - self.jitter * chance)
+        let seconds = whole.as_secs_f64() * (1.0 - self.jitter * chance);
+        // The longest times round up to more than a duration holds.
+        Duration::try_from_secs_f64(seconds).map_or(whole, |wait| wait.min(whole))
     }
 
     /// How long a child must have been up to begin with the first wait again.
@@ -178,6 +180,13 @@ mod tests {
         assert!(waits.len() > 900, "they differ");
         assert_eq!(Backoff::NONE.wait(70, 7), Duration::ZERO);
         assert!(backoff.wait(u32::MAX, 7) <= Duration::from_secs(8));
+    }
+
+    #[test]
+    fn the_longest_wait_is_no_panic() {
+        let backoff = Backoff::exponential(Duration::MAX, Duration::MAX);
+        assert_eq!(backoff.jitter(0.0).wait(0, 7), Duration::MAX);
+        assert!(backoff.wait(u32::MAX, 7) > Duration::MAX / 2);
     }
 
     #[test]

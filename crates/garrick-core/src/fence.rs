@@ -23,8 +23,27 @@
 //! machine that passes interrupts on by hand. Each interrupted thread pays for that too. So the pair pays
 //! where the light side runs a thousand times as often; below that, [`Asymmetric::symmetric`] is cheaper.
 //!
-//! Under loom both sides are `fence(SeqCst)`; `deque/README.md` says why that stands for
-//! the real pair.
+//! # What orders what
+//!
+//! | side | pair | in the program | in the processor | shown by (without it) |
+//! | --- | --- | --- | --- | --- |
+//! | light | membarrier | `compiler_fence(SeqCst)`: the store is emitted before the load | nothing; the store may wait in the store buffer | no test, see below |
+//! | heavy | membarrier | the system call, which no compiler moves memory accesses over | a full barrier here, and on each core that runs a thread of the process, between the call's begin and end | `stress_tests`, optimized |
+//! | light | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
+//! | heavy | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
+//!
+//! Under loom both sides are `fence(SeqCst)`, for loom has no `membarrier`. That stands for the real pair: a thread that is
+//! interrupted for the call passes a full barrier at one point of the program that its core runs, and one that
+//! is not running passed one when it was switched out, or will when it is switched in. If that point is before the
+//! load, the load sees what the heavy side wrote; if it is after the load, it is after the store too, and the heavy side
+//! sees that. This needs the store to stand before the load in the program that the core runs, and nothing else:
+//! the compiler's fence is what forbids the compiler to swap them.
+//!
+//! No test of ours fails without the compiler's fence. The language lets a compiler move a relaxed load over an earlier
+//! release store to another word, but LLVM does not: it keeps loads and stores that are atomic and stronger than
+//! `unordered` in the order of the program. So the same code comes out with the fence and without it (rustc 1.95,
+//! x86-64, a store and a load of two words: once, in a loop and unrolled), and a test sees what the code does. The models
+//! in which the light side is missing (`deque::loom_tests`) show what a compiler that uses its right would break.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
 /// Which pair of fences this process uses: both sides must hold the same value.
@@ -204,6 +223,91 @@ mod tests {
         for fence in [Asymmetric::detect(), Asymmetric::symmetric()] {
             fence.light();
             fence.heavy();
+        }
+    }
+}
+
+/// The pattern itself on two threads, each step of which is checked: one of the two sides sees the other.
+#[cfg(all(test, not(garrick_loom)))]
+mod stress_tests {
+    use std::{
+        sync::{
+            Barrier,
+            atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        },
+        thread,
+    };
+
+    use crossbeam_utils::CachePadded;
+
+    use super::*;
+
+    /// Steps of the frequent side in a round. Unoptimized, so much lies between a store and a load that the store is seen
+    /// anyway: only the optimized test shows anything.
+    const STEPS: usize = if cfg!(debug_assertions) {
+        100_000
+    } else {
+        5_000_000
+    };
+
+    const ROUNDS: usize = 8;
+
+    #[derive(Default)]
+    struct Words {
+        frequent: CachePadded<AtomicUsize>,
+        rare: CachePadded<AtomicUsize>,
+        is_over: CachePadded<AtomicBool>,
+    }
+
+    /// Writes 1, 2, 3, ... and returns what the rare side had written after each.
+    fn run_frequent(words: &Words, fence: Asymmetric) -> Vec<usize> {
+        let mut seen = vec![0; STEPS];
+        for (step, seen) in seen.iter_mut().enumerate() {
+            words.frequent.store(step + 1, Relaxed);
+            fence.light();
+            *seen = words.rare.load(Relaxed);
+        }
+        words.is_over.store(true, Relaxed);
+        seen
+    }
+
+    /// The same for the other side, until that is done.
+    fn run_rare(words: &Words, fence: Asymmetric) -> Vec<usize> {
+        let mut seen = Vec::new();
+        while !words.is_over.load(Relaxed) {
+            words.rare.store(seen.len() + 1, Relaxed);
+            fence.heavy();
+            seen.push(words.frequent.load(Relaxed));
+        }
+        seen
+    }
+
+    /// Counts the steps of one round in which each side missed the other.
+    fn misses(fence: Asymmetric) -> usize {
+        let (words, start) = (Words::default(), Barrier::new(2));
+        let (frequent, rare) = thread::scope(|scope| {
+            let rare = scope.spawn(|| {
+                start.wait();
+                run_rare(&words, fence)
+            });
+            start.wait();
+            (run_frequent(&words, fence), rare.join().unwrap())
+        });
+        // The first step that the rare side did not see must have seen the rare side.
+        let is_miss =
+            |number: usize, saw: usize| frequent.get(saw).is_some_and(|seen| *seen < number);
+        (1..)
+            .zip(rare)
+            .filter(|(number, saw)| is_miss(*number, *saw))
+            .count()
+    }
+
+    #[test]
+    fn one_of_two_sees_the_other() {
+        for fence in [Asymmetric::detect(), Asymmetric::symmetric()] {
+            // New threads for each round, which the system may put on other cores.
+            let misses: usize = (0..ROUNDS).map(|_| misses(fence)).sum();
+            assert_eq!(misses, 0, "steps in which both missed the other, {fence:?}");
         }
     }
 }

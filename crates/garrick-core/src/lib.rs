@@ -15,6 +15,8 @@ mod testing;
 pub mod copy;
 pub mod fence;
 pub mod prefetch;
+#[doc(hidden)]
+pub mod quiet;
 pub mod random;
 
 pub mod backoff;

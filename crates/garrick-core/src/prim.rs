@@ -5,7 +5,7 @@
 
 #[cfg(not(garrick_loom))]
 mod imp {
-    pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, atomic};
+    pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
     pub use std::{hint, thread};
 
     /// `std`'s cell behind loom's interface.
@@ -40,9 +40,89 @@ mod imp {
 
 #[cfg(garrick_loom)]
 mod imp {
+    use std::cell::Cell;
+
     pub use loom::cell::UnsafeCell;
-    pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, atomic};
-    pub use loom::{hint, thread};
+    pub use loom::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
+    pub use loom::{hint, lazy_static};
+
+    /// Loom's threads.
+    pub mod thread {
+        pub use loom::thread::*;
+
+        /// Parks. Models have no clock, so the time is never over.
+        pub fn park_timeout(_: std::time::Duration) {
+            park();
+        }
+    }
+
+    /// What `std` offers of a thread's own cell, for loom's.
+    pub trait CellKey<T> {
+        /// Returns a copy of the value.
+        fn get(&'static self) -> T
+        where
+            T: Copy;
+
+        /// Replaces the value.
+        fn set(&'static self, value: T);
+
+        /// Replaces the value and returns the one before.
+        fn replace(&'static self, value: T) -> T;
+    }
+
+    impl<T: 'static> CellKey<T> for thread::LocalKey<Cell<T>> {
+        fn get(&'static self) -> T
+        where
+            T: Copy,
+        {
+            self.with(Cell::get)
+        }
+
+        fn set(&'static self, value: T) {
+            self.with(|cell| cell.set(value));
+        }
+
+        fn replace(&'static self, value: T) -> T {
+            self.with(|cell| cell.replace(value))
+        }
+    }
 }
 
 pub use imp::*;
+
+/// Atomics of `std` in models too: for counts and hints that order nothing, by which models would only multiply, and for what
+/// says why it is not modelled.
+pub mod unmodelled {
+    pub use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU64, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed},
+    };
+}
+
+/// Declares values of each thread, initialized by constants.
+#[cfg(not(garrick_loom))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! thread_values {
+    ($($(#[$meta:meta])* static $name:ident: $type:ty = $init:expr;)+) => {
+        ::std::thread_local! { $($(#[$meta])* static $name: $type = const { $init };)+ }
+    };
+}
+
+/// Declares values of each of a model's threads.
+#[cfg(garrick_loom)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! thread_values {
+    ($($(#[$meta:meta])* static $name:ident: $type:ty = $init:expr;)+) => {
+        ::loom::thread_local! { $($(#[$meta])* static $name: $type = $init;)+ }
+    };
+}
+
+/// Orders, under loom, the sequentially consistent accesses before it and after it, which loom takes for acquire and release
+/// alone. Nothing in production, where they are ordered by themselves.
+#[inline(always)]
+pub fn fence_for_loom() {
+    #[cfg(garrick_loom)]
+    atomic::fence(atomic::Ordering::SeqCst);
+}

@@ -57,6 +57,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod quiet;
+
 mod cache;
 mod place;
 

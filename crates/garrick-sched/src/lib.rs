@@ -7,56 +7,54 @@
 //! The layers above, `garrick-actor` and `garrick-flow`, are what users meet.
 #![allow(unsafe_code)] // The cell protocol needs it; every block is answered.
 
-#[cfg_attr(garrick_loom, allow(dead_code, unused_imports))] // The models drive part of it.
+pub(crate) use garrick_core::quiet;
+
 mod cell;
 
-#[cfg(not(garrick_loom))]
-mod quiet;
-
-#[cfg(not(garrick_loom))]
 mod world;
 
-#[cfg(not(garrick_loom))]
 mod driver;
 
-#[cfg(not(garrick_loom))]
-mod room;
+mod waker;
 
-#[cfg(not(garrick_loom))]
 mod pool;
 
-#[cfg(not(garrick_loom))]
 mod parcel;
 
-#[cfg(not(garrick_loom))]
 mod remote;
 
-#[cfg(not(garrick_loom))]
 mod run_queue;
 
-#[cfg(not(garrick_loom))]
 mod probe;
 
-#[cfg(not(garrick_loom))]
 mod runtime;
+
+mod room;
 
 mod reply;
 
-#[cfg(not(garrick_loom))]
+#[cfg(all(test, garrick_loom))]
+mod loom_tests;
+
 pub use {
     driver::{Driver, Drivers},
-    pool::Audit,
     probe::{KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,
     reply::{Ask, Circle, NoReply, Reply},
-    room::{Place, Room},
     runtime::address::{Address, SendError, TaskId},
-    runtime::current::in_turn,
     runtime::door::{Door, Notice, door},
-    runtime::sponsor::{Builder, Failure, Handle, Here, SpawnError, Sponsor, StartError},
+    runtime::sponsor::{Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor, StartError},
     runtime::task::{Flow, Task},
     runtime::turn::Turn,
     runtime::watch::{Ended, Watch},
-    runtime::{audit, count_dead_letters},
     world::{Nanos, RealWorld, World},
+};
+
+/// For the layers above and for tests; not meant for users.
+#[doc(hidden)]
+pub use {
+    pool::Audit,
+    room::{Place, Room},
+    runtime::current::in_turn,
+    runtime::{audit, count_dead_letters},
 };

@@ -33,12 +33,14 @@ const fn capacity<M>(step: u8) -> u16 {
     }
 }
 
-/// An empty envelope for messages of type `M`; the larger, the more of them went before.
+/// An empty envelope for messages of type `M`; the larger, the more of them went before. The one before may be that of a
+/// note, which is small whatever the messages are.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
+    let least = const { pool::envelope_step(stride::<M>()) };
     let step = match before {
-        None => const { pool::envelope_step(stride::<M>()) },
-        Some(step) => (step + 1).min(pool::ENVELOPE_STEP_MAX),
+        None => least,
+        Some(step) => (step + 1).clamp(least, pool::ENVELOPE_STEP_MAX),
     };
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
@@ -64,11 +66,18 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
-/// Where the message of a slot lies, which is below the capacity.
+/// Where the message of a slot lies, or where the slots end.
+///
+/// # Safety
+/// As for [`put`]; the slot is at most the capacity.
 #[inline]
-pub(crate) fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
-    // SAFETY: the slot is below the capacity, so the place is inside the block.
+pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
+    // SAFETY: by contract, so the place is inside the block, or its end.
     unsafe {
+        debug_assert!(
+            slot <= u32::from(capacity::<M>((*envelope).class())),
+            "an envelope has no such slot"
+        );
         envelope
             .cast::<u8>()
             .add(Envelope::HEADER_BYTES + slot as usize * stride::<M>())
@@ -175,6 +184,9 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
 /// # Safety
 /// As for [`put`]; there is one, it is not boxed, and it stays where it is for as long as it is looked at.
 pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
+    const { assert!(!is_boxed::<M>(), "a box is not looked into") };
+    // SAFETY: by contract.
+    debug_assert!(unsafe { (*envelope).unread() } > 0, "there is a message");
     // SAFETY: by contract.
     unsafe { &*place::<M>(envelope, u32::from((*envelope).read()) - 1).cast() }
 }
@@ -207,6 +219,7 @@ pub(crate) unsafe fn split_newest<M>(
     // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not copied,
     // because `free` moves above them.
     unsafe {
+        debug_assert!(count <= (*envelope).unread(), "no more than there are");
         let step = (*envelope).class();
         let split = pool.take_envelope(Kind::Messages, step, capacity::<M>(step));
         let (from, to) = ((*envelope).free(), (*split).free() - count);
@@ -222,13 +235,19 @@ pub(crate) unsafe fn split_newest<M>(
 ///
 /// # Safety
 /// As for [`put`].
-pub(crate) unsafe fn drop_unread<M>(envelope: &Envelope, is_letter: fn(&M) -> bool) -> u64 {
-    let envelope = std::ptr::from_ref(envelope).cast_mut();
+pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -> bool) -> u64 {
     let mut dropped = 0;
     // SAFETY: by contract.
     while let Some(message) = unsafe { get::<M>(envelope) } {
-        dropped += u64::from(is_letter(&message));
-        quiet::drop(message);
+        dropped += u64::from(drop_message(message, is_letter));
     }
     dropped
+}
+
+/// Drops a message, and says whether it was a letter. Both are foreign code, whose panics are caught; what panics when it is
+/// asked counts as a letter.
+pub(crate) fn drop_message<M>(message: M, is_letter: fn(&M) -> bool) -> bool {
+    let was_letter = quiet::call(|| is_letter(&message)).unwrap_or(true);
+    quiet::drop(message);
+    was_letter
 }

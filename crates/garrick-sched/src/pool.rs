@@ -6,7 +6,7 @@
 //! at a time. Blocks are carved from slabs that are kept for the life of the process; a cell that
 //! outlives its system, because somebody still holds its address, therefore always has its memory.
 
-use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
+use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 use std::alloc::{self, Layout};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -21,7 +21,15 @@ const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
 pub(crate) const CELL_BYTES_MAX: usize = 4096;
 const CELL_CLASSES: usize = FINE_CLASSES + 4;
 /// Envelopes grow by four, so that a flood soon writes into large ones.
-const ENVELOPE_BYTES: [usize; 4] = [64, 256, 1024, 4096];
+const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
+    // Loom's cells are larger.
+    [256, 512, 1024, 4096]
+} else {
+    [64, 256, 1024, 4096]
+};
+
+/// Whether blocks come straight from the allocator: so that sanitizers see every use after free, and models too.
+const UNPOOLED: bool = cfg!(any(garrick_no_pool, garrick_loom));
 const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 
 /// Blocks that move between a thread and the depot at once.
@@ -161,7 +169,7 @@ impl Pool {
 
     #[inline]
     fn take(&self, class: usize) -> NonNull<u8> {
-        if cfg!(garrick_no_pool) {
+        if UNPOOLED {
             return unpooled::take(class);
         }
         let list = self.lists[class].get();
@@ -181,7 +189,7 @@ impl Pool {
     /// The block is of that class, was taken from a pool, and is nobody's any more.
     #[inline]
     unsafe fn give(&self, class: usize, block: NonNull<u8>) {
-        if cfg!(garrick_no_pool) {
+        if UNPOOLED {
             // SAFETY: by contract.
             return unsafe { unpooled::give(class, block) };
         }
@@ -261,8 +269,16 @@ impl Pool {
     #[inline]
     pub(crate) unsafe fn give_cell(&self, class: usize, cell: CellPtr) {
         debug_assert!(!cell.has(SCHEDULED), "what is scheduled is alive");
-        cell.poison();
+        debug_assert!(
+            cfg!(garrick_loom) || cell.mailbox_tail().is_null(),
+            "what has something in its mailbox is alive"
+        );
+        debug_assert!(
+            cfg!(garrick_loom) || cell_class(cell.table().block_bytes) == class,
+            "a block goes back to its class"
+        );
         cell.set_state(Home::NOBODY.idle());
+        cell.poison();
         // SAFETY: by contract.
         unsafe { self.give(class, cell.0.cast()) };
     }
@@ -284,6 +300,7 @@ impl Pool {
     pub(crate) unsafe fn give_envelope(&self, envelope: *mut Envelope) {
         // SAFETY: by contract.
         unsafe {
+            debug_assert_eq!((*envelope).unread(), 0, "its messages are read or dropped");
             let class = CELL_CLASSES + (*envelope).class() as usize;
             self.give(class, NonNull::new_unchecked(envelope).cast());
         }
@@ -357,18 +374,54 @@ impl Depot {
     }
 }
 
-/// Blocks straight from the allocator, under `--cfg garrick_no_pool`: sanitizers see every use after free.
+/// Blocks straight from the allocator, under `--cfg garrick_no_pool` and in models.
 mod unpooled {
     use std::alloc::{self, Layout};
     use std::collections::BTreeMap;
     use std::ptr::NonNull;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    /// Address and class of every block in use.
-    static BLOCKS: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+    /// Addresses and classes of blocks.
+    type Blocks = Mutex<BTreeMap<usize, usize>>;
+
+    /// Every block in use.
+    #[cfg(not(garrick_loom))]
+    static BLOCKS: Blocks = Mutex::new(BTreeMap::new());
+
+    #[cfg(garrick_loom)]
+    thread_local! {
+        /// Every block in use by the model that this thread of the system runs, all of whose own threads are on it.
+        static BLOCKS: &'static Blocks = Box::leak(Box::default());
+        /// Blocks that it has freed. They keep their memory until its run is over, so that what still uses one is seen by
+        /// loom, and no other one gets its address.
+        static FREED: std::cell::RefCell<Vec<(usize, usize)>> = const { std::cell::RefCell::new(Vec::new()) };
+    }
+
+    /// Ends a run of a model: gives all memory back, and returns how many blocks were in use.
+    #[cfg(all(test, garrick_loom))]
+    pub(super) fn reset() -> usize {
+        let used = std::mem::take(&mut *blocks());
+        let freed = FREED.take();
+        crate::cell::homes::reset();
+        let in_use = used.len();
+        for (address, class) in used.into_iter().chain(freed) {
+            // SAFETY: made by `take` with that class; the run that used it is over.
+            unsafe {
+                alloc::dealloc(
+                    std::ptr::with_exposed_provenance_mut(address),
+                    layout(class),
+                );
+            }
+        }
+        in_use
+    }
 
     pub(super) fn blocks() -> MutexGuard<'static, BTreeMap<usize, usize>> {
-        BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
+        #[cfg(not(garrick_loom))]
+        let blocks = &BLOCKS;
+        #[cfg(garrick_loom)]
+        let blocks = BLOCKS.with(|blocks| *blocks);
+        blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn layout(class: usize) -> Layout {
@@ -388,37 +441,20 @@ mod unpooled {
     pub(super) unsafe fn give(class: usize, block: NonNull<u8>) {
         let known = blocks().remove(&block.as_ptr().addr());
         assert_eq!(known, Some(class), "a block is freed once, with its class");
+        #[cfg(garrick_loom)]
+        FREED.with_borrow_mut(|freed| freed.push((block.as_ptr().addr(), class)));
+        #[cfg(not(garrick_loom))]
         // SAFETY: by contract.
-        unsafe { alloc::dealloc(block.as_ptr(), layout(class)) };
+        unsafe {
+            alloc::dealloc(block.as_ptr(), layout(class));
+        }
     }
 }
 
 /// Calls `found` for every cell of `home`, in any order. The caller is that home.
 pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
-    if cfg!(garrick_no_pool) {
-        let mine = |(&address, _): (&usize, &usize)| {
-            // SAFETY: in use while the lock is held; the state word is an atomic.
-            let cell = CellPtr(unsafe {
-                NonNull::new_unchecked(ptr::with_exposed_provenance_mut::<Header>(address))
-            });
-            (cell.home() == home).then_some(cell)
-        };
-        let cells: Vec<_> = {
-            let blocks = unpooled::blocks();
-            blocks
-                .iter()
-                .filter(|(_, class)| **class < CELL_CLASSES)
-                .filter_map(mine)
-                .collect()
-        };
-        for cell in cells {
-            // One that stops may free another of the list.
-            let alive = unpooled::blocks().contains_key(&cell.0.as_ptr().addr());
-            if alive && cell.home() == home {
-                found(cell);
-            }
-        }
-        return;
+    if UNPOOLED {
+        return unpooled_cells_of(home, &mut found);
     }
     let slabs = depot().slabs.clone();
     for slab in slabs {
@@ -428,9 +464,44 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
             let cell = CellPtr(unsafe {
                 NonNull::new_unchecked(slab.base.add(index * slab.block_bytes).cast::<Header>())
             });
-            if cell.home() == home {
+            // SAFETY: inside of the slab.
+            if unsafe { Header::home_of_block(cell.0) } == home {
                 found(cell);
             }
+        }
+    }
+}
+
+/// The same where blocks come from the allocator.
+fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
+    let at = |address: usize| {
+        let header = NonNull::new(ptr::with_exposed_provenance_mut::<Header>(address));
+        CellPtr(header.expect("a block is not at address 0"))
+    };
+    #[cfg(garrick_loom)]
+    let addresses: Vec<usize> = {
+        let cells = crate::cell::homes::once_at(home);
+        cells.into_iter().map(|cell| cell.0.addr().get()).collect()
+    };
+    #[cfg(not(garrick_loom))]
+    let addresses: Vec<usize> = {
+        let blocks = unpooled::blocks();
+        let cells = blocks.iter().filter(|(_, class)| **class < CELL_CLASSES);
+        // SAFETY: in use while the lock is held.
+        let mine = |address: &usize| unsafe { Header::home_of_block(at(*address).0) == home };
+        cells.map(|(&address, _)| address).filter(mine).collect()
+    };
+    for address in addresses {
+        let blocks = unpooled::blocks();
+        // One that stops may free another of the list.
+        let is_alive = blocks.contains_key(&address);
+        // In models a freed block keeps its memory, and loom may switch threads below.
+        let held = (!cfg!(garrick_loom)).then_some(blocks);
+        // SAFETY: in use while the lock is held.
+        let is_ours = is_alive && unsafe { Header::home_of_block(at(address).0) } == home;
+        drop(held);
+        if is_ours {
+            found(at(address));
         }
     }
 }
@@ -447,7 +518,7 @@ pub struct Audit {
 
 /// Counts the blocks in use; spare blocks of running threads count as well.
 pub(crate) fn blocks_in_use() -> Audit {
-    if cfg!(garrick_no_pool) {
+    if UNPOOLED {
         let blocks = unpooled::blocks();
         let cells = blocks
             .values()
@@ -463,4 +534,10 @@ pub(crate) fn blocks_in_use() -> Audit {
         cells: CELLS_OUT.load(Relaxed) - depot.free_blocks(0..CELL_CLASSES),
         envelopes: ENVELOPES_OUT.load(Relaxed) - depot.free_blocks(CELL_CLASSES..CLASSES),
     }
+}
+
+/// Ends a run of a model, and returns how many blocks it has left in use.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn reset_model() -> usize {
+    unpooled::reset()
 }

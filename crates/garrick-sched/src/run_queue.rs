@@ -185,6 +185,18 @@ impl RunQueue {
         unsafe { free.write(entry) };
     }
 
+    /// Puts an entry before all others, to be taken next: one that was taken, and is to be where it was.
+    pub(crate) fn push_oldest(&self, entry: Entry) {
+        if self.len() > self.mask.get() {
+            self.grow();
+        }
+        let head = self.head.get().wrapping_sub(1);
+        self.head.set(head);
+        self.room_end.set(head.wrapping_add(self.mask.get() + 1));
+        // SAFETY: there was room for one more, so the place before the oldest is free.
+        unsafe { self.at(head).write(entry) };
+    }
+
     /// Takes the oldest entry; it can be read until the next push.
     #[inline]
     pub(crate) fn pop_oldest(&self) -> Option<&Entry> {
@@ -324,6 +336,11 @@ impl Handoff {
             tagged: cell.as_ptr().map_addr(|addr| addr | 1),
             slot: self.slot.get(),
         })
+    }
+
+    /// The last turn that put a cell there.
+    pub(crate) fn last_turn(&self) -> u64 {
+        self.turn.get()
     }
 
     /// The same if that turn put it there, for undoing the turn.

@@ -6,13 +6,17 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
 use std::time::Instant;
+
+use garrick_core::prim::thread::{Builder, JoinHandle};
 
 /// Nanoseconds since the world began.
 pub type Nanos = u64;
 
 /// The clock, the randomness and the threads of a sponsor.
+///
+/// A panic of [`World::now`] or [`World::seed`] is caught and, if it is the clock's, reported once to
+/// [`Builder::on_failure`](crate::Builder::on_failure); the workers go on with the latest time that the clock told.
 pub trait World: Send + Sync + 'static {
     /// The time. It never goes back.
     fn now(&self) -> Nanos;
@@ -20,7 +24,7 @@ pub trait World: Send + Sync + 'static {
     /// A seed for a generator of random numbers; another one at each call.
     fn seed(&self) -> u64;
 
-    /// Runs `body` on a new thread named `name`.
+    /// Runs `body` on a new thread named `name`. A body that is dropped without being called ends the sponsor.
     ///
     /// # Errors
     /// The system's own error if it has no thread to give.
@@ -32,16 +36,22 @@ pub trait World: Send + Sync + 'static {
 }
 
 /// The real world.
+#[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,
 }
 
 impl RealWorld {
-    /// A real world that begins now.
-    pub fn shared() -> Arc<dyn World> {
-        Arc::new(Self {
+    /// Returns a real world that begins now.
+    pub(crate) fn new() -> Self {
+        Self {
             began: Instant::now(),
-        })
+        }
+    }
+
+    /// Returns a real world that begins now, to be shared by several sponsors.
+    pub fn shared() -> Arc<dyn World> {
+        Arc::new(Self::new())
     }
 }
 

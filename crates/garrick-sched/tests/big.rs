@@ -50,6 +50,7 @@ numbered!(NothingAt64, 64, 0);
 numbered!(Bytes24, 1, 24);
 numbered!(Words24, 8, 24);
 numbered!(Bytes25, 1, 25);
+numbered!(Bytes300, 1, 300);
 numbered!(Bytes4032, 1, 4032);
 numbered!(Bytes5000, 1, 5000);
 numbered!(At16, 16, 16);
@@ -310,5 +311,68 @@ fn what_an_end_overtakes_is_dropped_once() {
             assert_eq!(crowd_told::<2>(Sponsor::shutdown_now).0, 0);
             assert_eq!(crowd_told::<3>(Sponsor::shutdown_now).0, 0);
         }
+    });
+}
+
+/// What a task hears of that is sent behind notes: asked to go to `on`, and watched.
+fn behind_notes<M: Numbered>(on: &Sponsor) -> Vec<u16> {
+    let (told, tells) = channel();
+    let here = Here::new_here().unwrap();
+    let task = does(move |message: M, _: &Turn<'_, M>| {
+        told.send(message.number()).unwrap();
+        Flow::Continue
+    });
+    let handle = on.handle();
+    let to = handle.spawn(task).unwrap();
+    let sender = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
+        for n in (1..=9).step_by(3) {
+            turn.send_on(&handle, &to, M::of(n)).unwrap();
+            to.watch(|_| {});
+            turn.send(&to, M::of(n + 1)).unwrap();
+            turn.send(&to, M::of(n + 2)).unwrap();
+        }
+        Flow::Stop
+    }));
+    sender.send(()).unwrap();
+    here.run();
+    // The sender has gone, and its address of the task with it: the channel ends with the task.
+    tells.iter().collect()
+}
+
+#[test]
+fn a_message_of_any_size_behind_a_note() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let all: Vec<u16> = (1..=9).collect();
+        assert_eq!(behind_notes::<Words24>(&sponsor), all);
+        assert_eq!(behind_notes::<At16Long>(&sponsor), all);
+        assert_eq!(behind_notes::<Bytes300>(&sponsor), all);
+        assert_eq!(behind_notes::<Bytes4032>(&sponsor), all);
+        assert_eq!(behind_notes::<Bytes5000>(&sponsor), all);
+    });
+}
+
+#[test]
+fn a_message_of_any_size_behind_a_note_of_its_own_worker() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let (told, tells) = channel();
+        let task = does(move |message: Bytes4032, _: &Turn<'_, Bytes4032>| {
+            told.send(message.number()).unwrap();
+            Flow::Continue
+        });
+        let to = sponsor.handle().spawn(task).unwrap();
+        let sender = sponsor.handle().spawn(does(move |(), turn: &Turn<'_, ()>| {
+            for n in 1..=9 {
+                turn.send_on(&turn.sponsor(), &to, Bytes4032::of(n))
+                    .unwrap();
+            }
+            Flow::Stop
+        }));
+        sender.unwrap().send(()).unwrap();
+        assert_eq!(
+            tells.iter().collect::<Vec<_>>(),
+            (1..=9).collect::<Vec<_>>()
+        );
     });
 }

@@ -2,7 +2,8 @@
 
 mod common;
 
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::{Bomb, ByHand, OnDrop, does, ends, fail, silence_panics, wait};
@@ -386,6 +387,185 @@ fn what_an_undone_message_sends_to_the_one_that_failed_is_handled_or_counted_onc
             }
             drop(rueful);
             here.run();
+        });
+    }
+}
+
+#[test]
+fn a_reporter_that_drops_the_last_address_of_the_task_that_failed() {
+    silence_panics();
+    for messages in 1..=2 {
+        ends(move || {
+            let last: Arc<Mutex<Option<Address<()>>>> = Arc::default();
+            let (died, dies) = channel();
+            let taken = last.clone();
+            let here = Sponsor::builder()
+                .on_failure(move |_| drop(taken.lock().unwrap().take()))
+                .here()
+                .unwrap();
+            let guard = OnDrop(move || died.send(()).unwrap());
+            let task = here.spawn(does(move |(), _| {
+                let _ = &guard;
+                fail()
+            }));
+            (0..messages).for_each(|_| task.send(()).unwrap());
+            *last.lock().unwrap() = Some(task);
+            here.run();
+            assert_eq!(dies.try_iter().count(), 1);
+            assert_eq!(here.handle().dead_letters(), messages - 1);
+        });
+    }
+}
+
+/// Fails, and fails again or not while it recovers.
+struct Relapses(Flow);
+
+impl Task for Relapses {
+    type Message = ();
+    const RECOVERS: bool = true;
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        fail()
+    }
+
+    fn recover(&mut self, _: &str, _: &Turn<'_, ()>) -> Flow {
+        if self.0 == Flow::Stop {
+            fail();
+        }
+        self.0
+    }
+}
+
+#[test]
+fn what_a_reporter_sends_is_not_undone_by_the_task_that_recovers() {
+    silence_panics();
+    for (flow, failures) in [(Flow::Continue, 1), (Flow::Undo, 1), (Flow::Stop, 2)] {
+        ends(move || {
+            let (heard, hears) = channel();
+            let elsewhere = Here::new_here().unwrap();
+            let supervisor = elsewhere.spawn(does(move |(), _| {
+                heard.send(()).unwrap();
+                Flow::Continue
+            }));
+            let here = Sponsor::builder()
+                .on_failure(move |_| supervisor.send(()).unwrap())
+                .here()
+                .unwrap();
+            here.spawn(Relapses(flow)).send(()).unwrap();
+            here.run();
+            elsewhere.run();
+            assert_eq!(hears.try_iter().count(), failures, "{flow:?}");
+        });
+    }
+}
+
+/// Sends when it is dropped, and fails then.
+struct LastWord(Address<u32>);
+
+impl Task for LastWord {
+    type Message = ();
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Continue
+    }
+}
+
+impl Drop for LastWord {
+    fn drop(&mut self) {
+        self.0.send(7).unwrap();
+        fail();
+    }
+}
+
+/// A task on a sponsor of its own, which nothing that happens to another one concerns, and what it has heard.
+fn elsewhere() -> (Here, Address<u32>, Receiver<u32>) {
+    let (heard, hears) = channel();
+    let elsewhere = Here::new_here().unwrap();
+    let listener = elsewhere.spawn(does(move |n: u32, _: &Turn<'_, u32>| {
+        heard.send(n).unwrap();
+        Flow::Continue
+    }));
+    (elsewhere, listener, hears)
+}
+
+#[test]
+fn what_a_task_sends_when_dropped_is_sent_even_if_it_fails_then() {
+    silence_panics();
+    // Dropped at the end of an activation, between two, when it stops, and at the end of the sponsor.
+    let ways: [fn(&Here, Address<()>); 4] = [
+        |here, task| {
+            task.send(()).unwrap();
+            drop(task);
+            here.run();
+        },
+        |here, task| {
+            here.run();
+            drop(task);
+            here.run();
+        },
+        |here, task| {
+            task.stop();
+            here.run();
+        },
+        |_, _| {},
+    ];
+    for way in ways {
+        ends(move || {
+            let (elsewhere, listener, hears) = elsewhere();
+            let here = Here::new_here().unwrap();
+            way(&here, here.spawn(LastWord(listener)));
+            let handle = here.handle();
+            drop(here);
+            elsewhere.run();
+            assert_eq!(hears.try_iter().collect::<Vec<_>>(), [7]);
+            assert_eq!(handle.failures(), 1);
+        });
+    }
+}
+
+type Movable = OnDrop<Box<dyn FnMut() + Send>>;
+
+/// Never comes to its first message.
+struct Stillborn(fn() -> Flow);
+
+impl Task for Stillborn {
+    type Message = Movable;
+    const STARTS: bool = true;
+
+    fn start(&mut self, _: &Turn<'_, Movable>) -> Flow {
+        (self.0)()
+    }
+
+    fn receive(&mut self, _: Movable, _: &Turn<'_, Movable>) -> Flow {
+        unreachable!("it has not begun")
+    }
+}
+
+#[test]
+fn what_the_first_message_sends_when_dropped_is_not_undone_with_the_start_that_failed() {
+    silence_panics();
+    for end in [|| Flow::Stop, || fail()] {
+        ends(move || {
+            let (elsewhere, listener, hears) = elsewhere();
+            let here = Here::new_here().unwrap();
+            // Made in a turn that is undone, the child starts with its first message.
+            let mut kept = None;
+            let parent = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
+                let Some(child) = kept.take() else {
+                    kept = Some(turn.spawn(Stillborn(end)));
+                    return Flow::Undo;
+                };
+                let to = listener.clone();
+                let tells = OnDrop(Box::new(move || to.send(7).unwrap()) as _);
+                turn.send(&child, tells).unwrap();
+                Flow::Continue
+            }));
+            parent.send(()).unwrap();
+            parent.send(()).unwrap();
+            here.run();
+            elsewhere.run();
+            assert_eq!(hears.try_iter().collect::<Vec<_>>(), [7]);
+            assert_eq!(here.handle().dead_letters(), 1);
         });
     }
 }

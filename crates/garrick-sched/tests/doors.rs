@@ -9,7 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use common::{ByHand, OnDrop, does, ends_alone, fail, silence_panics, wait};
-use garrick_sched::{Address, Door, Flow, Here, Reply, SendError, Sponsor, Turn, audit, door};
+use garrick_sched::{
+    Address, Door, Flow, Here, Reply, SendError, Sponsor, Turn, audit, door, in_turn,
+};
 
 /// A door that is a closure.
 struct Passes<F>(F);
@@ -123,6 +125,49 @@ fn a_thousand_doors_behind_one_another_are_passed() {
         here.run();
         assert_eq!(heard.try_recv(), Ok(1005));
     });
+}
+
+/// Words of a large message.
+const WORDS: usize = 1_000;
+
+/// A door that counts itself in the message, and passes it on; the last one says what it has got.
+enum Counts {
+    To(Address<[u64; WORDS]>),
+    Tell(Sender<u64>),
+}
+
+impl Door for Counts {
+    type Message = [u64; WORDS];
+
+    fn pass(
+        &self,
+        mut message: [u64; WORDS],
+        _: &Address<[u64; WORDS]>,
+    ) -> Result<(), SendError<[u64; WORDS]>> {
+        match self {
+            Self::To(next) => {
+                message[0] += 1;
+                next.send(message)
+            }
+            Self::Tell(told) => {
+                told.send(message[0]).unwrap();
+                Ok(())
+            }
+        }
+    }
+}
+
+#[test]
+fn large_messages_pass_a_thousand_doors_on_a_small_stack() {
+    let passes = || {
+        let (told, heard) = channel();
+        let last = door(Counts::Tell(told));
+        let first = (0..1_000).fold(last, |next, _| door(Counts::To(next)));
+        assert!(first.send([0; WORDS]).is_ok());
+        assert_eq!(heard.try_recv(), Ok(1_000));
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 20);
+    thread.spawn(passes).unwrap().join().unwrap();
 }
 
 #[test]
@@ -294,5 +339,81 @@ fn an_undone_answer_to_a_door_is_refused_even_if_nobody_else_holds_the_door() {
             assert_eq!(heard.try_iter().collect::<Vec<_>>(), [99]);
         }
         assert_eq!(audit(), before);
+    });
+}
+
+#[test]
+fn what_waits_before_a_deep_door_is_a_dead_letter_if_the_sponsor_ends() {
+    ends_alone(|| {
+        let deep = (0..40).fold(door(Passes(|_| Ok(()))), |to, _| increments(to));
+        let sponsor = Arc::new(Sponsor::pool(1).unwrap());
+        let handle = sponsor.handle();
+        let ours = sponsor.clone();
+        let ender = handle.spawn(does(move |(), turn: &Turn<'_, ()>| {
+            turn.send(&deep, 1).unwrap();
+            turn.send(&deep, 2).unwrap();
+            ours.begin_shutdown_now();
+            Flow::Continue
+        }));
+        ender.unwrap().send(()).unwrap();
+        sponsor.wait();
+        assert_eq!(handle.dead_letters(), 2);
+    });
+}
+
+#[test]
+fn what_waits_before_a_deep_door_keeps_nobody_from_running() {
+    ends_alone(|| {
+        // The other worker is idle all the time, and none of this can be given to it.
+        let sponsor = Sponsor::pool(2).unwrap();
+        let deep = (0..40).fold(door(Passes(|_| Ok(()))), |to, _| increments(to));
+        let (told, heard) = channel();
+        for _ in 0..200 {
+            let told = told.clone();
+            let neighbour = does(move |n: u32, _: &Turn<'_, u32>| {
+                told.send(n).unwrap();
+                Flow::Continue
+            });
+            let deep = deep.clone();
+            let mut neighbour = Some(neighbour);
+            let task = sponsor.handle().spawn(does(move |(), turn: &Turn<'_, ()>| {
+                let neighbour = turn.spawn(neighbour.take().unwrap());
+                (0..3).for_each(|n| turn.send(&neighbour, n).unwrap());
+                (0..6).for_each(|_| turn.send(&deep, 0).unwrap());
+                Flow::Stop
+            }));
+            task.unwrap().send(()).unwrap();
+            for n in 0..3 {
+                assert_eq!(wait(&heard), n);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_door_whose_time_comes_while_its_sponsor_sleeps_is_passed_by_a_worker() {
+    ends_alone(|| {
+        silence_panics();
+        let here = Here::new_here().unwrap();
+        let nudge = here.spawn(does(|(), _: &Turn<'_, ()>| Flow::Continue));
+        let (told, heard) = channel();
+        let to = door(Passes(move |_| {
+            told.send(in_turn()).unwrap();
+            nudge.send(()).unwrap();
+            fail()
+        }));
+        let sender = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
+            let _ = turn.send_after(Duration::from_millis(5), &to, 1);
+            Flow::Continue
+        }));
+        sender.send(()).unwrap();
+        let passed = std::cell::Cell::new(None);
+        here.run_until(|| {
+            passed.set(passed.get().or(heard.try_recv().ok()));
+            passed.get().is_some()
+        });
+        assert_eq!(passed.get(), Some(true));
+        let handle = here.handle();
+        assert_eq!((handle.failures(), handle.dead_letters()), (1, 1));
     });
 }

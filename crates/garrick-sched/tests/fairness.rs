@@ -2,11 +2,14 @@
 
 mod common;
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use common::{does, ends, wait};
+use common::{ByHand, does, ends, wait};
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
 
 /// Sends to itself for as long as it is told, and says once that it runs.
@@ -66,6 +69,61 @@ fn tasks_that_always_have_something_to_do_on_one_worker() {
 #[test]
 fn tasks_that_always_have_something_to_do_on_two_workers() {
     all_perpetuals_run(2, 100);
+}
+
+/// Two tasks whose messages take so long, by a clock of their own, with full mailboxes on one worker: which of them handled how
+/// many messages at a time.
+fn shares_of(takes: [Duration; 2], messages: usize) -> Vec<(usize, usize)> {
+    let world = ByHand::new();
+    let here = Sponsor::builder().world(world.clone()).here().unwrap();
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let tasks = [0, 1].map(|number: usize| {
+        let (heard, world) = (heard.clone(), world.clone());
+        here.spawn(does(move |(), _| {
+            heard.borrow_mut().push(number);
+            world.advance(takes[number]);
+            Flow::Continue
+        }))
+    });
+    for task in &tasks {
+        (0..messages).for_each(|_| task.send(()).unwrap());
+    }
+    here.run();
+    let heard = heard.borrow();
+    let shares = heard.chunk_by(|one, next| one == next);
+    shares.map(|share| (share[0], share.len())).collect()
+}
+
+#[test]
+fn full_mailboxes_are_handled_by_turns_256_messages_at_a_time() {
+    let shares = shares_of([Duration::ZERO; 2], 1_024);
+    let lengths: Vec<_> = shares.iter().map(|(_, share)| *share).collect();
+    assert_eq!(lengths, [256; 8]);
+}
+
+#[test]
+fn messages_that_take_long_are_fewer_at_a_time() {
+    // The first activations find out how long they take.
+    let shares = shares_of([Duration::from_micros(20); 2], 2_048);
+    let later = &shares[4..shares.len() - 2];
+    assert!(later.len() > 500, "{shares:?}");
+    assert!(later.iter().all(|(_, share)| *share <= 5), "{shares:?}");
+}
+
+#[test]
+fn who_works_long_for_each_message_does_not_get_more_time_for_it() {
+    let takes = [Duration::from_micros(1), Duration::from_micros(200)];
+    let shares = shares_of(takes, 4_096);
+    // As long as both have something to do, and once it is known how long it takes.
+    let both = shares.iter().position(|(_, share)| *share > 256);
+    let later = &shares[4..both.unwrap_or(shares.len() - 2)];
+    let longest = later
+        .iter()
+        .map(|(number, share)| takes[*number] * *share as u32);
+    assert!(
+        longest.max() <= Some(Duration::from_micros(400)),
+        "{shares:?}"
+    );
 }
 
 #[test]

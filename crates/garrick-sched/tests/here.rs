@@ -6,14 +6,17 @@ mod common;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
+use std::pin::pin;
 use std::rc::Rc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
 use common::{does, ends, fail, silence_panics};
-use garrick_sched::{Address, Ask, Driver, Drivers, Flow, Here, NoReply, Reply, Sponsor, Turn};
+use garrick_sched::{
+    Address, Ask, Driver, Drivers, Flow, Here, NoReply, Reply, Room, Sponsor, Turn,
+};
 
 /// A task that adds up, in a place that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
@@ -388,4 +391,72 @@ fn it_has_no_driver() {
     let refused = Sponsor::builder().driver(Never).here();
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("threads of its own"), "{error}");
+}
+
+#[test]
+fn a_wake_that_nobody_waits_for_any_more_is_no_dead_letter() {
+    let here = Here::new_here().unwrap();
+    here.block_on(poll_fn(|context| {
+        context.waker().wake_by_ref();
+        Poll::Ready(())
+    }));
+    let handle = here.handle();
+    drop(here);
+    assert_eq!(handle.dead_letters(), 0);
+}
+
+/// Calls `first` once `future` has been polled in vain.
+async fn once_it_waits<F: Future>(future: F, first: impl FnOnce()) -> F::Output {
+    let mut future = pin!(future);
+    let mut first = Some(first);
+    poll_fn(move |context| {
+        let polled = future.as_mut().poll(context);
+        if polled.is_pending()
+            && let Some(first) = first.take()
+        {
+            first();
+        }
+        polled
+    })
+    .await
+}
+
+/// A task that lets what it is sent go in a turn that is undone, once it may.
+fn undoes<M: Send + 'static>(on: &Sponsor, end: fn() -> Flow) -> (Address<M>, Sender<()>) {
+    let (go, goes) = channel();
+    let task = on.handle().spawn(does(move |message: M, _: &Turn<'_, M>| {
+        let _ = goes.recv();
+        drop(message);
+        end()
+    }));
+    (task.unwrap(), go)
+}
+
+#[test]
+fn an_answer_that_is_refused_in_a_turn_that_is_undone_wakes_who_waits() {
+    silence_panics();
+    for end in [|| Flow::Undo, || fail()] {
+        ends(move || {
+            let here = Here::new_here().unwrap();
+            let pool = Sponsor::pool(1).unwrap();
+            let (task, go) = undoes::<Reply<u32>>(&pool, end);
+            let asked = once_it_waits(task.ask(|reply| reply), || go.send(()).unwrap());
+            assert_eq!(here.block_on(asked), Err(NoReply::Dropped));
+        });
+    }
+}
+
+#[test]
+fn a_place_that_is_given_back_in_a_turn_that_is_undone_wakes_who_waits() {
+    silence_panics();
+    for end in [|| Flow::Undo, || fail()] {
+        ends(move || {
+            let here = Here::new_here().unwrap();
+            let pool = Sponsor::pool(1).unwrap();
+            let room = Room::new(1);
+            let (task, go) = undoes(&pool, end);
+            task.send(room.try_take().unwrap()).unwrap();
+            here.block_on(once_it_waits(room.take(), || go.send(()).unwrap()));
+        });
+    }
 }

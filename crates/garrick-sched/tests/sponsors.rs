@@ -5,9 +5,10 @@ mod common;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use common::{ByHand, does, ends, wait};
-use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
+use garrick_sched::{Address, Ending, Flow, Sponsor, Task, Turn};
 
 #[test]
 fn names() {
@@ -289,4 +290,71 @@ fn a_sponsor_lives_in_the_world_that_it_is_given() {
     }));
     task.unwrap().send(()).unwrap();
     assert_eq!(wait(&tells), 42);
+}
+
+/// A task that sends to itself for ever.
+fn endless() -> impl Task<Message = ()> + Send {
+    does(|(), turn: &Turn<'_, ()>| {
+        turn.send(&turn.address(), ()).unwrap();
+        Flow::Continue
+    })
+}
+
+#[test]
+fn an_end_within_a_limit_is_in_order_if_it_can_be() {
+    ends(|| {
+        for limit in [Duration::from_secs(60), Duration::MAX] {
+            let sponsor = Sponsor::pool(2).unwrap();
+            let (told, heard) = channel();
+            let task = sponsor
+                .handle()
+                .spawn(does(move |n: u32, turn: &Turn<'_, u32>| {
+                    match n {
+                        0 => told.send(()).unwrap(),
+                        n => turn.send(&turn.address(), n - 1).unwrap(),
+                    }
+                    Flow::Continue
+                }));
+            task.unwrap().send(1_000).unwrap();
+            assert_eq!(sponsor.shutdown_within(limit), Some(Ending::InOrder));
+            assert_eq!(heard.try_recv(), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn an_end_within_a_limit_is_at_once_after_that() {
+    ends(|| {
+        for limit in [Duration::ZERO, Duration::from_millis(5)] {
+            let sponsor = Sponsor::pool(2).unwrap();
+            let handle = sponsor.handle();
+            handle.spawn(endless()).unwrap().send(()).unwrap();
+            assert_eq!(sponsor.shutdown_within(limit), Some(Ending::AtOnce));
+            assert_eq!(handle.dead_letters(), 1);
+        }
+    });
+}
+
+#[test]
+fn a_task_ends_its_own_sponsor_within_a_limit() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let handle = sponsor.handle();
+        let endless = handle.spawn(endless()).unwrap();
+        endless.send(()).unwrap();
+        let (told, heard) = channel();
+        endless.watch(move |ended| told.send(ended).unwrap());
+        let mut ours = Some(sponsor);
+        let ender = handle.spawn(does(move |(), _| {
+            let ending = ours
+                .take()
+                .unwrap()
+                .shutdown_within(Duration::from_millis(5));
+            assert_eq!(ending, None);
+            Flow::Continue
+        }));
+        ender.unwrap().send(()).unwrap();
+        assert_eq!(wait(&heard), garrick_sched::Ended::SponsorEnded);
+        assert_eq!(handle.failures(), 0);
+    });
 }

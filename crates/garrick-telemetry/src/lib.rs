@@ -4,6 +4,8 @@
 //! of `/events` carries.
 #![forbid(unsafe_code)]
 
+mod quiet;
+
 mod snapshot;
 
 mod reading;

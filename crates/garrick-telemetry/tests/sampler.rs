@@ -172,6 +172,44 @@ fn a_source_that_panics_is_asked_no_more_and_the_others_are() {
     assert_eq!((sampler.watched(), sampler.failed()), (1, 1));
 }
 
+/// What panics when it is dropped, and leaves one more behind that does.
+struct Bomb(u32);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if self.0 > 0 {
+            std::panic::panic_any(Bomb(self.0 - 1));
+        }
+    }
+}
+
+#[test]
+fn a_source_that_goes_takes_no_other_one_along() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut sampler = sampler();
+    let bombs = [1, 2, 3].map(Bomb);
+    for (number, bomb) in (0..).zip(bombs) {
+        let id = sampler.watch(move |_: &mut Reading| {
+            let _kept = &bomb;
+            if number == 0 {
+                std::panic::panic_any(Bomb(2));
+            }
+        });
+        if number == 1 {
+            sampler.forget(id);
+        }
+    }
+    sampler.watch(channel(&Arc::default(), &Arc::default()));
+    let seen = tick(&mut sampler, 0);
+    assert_eq!(
+        (seen.edges.len(), sampler.watched(), sampler.failed()),
+        (1, 2, 1)
+    );
+    drop(sampler);
+    std::panic::set_hook(hook);
+}
+
 #[test]
 fn an_alert_comes_after_a_while_and_goes() {
     let fill = Arc::new(AtomicU64::new(95));

@@ -3,9 +3,9 @@
 //! What a turn does happens when the turn commits. So the work is begun by a small actor, which the turn spawns: an undone turn has
 //! spawned nobody.
 
+use garrick_core::quiet;
 use std::error::Error;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use garrick_actor::{Actor, Context, Next};
 use tokio::runtime::Handle;
@@ -153,7 +153,8 @@ impl<R> Promise<R> {
 impl<R> Drop for Promise<R> {
     fn drop(&mut self) {
         if let Some(give) = self.0.take() {
-            give(Err(BlockingError::Ended));
+            // A runtime drops what it has not begun, all of it: a conversion must not keep it from the rest.
+            let _ = quiet::call(|| give(Err(BlockingError::Ended)));
         }
     }
 }
@@ -193,11 +194,5 @@ where
 }
 
 fn run<R>(work: impl FnOnce() -> R) -> Result<R, BlockingError> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let text = payload
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        BlockingError::Panicked(text.unwrap_or_else(|| "a panic without a message".to_owned()))
-    })
+    quiet::call(work).map_err(|panic| BlockingError::Panicked(panic.message()))
 }

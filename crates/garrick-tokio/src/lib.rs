@@ -53,4 +53,5 @@ pub use blocking::{BlockingError, SpawnBlocking};
 pub use driver::{Tokio, system};
 pub use end::shutdown;
 #[cfg(unix)]
-pub use signals::{Ending, Signals, StopSignal, run_until_signal, shutdown_on_signal};
+pub use garrick_actor::Ending;
+pub use signals::{Signals, StopSignal, run_until_signal, shutdown_on_signal};

@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
-use garrick_actor::System;
+use garrick_actor::{Ending, System};
 use tokio::runtime::{Builder, Handle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -19,16 +19,6 @@ pub enum StopSignal {
     Interrupt,
     /// SIGTERM: what `kill` and service managers send.
     Terminate,
-}
-
-/// How a system has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub enum Ending {
-    /// Everything that was sent was handled.
-    InOrder,
-    /// There was a second signal. Turns may still be under way.
-    AtOnce,
 }
 
 /// The signals that ask a process to end.

@@ -53,14 +53,14 @@ pub mod prelude;
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncChild, AsyncContext, Attachment,
     Backoff, BatchError, Behavior, BehaviorContext, Builder, CapacityError, Child, ChildState,
-    Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Failure,
-    Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local, LocalAsyncActor,
-    Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet, Pending, PipeError, RealWorld, Reply,
-    Request, Restart, Sample, SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep,
-    Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy, Streamed,
-    SuperviseError, Supervisor, System, TaskId, Ticket, Timer, Tree, TryActor, TrySendError, Watch,
-    WithPipeLimit, WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming,
-    route, with_pipe_limit, with_receive_timeout, with_stash,
+    Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Ending,
+    Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
+    LocalAsyncActor, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet, Pending, PipeError,
+    RealWorld, Reply, Request, Restart, Sample, SendBatch, SendError, SendEveryError, Shutdown,
+    SinkError, Sleep, Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy,
+    Streamed, SuperviseError, Supervisor, System, TaskId, Ticket, Timer, Tree, TryActor,
+    TrySendError, Watch, WithPipeLimit, WithReceiveTimeout, WorkerSample, Workload, World,
+    behavior, door, naming, route, with_pipe_limit, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;

@@ -2,13 +2,15 @@
 
 use anyhow::{Result, bail};
 
+use crate::mutants;
 use crate::process::Job;
 use crate::tidy;
 use crate::workspace::{Kind, Workspace};
 
 /// The rules of the house.
 pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
-    let findings = tidy::check(workspace)?;
+    let mut findings = tidy::check(workspace)?;
+    findings.violations.extend(mutants::check(workspace));
     for violation in &findings.violations {
         println!("{violation}");
     }

@@ -7,8 +7,10 @@
 //! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate |
 //! | [`unsafety`] | `unsafe` in two crates, forbidden in every other root |
+//! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
 //! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
 //! | [`imports`] | atomics through `prim`, no glob re-export in a `lib.rs` |
+//! | [`orders`] | no collection in the actor model whose order differs from run to run |
 //! | [`tree`] | every file under `src/` is reached from a `mod` line |
 
 mod violation;
@@ -23,8 +25,11 @@ mod documents;
 mod imports;
 mod layers;
 mod length;
+mod orders;
 mod unfinished;
 mod unsafety;
+
+mod contracts;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,11 +38,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+pub(crate) use source::{Source, is_ident, is_punct};
 pub(crate) use violation::Violation;
 
 use crate::workspace::{Kind, Package, Target, Workspace};
 use layers::Layers;
-use source::Source;
 use tree::Tree;
 
 /// What tidy looked at and found.
@@ -57,6 +62,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
     findings
         .violations
         .extend(documents::check(workspace, &read));
+    findings
+        .violations
+        .extend(contracts::check(workspace, &read));
     for package in &workspace.packages {
         findings.check_package(workspace, package, &read)?;
     }
@@ -80,6 +88,19 @@ pub(crate) fn targets_that_mention<'a>(
         .filter(|(package, _)| package.name != env!("CARGO_PKG_NAME"))
         .filter(mentions)
         .collect()
+}
+
+/// The sources of a package's library, in the order of their paths.
+pub(crate) fn library_sources(workspace: &Workspace, package: &Package) -> Vec<Source> {
+    let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
+    let mut sources: Vec<Source> = package
+        .targets
+        .iter()
+        .filter(|target| target.kind == Kind::Lib)
+        .flat_map(|target| Tree::load(&target.path, false, &read).sources)
+        .collect();
+    sources.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    sources
 }
 
 /// The packages with tests that run under loom only.
@@ -134,11 +155,12 @@ impl Findings {
         }
     }
 
-    /// Loom sees libraries only; a benchmark may count as it likes.
+    /// Loom sees libraries only, and it is their effects that are to have one order; a benchmark may do as it likes.
     fn check_library(&mut self, package: &Package, sources: &[Source]) {
         for source in sources {
             self.violations
                 .extend(imports::atomics(&package.name, source));
+            self.violations.extend(orders::check(&package.name, source));
         }
     }
 

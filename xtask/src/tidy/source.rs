@@ -31,6 +31,8 @@ pub(crate) struct Source {
     pub(crate) syntax: syn::File,
     /// The bytes of items compiled for tests only.
     test_ranges: Vec<Range<usize>>,
+    /// The bytes of items compiled for loom only.
+    loom_ranges: Vec<Range<usize>>,
 }
 
 impl Source {
@@ -64,13 +66,23 @@ impl Source {
             tokens,
             syntax,
             test_ranges: finder.ranges,
+            loom_ranges: finder.loom_ranges,
         })
     }
 
     /// Is what stands at `span` compiled for tests only?
     pub(crate) fn in_test(&self, span: Span) -> bool {
-        let start = span.byte_range().start;
-        self.test || self.test_ranges.iter().any(|range| range.contains(&start))
+        self.is_test_at(span.byte_range().start)
+    }
+
+    /// Is what stands at `byte` compiled for tests only?
+    fn is_test_at(&self, byte: usize) -> bool {
+        self.test || self.test_ranges.iter().any(|range| range.contains(&byte))
+    }
+
+    /// Is what stands at `byte` no part of what users build: compiled for tests or for loom only?
+    pub(crate) fn is_scaffold_at(&self, byte: usize) -> bool {
+        self.is_test_at(byte) || self.loom_ranges.iter().any(|range| range.contains(&byte))
     }
 
     /// Does `span` stand for a documentation comment?
@@ -162,6 +174,7 @@ fn demands(condition: &Meta, flag: &str) -> bool {
 #[derive(Default)]
 struct TestFinder {
     ranges: Vec<Range<usize>>,
+    loom_ranges: Vec<Range<usize>>,
     /// How many test items enclose the one being visited.
     inside: usize,
     loom: bool,
@@ -182,6 +195,9 @@ macro_rules! visit_attributed {
             let test = self.look_at(&node.attrs);
             if test {
                 self.ranges.push(node.span().byte_range());
+            }
+            if requires(&node.attrs, "garrick_loom") {
+                self.loom_ranges.push(node.span().byte_range());
             }
             self.inside += usize::from(test);
             visit::$method(self, node);
@@ -249,6 +265,14 @@ mod tests {
         assert!(source("#[cfg(test)] mod t { #[cfg(garrick_loom)] mod l { } }").has_loom_tests);
         assert!(!source("#[cfg(garrick_loom)] mod imp { }").has_loom_tests);
         assert!(!source("#[cfg(all(test, not(garrick_loom)))] mod t { }").has_loom_tests);
+    }
+
+    #[test]
+    fn what_only_models_have_is_scaffold() {
+        let text = "#[cfg(garrick_loom)] mod a { fn b() {} } #[cfg(not(garrick_loom))] mod c {}";
+        let source = source(text);
+        assert!(source.is_scaffold_at(text.find("fn b").unwrap()));
+        assert!(!source.is_scaffold_at(text.find("mod c").unwrap()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::source::Source;
 use super::violation::Violation;
 
 /// The crates that may hold `unsafe` code.
-const UNSAFE_CRATES: &[&str] = &["garrick-core", "garrick-sched"];
+pub(super) const UNSAFE_CRATES: &[&str] = &["garrick-core", "garrick-sched"];
 
 const ALLOWED: &str = "`unsafe` in garrick-core and garrick-sched only";
 

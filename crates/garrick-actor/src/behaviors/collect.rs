@@ -15,6 +15,7 @@ use super::service::{Answer, Request, Service, ask_for};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::handle::Handle;
+use crate::quiet::Several;
 
 /// What a [`join`] waits for.
 #[derive(Debug)]
@@ -162,7 +163,7 @@ where
             return Ok(());
         }
         let gather = Gather {
-            answers: services.iter().map(|_| None).collect(),
+            answers: services.iter().map(|_| None).collect::<Vec<_>>().into(),
             left: services.len(),
             reply: Some(reply),
         };
@@ -196,7 +197,7 @@ impl<R: Send + 'static> Actor for Place<R> {
 
 /// Puts the answers of one question in their places.
 struct Gather<R: 'static> {
-    answers: Vec<Option<R>>,
+    answers: Several<Vec<Option<R>>>,
     /// How many are missing.
     left: usize,
     /// None once one of the services has failed.
@@ -255,7 +256,7 @@ where
         };
         let steps = Steps {
             question: question.clone(),
-            answers: Vec::with_capacity(services.len()),
+            answers: Vec::with_capacity(services.len()).into(),
             services: services.clone(),
             reply: Some(reply),
         };
@@ -272,7 +273,7 @@ struct Steps<Q, R: 'static> {
     services: Arc<[Service<Q, R>]>,
     question: Q,
     /// Those of the services that have answered.
-    answers: Vec<R>,
+    answers: Several<Vec<R>>,
     /// None once it is answered or a service has failed.
     reply: Option<Reply<Vec<R>>>,
 }
@@ -293,7 +294,7 @@ where
         if let Some(next) = self.services.get(self.answers.len()) {
             ask_for(next, self.question.clone(), &cx.address());
         } else if let Some(reply) = self.reply.take() {
-            reply.send(std::mem::take(&mut self.answers));
+            reply.send(std::mem::take(&mut *self.answers));
         }
         Next::Continue
     }

@@ -8,6 +8,7 @@ use super::front::Front;
 use super::service::{Answer, Request, Service};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::quiet::Several;
 
 /// A service that lets one question at a time through to `service`, the others waiting in the order of their
 /// arrival. The seed's `serializer`, for a resource that must not be used twice at once, though it may answer
@@ -56,7 +57,7 @@ where
     let serializer = Serializer {
         service,
         customer: None,
-        waiting: VecDeque::new(),
+        waiting: Several::default(),
     };
     Front::new(serializer, Entry::Asked)
 }
@@ -73,7 +74,7 @@ struct Serializer<Q, R: 'static> {
     /// Who asked the question that has been let through, if one has.
     customer: Option<Reply<R>>,
     /// Empty while none has been let through. As long as there are askers.
-    waiting: VecDeque<Request<Q, R>>,
+    waiting: Several<VecDeque<Request<Q, R>>>,
 }
 
 impl<Q, R> Serializer<Q, R>

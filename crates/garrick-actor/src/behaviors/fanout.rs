@@ -1,9 +1,9 @@
 //! One message for several.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use garrick_sched::{Address, SendError};
+use indexmap::IndexMap;
 
 use super::passage::passage;
 use crate::actor::{Actor, Next};
@@ -73,11 +73,12 @@ where
 /// Sends every message to the one of `routes` that its key names. With [`label`](super::label()) at the other end,
 /// many channels share one.
 ///
-/// A door. Costs a look in a map. A message with a key that has no route, or whose target has stopped, comes back.
+/// A door. Costs a look in a map. A message with a key that has no route, or whose target has stopped, comes back. Of
+/// several routes with one key, the last counts. When the door ends, it lets go of the targets in the order in which
+/// they were given.
 ///
 /// # Examples
 /// ```
-/// use std::collections::HashMap;
 /// use garrick_actor::{Local, Next, behaviors};
 ///
 /// let local = Local::new()?;
@@ -89,7 +90,7 @@ where
 ///     assert_eq!(n % 2, 1);
 ///     Next::Continue
 /// });
-/// let sorted = behaviors::demux(HashMap::from([(0, even), (1, odd)]));
+/// let sorted = behaviors::demux([(0, even), (1, odd)]);
 /// for n in 0..10 {
 ///     sorted.send((n % 2, n))?;
 /// }
@@ -97,11 +98,12 @@ where
 /// assert_eq!(local.handle().failures(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn demux<K, M>(routes: HashMap<K, Address<M>>) -> Address<(K, M)>
+pub fn demux<K, M>(routes: impl IntoIterator<Item = (K, Address<M>)>) -> Address<(K, M)>
 where
     K: Eq + Hash + Send + Sync + 'static,
     M: Send + 'static,
 {
+    let routes: IndexMap<K, Address<M>> = routes.into_iter().collect();
     passage(move |(key, msg): (K, M)| match routes.get(&key) {
         Some(to) => {
             let sent = to.send(msg);

@@ -20,6 +20,7 @@ use super::front::Front;
 use super::service::nanos;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::quiet::Several;
 
 /// Passes messages on to `to`, one `every` so often on average; the others wait, in order. The seed's
 /// `rate-limited-gate`.
@@ -57,7 +58,7 @@ pub fn limiter<M: Send + 'static>(to: Address<M>, every: Duration) -> Limiter<M>
         tolerance: 0,
         waiting_max: 1024,
         full: 0,
-        waiting: VecDeque::new(),
+        waiting: Several::default(),
     };
     Limiter {
         front: Front::new(core, Entry::Pass),
@@ -126,7 +127,7 @@ struct Core<M> {
     /// When the bucket would be full.
     full: Nanos,
     /// At most `waiting_max`.
-    waiting: VecDeque<M>,
+    waiting: Several<VecDeque<M>>,
 }
 
 impl<M: Send + 'static> Core<M> {

@@ -5,7 +5,7 @@
 //!          <== R ==============         <-- (number, R) --
 //! ```
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use garrick_sched::{Address, Reply};
 
@@ -70,7 +70,7 @@ where
     Multiplexer {
         wire,
         next: 0,
-        open: HashMap::new(),
+        open: BTreeMap::new(),
     }
 }
 
@@ -78,8 +78,8 @@ struct Multiplexer<Q, R: 'static> {
     wire: Address<(u64, Q)>,
     /// The number of the next question.
     next: u64,
-    /// Who waits for the answer of which number.
-    open: HashMap<u64, Reply<R>>,
+    /// Askers by the number of their question, in that order, in which the end of the mux refuses all of them.
+    open: BTreeMap<u64, Reply<R>>,
 }
 
 impl<Q, R> Multiplexer<Q, R>

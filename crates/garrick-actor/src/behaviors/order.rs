@@ -6,6 +6,7 @@ use garrick_sched::Address;
 
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::quiet::Several;
 
 /// Passes numbered messages on to `to` in the order of their numbers, from 0 on, without the numbers. The seed's
 /// `sequenced-delivery`.
@@ -39,7 +40,7 @@ pub fn sequencer<M: Send + 'static>(to: Address<M>) -> impl Actor<Msg = (u64, M)
     Sequencer {
         to,
         next: 0,
-        early: BTreeMap::new(),
+        early: Several::default(),
     }
 }
 
@@ -48,7 +49,7 @@ struct Sequencer<M> {
     /// The number that is due.
     next: u64,
     /// Those that came before they were due, all with higher numbers.
-    early: BTreeMap<u64, M>,
+    early: Several<BTreeMap<u64, M>>,
 }
 
 impl<M: Send + 'static> Sequencer<M> {

@@ -16,6 +16,7 @@ use super::gate;
 use super::incoming::Incoming;
 use super::shared::{Note, Says, Shared, Word};
 use crate::actor::Next;
+use crate::quiet;
 
 /// Under which name an actor is reported.
 pub(super) trait Named: 'static {
@@ -247,6 +248,11 @@ where
         let mut message = None;
         match word {
             Word::Message(it) => {
+                // Nobody else's word comes before the first one, unless the turn was undone that has made the actor. Whoever
+                // has got its address out of there finds it alive, as any other actor.
+                if self.plan.is_some() {
+                    self.begin(turn);
+                }
                 message = Some(it);
                 self.owes |= self.wants;
             }
@@ -309,8 +315,9 @@ impl<M: Send + 'static, D, Fut, N> Body<M, D, Fut, N> {
 
 impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
-        // It may hold messages that it has not received.
-        self.future = None;
+        // It may hold messages that it has not received. Whatever its destructor does, those who wait for an answer must
+        // not wait for ever.
+        quiet::drop(self.future.take());
         let left = self.shared.close(mem::take(&mut self.arrived));
         count_dead_letters(left as u64);
     }

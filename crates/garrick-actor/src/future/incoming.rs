@@ -13,8 +13,9 @@ use garrick_sched::count_dead_letters;
 
 use super::context::AsyncContext;
 use super::queue::Queue;
-use super::shared::{Inner, Shared};
+use super::shared::Shared;
 use crate::pipes::Cancel;
+use crate::quiet;
 
 /// What comes to an async actor: its mailbox, as its future sees it. A [`Stream`] as well.
 ///
@@ -131,22 +132,17 @@ impl<M: Send + 'static> Incoming<M> {
             return Poll::Ready(None);
         }
         inner.hungry |= waits;
-        let before = register(&mut inner, context);
+        let known = inner.receiver.as_ref();
+        if known.is_some_and(|known| known.will_wake(context.waker())) {
+            return Poll::Pending;
+        }
         drop(inner);
-        // Whoever it belongs to, it is dropped when nothing is locked.
+        // Wakers are cloned and dropped when nothing is locked, whoever they belong to. Nothing comes meanwhile: the queue is
+        // filled between two polls.
+        let waker = context.waker().clone();
+        let before = self.shared.inner().receiver.replace(waker);
         drop(before);
         Poll::Pending
-    }
-}
-
-/// Has the task wake who receives; gives the waker back that it had before, if that is another one.
-fn register<M: Send + 'static>(
-    inner: &mut Inner<M>,
-    context: &task::Context<'_>,
-) -> Option<task::Waker> {
-    match &inner.receiver {
-        Some(known) if known.will_wake(context.waker()) => None,
-        _ => inner.receiver.replace(context.waker().clone()),
     }
 }
 
@@ -164,7 +160,9 @@ impl<M: Send + 'static> Drop for Incoming<M> {
     fn drop(&mut self) {
         let mut inner = self.shared.inner();
         if inner.is_over {
-            return count_dead_letters(self.batch.len() as u64);
+            drop(inner);
+            count_dead_letters(self.batch.len() as u64);
+            return quiet::drop_each(mem::take(&mut self.batch));
         }
         // Whoever ends the actor sees to what nobody has received.
         inner.queue.drain_behind(&mut self.batch);

@@ -45,8 +45,9 @@ impl std::error::Error for PipeError {}
 
 /// The way to the actor: what makes a message for it, and how many futures it may have.
 pub(super) struct Lead<M, F> {
-    pub(super) to: Address<M>,
+    /// Let go before the address: an actor that is made where this one was must not find them in the table.
     pub(super) pipes: Arc<Pipes>,
+    pub(super) to: Address<M>,
     /// Called by the future, and after it has panicked.
     convert: Mutex<F>,
 }

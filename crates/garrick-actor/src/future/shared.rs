@@ -23,6 +23,7 @@ use super::queue::Queue;
 use super::sleepers::Sleepers;
 use crate::actor::Next;
 use crate::pipes::Cancel;
+use crate::quiet::{self, Several};
 
 /// What the task of an async actor receives.
 pub(crate) enum Word<M: Send + 'static> {
@@ -69,11 +70,11 @@ impl<M: Send + 'static> Drop for Note<M> {
 }
 
 /// What those who were restarted have not received, for the next one.
-pub(crate) struct Heir<M>(Mutex<VecDeque<M>>);
+pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self(Mutex::new(VecDeque::new())))
+        Arc::new(Self(Mutex::default()))
     }
 }
 
@@ -158,7 +159,7 @@ impl<M: Send + 'static> Shared<M> {
     }
 
     fn with(share: usize, heir: Option<Arc<Heir<M>>>) -> Arc<Self> {
-        let queue = heir.as_ref().map(|heir| mem::take(&mut *lock(&heir.0)));
+        let queue = heir.as_ref().map(|heir| mem::take(&mut **lock(&heir.0)));
         let inner = Inner {
             queue: Queue::of(queue.unwrap_or_default()),
             receiver: None,
@@ -280,7 +281,9 @@ impl<M: Send + 'static> Shared<M> {
             lock(&heir.0).append(&mut queue);
         }
         let left = queue.len();
-        drop((receiver, queue, born));
+        quiet::drop(receiver);
+        quiet::drop_each(queue);
+        quiet::drop_each(born);
         left
     }
 }

@@ -24,6 +24,8 @@ use std::task::Waker;
 use garrick_core::count::{Counter, CounterReader};
 use garrick_sched::Nanos;
 
+use crate::quiet;
+
 /// Entries of cancelled sleeps that are not worth a sweep.
 const SWEPT_MIN: usize = 32;
 
@@ -68,11 +70,11 @@ impl Table {
         (sleeper.number == key.number).then_some(sleeper)
     }
 
-    fn occupy(&mut self, waker: &Waker) -> Key {
+    fn occupy(&mut self, waker: Waker) -> Key {
         self.last += 1;
         let sleeper = Sleeper {
             number: self.last,
-            waker: Some(waker.clone()),
+            waker: Some(waker),
         };
         let place = self.vacant.pop().unwrap_or(self.sleepers.len());
         match self.sleepers.get_mut(place) {
@@ -177,6 +179,8 @@ impl Sleepers {
 
     /// Somebody begins to sleep.
     pub(super) fn begin(&self, delay: Nanos, waker: &Waker) -> Key {
+        // Cloned while the table is free: a waker may do anything then.
+        let waker = waker.clone();
         let mut table = self.lock();
         let key = table.occupy(waker);
         table.fresh.push((delay, key));
@@ -188,15 +192,21 @@ impl Sleepers {
         if key.number < self.first_asleep.get() {
             return true;
         }
-        let mut table = self.lock();
-        let Some(sleeper) = table.at(key) else {
-            return true;
-        };
-        match &mut sleeper.waker {
-            Some(known) if known.will_wake(waker) => {}
-            known => *known = Some(waker.clone()),
+        let known = self.lock().at(key).map(|sleeper| {
+            let known = sleeper.waker.as_ref();
+            known.is_some_and(|known| known.will_wake(waker))
+        });
+        match known {
+            None => return true,
+            Some(true) => return false,
+            Some(false) => {}
         }
-        false
+        // Cloned and dropped while the table is free: a waker may do anything, also give up another sleep.
+        let waker = waker.clone();
+        let mut table = self.lock();
+        let before = table.at(key).map(|sleeper| sleeper.waker.replace(waker));
+        drop(table);
+        before.is_none()
     }
 
     /// A sleep is given up.
@@ -269,6 +279,6 @@ impl Sleepers {
         table.fresh.clear();
         drop(table);
         // Their wakers may do anything.
-        drop(sleepers);
+        quiet::drop_each(sleepers);
     }
 }

@@ -17,6 +17,7 @@ use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::inlet::Inlet;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::quiet::{self, Several};
 
 /// What turns have sent may come to so many messages at least before it is put in place.
 const CARRIED_MIN: usize = 1024;
@@ -32,7 +33,11 @@ pub(super) enum Order<M> {
 }
 
 struct Waiting<M> {
-    queue: VecDeque<M>,
+    queue: VecDeque<(u64, M)>,
+    /// The number of the newest message. Counted up by whoever puts one there.
+    last: u64,
+    /// True once the actor has gone: nobody will look any more.
+    is_over: bool,
     /// Whether a word to look is under way.
     told: bool,
 }
@@ -53,19 +58,29 @@ impl<M: Send + 'static> Front<M> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a message in place; gives back whether a word is under way, and sets that it is.
-    fn put(&self, message: M) -> bool {
+    /// Puts a message in place; gives back whether a word is under way, and sets that it is. The number is the message's.
+    ///
+    /// # Errors
+    /// Gives the message back if the actor has gone.
+    fn put(&self, message: M) -> Result<(bool, u64), SendError<M>> {
         let mut waiting = self.lock();
+        if waiting.is_over {
+            return Err(SendError(message));
+        }
         let evicted = (waiting.queue.len() >= self.capacity())
             .then(|| waiting.queue.pop_front())
             .flatten();
-        waiting.queue.push_back(message);
+        waiting.last += 1;
+        let number = waiting.last;
+        waiting.queue.push_back((number, message));
         let told = mem::replace(&mut waiting.told, true);
         drop(waiting);
         if evicted.is_some() {
             self.carried.count_dropped();
+            // Its destructor must keep nobody from telling the actor.
+            quiet::drop(evicted);
         }
-        told
+        Ok((told, number))
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -108,15 +123,15 @@ impl<M: Send + 'static> Entrance for Front<M> {
                 _ => Ok(()),
             };
         }
-        if !self.put(message) && actor.send(Order::Look(here.clone())).is_err() {
-            // It has stopped just now. Nobody but senders takes anything out any more.
-            return self
-                .lock()
-                .queue
-                .pop_back()
-                .map_or(Ok(()), |message| Err(SendError(message)));
+        let (told, number) = self.put(message)?;
+        if told || actor.send(Order::Look(here.clone())).is_ok() {
+            return Ok(());
         }
-        Ok(())
+        // It has stopped just now. The message comes back, unless another sender's has taken its place meanwhile.
+        let queue = &mut self.lock().queue;
+        let at = queue.iter().position(|(other, _)| *other == number);
+        let back = at.and_then(|at| queue.remove(at));
+        back.map_or(Ok(()), |(_, message)| Err(SendError(message)))
     }
 }
 
@@ -155,7 +170,8 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
         let front = match order {
             Order::Carried(message, permit, front) => {
                 drop(permit);
-                self.shared.put(message);
+                // It is the actor that does this, so it has not gone.
+                quiet::drop(self.shared.put(message));
                 return Arrived::Done(self.order(&front, cx));
             }
             Order::Look(front) => return Arrived::Done(self.order(&front, cx)),
@@ -163,14 +179,15 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
         };
         self.orders -= 1;
         let oldest = self.shared.lock().queue.pop_front();
-        oldest.map_or(Arrived::Done(Next::Continue), |message| {
+        oldest.map_or(Arrived::Done(Next::Continue), |(_, message)| {
             Arrived::Handle(message, front)
         })
     }
 
     fn left(&mut self) -> usize {
         let mut waiting = self.shared.lock();
-        let left = mem::take(&mut waiting.queue);
+        waiting.is_over = true;
+        let left = Several::from(mem::take(&mut waiting.queue));
         let counted = self.orders + usize::from(waiting.told);
         drop(waiting);
         left.len().saturating_sub(counted)
@@ -190,6 +207,8 @@ where
         actual: Actual::new(),
         waiting: Mutex::new(Waiting {
             queue: VecDeque::new(),
+            last: 0,
+            is_over: false,
             told: false,
         }),
         capacity,

@@ -30,12 +30,13 @@ use super::{OnFull, Place};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::handle::Handle;
+use crate::quiet::{self, Several};
 use crate::system::System;
 
 /// What lies between the cell and the reader.
 struct Inner<M> {
     /// Messages that have come, with their places. The cell adds, the reader takes.
-    queue: VecDeque<(M, Permit)>,
+    queue: Several<VecDeque<(M, Permit)>>,
     /// Whom to wake when there is one more. The reader writes, the cell takes.
     reader: Option<Waker>,
     /// Whether nothing more will come. The cell writes.
@@ -72,12 +73,17 @@ impl<M: Send + 'static> Way<M> for Outward<M> {
     type Arrival = Held<M>;
 
     fn arrive(&mut self, held: Held<M>, _: &mut Context<'_, Held<M>>) -> Arrived<M> {
-        if self.0.lock().is_closed {
+        let mut held = Some(held.split());
+        self.0.tell(|inner| {
+            if !inner.is_closed {
+                inner.queue.extend(held.take());
+            }
+        });
+        if held.is_some() {
             count_dead_letters(1);
+            quiet::drop(held);
             return Arrived::Done(Next::Stop);
         }
-        let held = held.split();
-        self.0.tell(|inner| inner.queue.push_back(held));
         Arrived::Done(Next::Continue)
     }
 }
@@ -186,7 +192,7 @@ fn open<M: Send + 'static>(
     capacity: NonZero<usize>,
 ) -> Result<(Inlet<M>, Outlet<M>), SpawnError<()>> {
     let channel = Arc::new(Channel(Mutex::new(Inner {
-        queue: VecDeque::new(),
+        queue: Several::default(),
         reader: None,
         is_over: false,
         is_closed: false,

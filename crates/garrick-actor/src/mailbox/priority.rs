@@ -14,6 +14,7 @@ use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::{Place, Rank};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::quiet::Several;
 
 /// What the actor behind the door receives.
 enum Ranked<M> {
@@ -80,7 +81,7 @@ impl<M> Ord for Entry<M> {
 /// The messages that wait.
 struct Highest<M> {
     rank: Rank<M>,
-    heap: BinaryHeap<Entry<M>>,
+    heap: Several<BinaryHeap<Entry<M>>>,
     /// Messages that have come so far.
     count: u64,
 }
@@ -121,7 +122,7 @@ where
 {
     let highest = Highest {
         rank,
-        heap: BinaryHeap::new(),
+        heap: Several::default(),
         count: 0,
     };
     behind::spawn(place, &Arc::new(Front(Actual::new())), highest, actor)

@@ -1,13 +1,13 @@
 //! Dead letters as a topic.
 
 use std::any::type_name;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use garrick_sched::{Address, SendError, SpawnError};
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next};
+use crate::actor::{Actor, Next, Steady};
 use crate::context::Context;
 use crate::handle::Handle;
 
@@ -86,9 +86,9 @@ impl DeadLetters {
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         let actor = DeadLettersActor {
             subscribers: Subscribers::new(),
-            counted: HashMap::new(),
+            counted: BTreeMap::new(),
         };
-        match on.spawn(actor) {
+        match on.spawn_task(Steady(actor)) {
             Ok(address) => Ok(Self { address }),
             Err(_) => Err(SpawnError(())),
         }
@@ -135,7 +135,7 @@ impl DeadLetters {
 struct DeadLettersActor {
     subscribers: Subscribers<DeadLetter>,
     /// What each system had counted when it was last collected from.
-    counted: HashMap<String, u64>,
+    counted: BTreeMap<String, u64>,
 }
 
 impl DeadLettersActor {

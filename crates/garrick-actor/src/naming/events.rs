@@ -1,13 +1,13 @@
 //! The event stream: a topic for each type.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::fmt;
 
 use garrick_sched::{Address, Ask, SendError, SpawnError};
+use indexmap::IndexMap;
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next};
+use crate::actor::{Actor, Next, Steady};
 use crate::context::Context;
 use crate::handle::Handle;
 
@@ -58,7 +58,7 @@ impl EventStream {
     /// # Errors
     /// If the system is ending.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
-        match on.spawn(EventStreamActor(Topics::default())) {
+        match on.spawn_task(Steady(EventStreamActor(Topics::default()))) {
             Ok(address) => Ok(Self { address }),
             Err(_) => Err(SpawnError(())),
         }
@@ -112,7 +112,7 @@ impl EventStream {
 #[derive(Default)]
 struct Topics {
     /// `Subscribers<E>` for every `E` that somebody has named.
-    by_type: HashMap<TypeId, Box<dyn Any + Send>>,
+    by_type: IndexMap<TypeId, Box<dyn Any + Send>>,
 }
 
 impl Topics {
@@ -140,5 +140,56 @@ impl Actor for EventStreamActor {
 impl fmt::Debug for EventStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventStream").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+    use crate::actor::{Actor, Next};
+    use crate::local::Local;
+
+    /// Tells its number when it ends.
+    struct Numbered<E>(u32, Sender<u32>, PhantomData<E>);
+
+    impl<E: 'static> Actor for Numbered<E> {
+        type Msg = E;
+
+        fn receive(&mut self, _: E, _: &mut Context<'_, E>) -> Next {
+            Next::Continue
+        }
+    }
+
+    impl<E> Drop for Numbered<E> {
+        fn drop(&mut self) {
+            self.1.send(self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn subscribers_are_let_go_in_the_order_in_which_their_types_came() {
+        macro_rules! subscribe {
+            ($stream:ident, $local:ident, $told:ident, $($n:literal: $event:ty,)*) => {$({
+                let numbered = Numbered($n, $told.clone(), PhantomData::<$event>);
+                $stream.subscribe(&$local.spawn(numbered)).unwrap();
+            })*};
+        }
+        let local = Local::new().unwrap();
+        let (told, ended) = channel();
+        let stream = EventStream::spawn(&local.handle()).unwrap();
+        subscribe! {
+            stream, local, told,
+            0: u8, 1: u16, 2: u32, 3: u64, 4: i8, 5: i16, 6: i32, 7: i64, 8: usize, 9: isize,
+        }
+        local.run();
+        drop(stream);
+        local.run();
+        // Those that nobody can reach any more end newest first.
+        let mut ended: Vec<_> = ended.try_iter().collect();
+        ended.reverse();
+        assert_eq!(ended, (0..10).collect::<Vec<_>>());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, Watch};
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next};
+use crate::actor::{Actor, Next, Steady};
 use crate::context::Context;
 use crate::handle::Handle;
 
@@ -91,7 +91,7 @@ impl Receptionist {
     /// # Errors
     /// If the system is ending.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
-        match on.spawn(ReceptionistActor(Services::default())) {
+        match on.spawn_task(Steady(ReceptionistActor(Services::default()))) {
             Ok(address) => Ok(Self {
                 address: Arc::new(address),
             }),
@@ -163,7 +163,7 @@ impl Receptionist {
     where
         M: Send + 'static,
         N: Send + 'static,
-        F: FnOnce(Result<Vec<Address<M>>, NoReply>) -> N + Send + 'static,
+        F: FnOnce(Result<Vec<Address<M>>, NoReply>) -> N + Copy + Send + 'static,
     {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
@@ -258,7 +258,7 @@ impl<M: 'static> Service<M> {
 #[derive(Default)]
 struct Services {
     /// `Service<M>` for every key that somebody serves or has subscribed to.
-    by_key: HashMap<(TypeId, Cow<'static, str>), Box<dyn Any + Send>>,
+    by_key: BTreeMap<(Cow<'static, str>, TypeId), Box<dyn Any + Send>>,
 }
 
 impl Services {
@@ -267,7 +267,7 @@ impl Services {
         name: Cow<'static, str>,
         change: impl FnOnce(&mut Service<M>),
     ) {
-        let key = (TypeId::of::<M>(), name);
+        let key = (name, TypeId::of::<M>());
         let any = self
             .by_key
             .entry(key.clone())

@@ -7,7 +7,7 @@ use std::fmt;
 use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
 
 use super::sweep::Sweep;
-use crate::actor::{Actor, Next};
+use crate::actor::{Actor, Next, Steady};
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::request::{Request, flatten};
@@ -96,7 +96,7 @@ impl Registry {
     /// # Errors
     /// If the system is ending.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
-        match on.spawn(RegistryActor(Names::default())) {
+        match on.spawn_task(Steady(RegistryActor(Names::default()))) {
             Ok(address) => Ok(Self { address }),
             Err(_) => Err(SpawnError(())),
         }
@@ -125,13 +125,13 @@ impl Registry {
     ) where
         M: Send + 'static,
         N: Send + 'static,
-        F: FnOnce(Result<(), RegisterError>) -> N + Send + 'static,
+        F: FnOnce(Result<(), RegisterError>) -> N + Copy + Send + 'static,
     {
         let (name, address) = (name.into(), address.clone());
         cx.ask(
             &self.address,
             |reply| register(name, address, reply),
-            |answer| convert(flatten(answer)),
+            move |answer| convert(flatten(answer)),
         );
     }
 
@@ -184,13 +184,13 @@ impl Registry {
     where
         M: Send + 'static,
         N: Send + 'static,
-        F: FnOnce(Result<Address<M>, LookupError>) -> N + Send + 'static,
+        F: FnOnce(Result<Address<M>, LookupError>) -> N + Copy + Send + 'static,
     {
         let name = name.into();
         cx.ask(
             &self.address,
             |reply| lookup(name, reply),
-            |answer| convert(flatten(answer)),
+            move |answer| convert(flatten(answer)),
         );
     }
 

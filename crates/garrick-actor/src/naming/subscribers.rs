@@ -3,6 +3,7 @@
 use garrick_sched::Address;
 
 use super::sweep::Sweep;
+use crate::quiet;
 
 /// Subscribers in the order in which they came.
 pub(super) struct Subscribers<M> {
@@ -41,7 +42,7 @@ impl<M: 'static> Subscribers<M> {
         self.list.len()
     }
 
-    /// Sends `message` to all of them, and takes out those that have stopped.
+    /// Sends `message` to all of them, and takes out those that have stopped. If its clone panics, all the others stay.
     pub(super) fn publish(&mut self, message: M)
     where
         M: Clone,
@@ -55,7 +56,14 @@ impl<M: 'static> Subscribers<M> {
                 0 => message.take(),
                 _ => message.clone(),
             };
-            message.is_some_and(|message| address.send(message).is_ok())
+            match message.map(|message| address.send(message)) {
+                Some(Ok(())) => true,
+                refused => {
+                    // One that nobody takes must not end the way of the others.
+                    quiet::drop(refused);
+                    false
+                }
+            }
         });
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next};
+use crate::actor::{Actor, Next, Steady};
 use crate::context::Context;
 use crate::front::front;
 use crate::handle::Handle;
@@ -14,7 +14,7 @@ use crate::handle::Handle;
 ///
 /// Subscribing, publishing and unsubscribing are messages to the topic: what one sender does, it does in
 /// that order. Nobody is cut off for being slow. A subscriber that has stopped is taken out. A topic keeps its
-/// subscribers alive.
+/// subscribers alive. A message whose clone panics goes to nobody; that is reported, and the topic goes on.
 ///
 /// An actor that receives something else than `M` subscribes through [`contramap`](crate::Contramap), as below.
 ///
@@ -78,7 +78,7 @@ impl<M: Clone + Send + 'static> Topic<M> {
     /// If the system is ending.
     pub fn spawn(on: &Handle) -> Result<Self, SpawnError<()>> {
         let subscribers = Subscribers::new();
-        match on.spawn(TopicActor { subscribers }) {
+        match on.spawn_task(Steady(TopicActor { subscribers })) {
             Ok(address) => Ok(Self { address }),
             Err(_) => Err(SpawnError(())),
         }

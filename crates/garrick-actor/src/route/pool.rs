@@ -21,6 +21,7 @@ use garrick_sched::{Address, NoReply, Reply, SpawnError};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::handle::Handle;
+use crate::quiet::{self, Several};
 use crate::request::{Request, flatten};
 
 /// A pool of workers that are used again: running a task in it spawns nothing.
@@ -160,7 +161,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         let dispatcher = Dispatcher {
             factory: move || Worker::new(factory()),
             idle: idle.map_err(|_| SpawnError(()))?,
-            waiting: VecDeque::new(),
+            waiting: Several::default(),
             waiting_max,
         };
         let address = on.spawn(dispatcher).map_err(|_| SpawnError(()))?;
@@ -209,12 +210,12 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     pub fn run_from<N, F>(&self, cx: &Context<'_, N>, task: T, convert: F)
     where
         N: Send + 'static,
-        F: FnOnce(Result<R, PoolError<T>>) -> N + Send + 'static,
+        F: FnOnce(Result<R, PoolError<T>>) -> N + Copy + Send + 'static,
     {
         cx.ask(
             &self.address,
             |outcome| Msg::Run(task, outcome),
-            |result| convert(flatten(result)),
+            move |result| convert(flatten(result)),
         );
     }
 }
@@ -226,7 +227,7 @@ struct Dispatcher<T: 'static, R: 'static, F> {
     /// Workers without a task; the one that finished last is the next to get one.
     idle: Vec<Address<Job<T, R>>>,
     /// Tasks without a worker, oldest first. Empty if a worker is idle.
-    waiting: VecDeque<(T, Outcome<T, R>)>,
+    waiting: Several<VecDeque<(T, Outcome<T, R>)>>,
     waiting_max: usize,
 }
 
@@ -244,7 +245,8 @@ where
             self.waiting.push_back((task, outcome));
         } else {
             let waiting_max = self.waiting_max;
-            outcome.send(Err(PoolError::Full { task, waiting_max }));
+            // What is made of it is its asker's, not the pool's.
+            quiet::call(|| outcome.send(Err(PoolError::Full { task, waiting_max })));
         }
     }
 

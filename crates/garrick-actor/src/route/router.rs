@@ -7,7 +7,7 @@ use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 use super::load::{Load, Measured};
 use super::policy::Policy;
 use super::routees::Routees;
-use crate::actor::{Actor, Next};
+use crate::actor::{Actor, Next, Steady};
 use crate::context::Context;
 use crate::front::front;
 use crate::handle::Handle;
@@ -86,7 +86,7 @@ impl<M: Send + 'static> Router<M> {
             undelivered: 0,
             dead_letters: None,
         };
-        match on.spawn(actor) {
+        match on.spawn_task(Steady(actor)) {
             Ok(address) => Ok(Self { address }),
             Err(_) => Err(SpawnError(())),
         }

@@ -14,6 +14,7 @@ use super::member::Member;
 use super::note::{Id, Job, Note};
 use super::policy::{Decision, Policy, Shutdown, Strategy};
 use crate::fault::Fault;
+use crate::quiet::{self, Several};
 
 /// A child's place in the order.
 pub(super) struct Slot {
@@ -135,7 +136,7 @@ impl Plan {
 /// See the module.
 pub(super) struct Crew {
     /// In the order of starting, which is that of their numbers.
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Several<Vec<Slot>>,
     plans: Vec<Plan>,
     plans_made: u64,
     strategy: Strategy,
@@ -145,7 +146,7 @@ pub(super) struct Crew {
 impl Crew {
     pub(super) fn new(strategy: Strategy, face: Arc<Mutex<Face>>) -> Self {
         Self {
-            slots: Vec::new(),
+            slots: Several::default(),
             plans: Vec::new(),
             plans_made: 0,
             strategy,
@@ -183,9 +184,12 @@ impl Crew {
     pub(super) fn remove(&mut self, id: Id) {
         let Ok(at) = self.at(id) else { return };
         face::lock(&self.face).children.remove(at);
-        for waiter in self.slots.remove(at).waiters {
+        let mut slot = self.slots.remove(at);
+        for waiter in slot.waiters.drain(..) {
             waiter.send(true);
         }
+        // With it goes what the factory and the decider have captured.
+        quiet::drop(slot);
         for plan in &mut self.plans {
             plan.members.retain(|member| *member != id);
         }

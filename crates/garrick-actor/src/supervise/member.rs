@@ -43,6 +43,7 @@ where
             front: self.front.clone(),
             job,
             actor: None,
+            has_begun: false,
         };
         // It starts by itself, and goes when it is done.
         drop(match &self.sponsor {

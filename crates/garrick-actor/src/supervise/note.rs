@@ -34,8 +34,8 @@ pub(super) enum Job {
 /// What has come of it, or has happened meanwhile.
 #[derive(Debug)]
 pub(super) enum Report {
-    /// The actor has started.
-    Up,
+    /// The actor of that incarnation has started.
+    Up(u32),
     /// The actor is dropped, or will be without anybody waiting for it.
     Down,
     /// The turn that a halt waited for is over.

@@ -1,12 +1,12 @@
 //! What a supervisor is told about its children: whom to restart, when, and how they are stopped.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use garrick_core::backoff::Backoff;
 
 use crate::fault::Fault;
+use crate::quiet;
 
 /// How long a child that is stopped for good may take for what waits in its mailbox, unless told.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -98,9 +98,7 @@ impl Policy {
             (Fault::Stopped, _) => Decision::Stop,
             (_, None) => Decision::Restart,
             // A decider that panics cannot be trusted with the answer: the parent decides.
-            (_, Some(decider)) => {
-                catch_unwind(AssertUnwindSafe(|| decider(fault))).unwrap_or(Decision::Escalate)
-            }
+            (_, Some(decider)) => quiet::call(|| decider(fault)).unwrap_or(Decision::Escalate),
         };
         match decision {
             Decision::Restart => self.restart(),

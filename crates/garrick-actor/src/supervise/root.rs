@@ -12,6 +12,7 @@ use super::face::ChildState;
 use super::note::{Desk, Id, Job, Line, Note, Report};
 use super::policy::{Decision, Restart, Shutdown};
 use crate::fault::Fault;
+use crate::quiet;
 
 /// What becomes of the supervisor once all children are stopped.
 enum After {
@@ -123,7 +124,10 @@ impl Root {
             return;
         };
         match report {
-            Report::Up if slot.state == ChildState::Starting => {
+            // One that was up before and has failed since must not open the gate for its successor.
+            Report::Up(incarnation)
+                if slot.state == ChildState::Starting && incarnation == slot.incarnation =>
+            {
                 slot.up_since = Some(now);
                 slot.member.job(Job::Drain, turn);
                 self.crew.set_state(id, ChildState::Up);
@@ -139,11 +143,16 @@ impl Root {
             Report::Undone if slot.state == ChildState::Up || slot.is_ending => {
                 slot.member.job(Job::Drain, turn);
             }
-            Report::Fault(_, _) if slot.is_ending => slot.member.job(Job::Abandon, turn),
+            Report::Fault(_, fault) if slot.is_ending => {
+                slot.member.job(Job::Abandon, turn);
+                quiet::drop(fault);
+            }
             Report::Fault(incarnation, fault) if incarnation == slot.incarnation => {
                 self.fault(id, &fault, turn);
+                quiet::drop(fault);
             }
-            Report::Up | Report::Free | Report::Undone | Report::Fault(_, _) => {}
+            Report::Fault(_, fault) => quiet::drop(fault),
+            Report::Up(_) | Report::Free | Report::Undone => {}
         }
     }
 
@@ -167,7 +176,7 @@ impl Root {
         }
         match decision {
             Decision::Restart => self.restart(id, &name, fault, turn),
-            Decision::Escalate => self.escalate(&format!("`{name}`: {fault}")),
+            Decision::Escalate => self.escalate(&format!("`{name}`: {}", fault.said())),
             Decision::Stop | Decision::Resume => self.doom(id),
         }
     }
@@ -177,7 +186,8 @@ impl Root {
             let restarts_max = self.intensity.restarts_max();
             let within = self.intensity.within();
             return self.escalate(&format!(
-                "more than {restarts_max} restarts within {within:?}, the last of `{name}`: {fault}"
+                "more than {restarts_max} restarts within {within:?}, the last of `{name}`: {}",
+                fault.said()
             ));
         }
         self.crew.count_restart(id);
@@ -252,7 +262,7 @@ impl Root {
 
     /// Stops all children for good.
     fn end_all(&mut self) {
-        for slot in &mut self.crew.slots {
+        for slot in self.crew.slots.iter_mut() {
             slot.is_doomed = true;
         }
         self.stop_all();
@@ -270,12 +280,14 @@ impl Root {
                 self.crew.plan(all, Duration::ZERO, true);
             }
             Job::Drain => {}
+            // It ends for good: its parent will hear of that, and whoever waits for it is told.
+            Job::Halt if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Halt => {
                 self.mode = Mode::Ending(After::Halted);
                 self.stop_all();
             }
             Job::Abandon => {
-                for slot in &mut self.crew.slots {
+                for slot in self.crew.slots.iter_mut() {
                     slot.policy.shutdown = Shutdown::Now;
                 }
                 self.report(turn, Report::Down);
@@ -301,7 +313,7 @@ impl Root {
             return Flow::Continue;
         }
         if mem::take(&mut self.owes_up) {
-            self.report(turn, Report::Up);
+            self.report(turn, Report::Up(self.incarnation));
         }
         if let Mode::Ending(_) = self.mode
             && let Mode::Ending(after) = mem::replace(&mut self.mode, Mode::Idle)

@@ -25,6 +25,7 @@ use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::pipes::Pipes;
+use crate::quiet::{self, Several};
 
 /// What happens to a message that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +56,7 @@ struct Sitting<A: Actor> {
     /// How many actors were made.
     incarnation: u32,
     /// Messages that came while the gate was shut, oldest first.
-    held: VecDeque<A::Msg>,
+    held: Several<VecDeque<A::Msg>>,
 }
 
 type Factory<A> = Box<dyn Fn() -> A + Send>;
@@ -86,7 +87,7 @@ impl<A: Actor> Seat<A> {
             is_wanted: false,
             is_ending: false,
             incarnation: 0,
-            held: VecDeque::new(),
+            held: Several::default(),
         };
         Self {
             sitting: Mutex::new(sitting),
@@ -116,10 +117,11 @@ impl<A: Actor> Seat<A> {
     }
 
     /// An errand is about to make the next actor.
-    fn enter(&self) {
+    fn enter(&self) -> u32 {
         let mut sitting = self.sitting();
         sitting.is_running = true;
         sitting.incarnation = sitting.incarnation.wrapping_add(1);
+        sitting.incarnation
     }
 
     /// A turn of the actor is over: it goes back to its seat, and the supervisor hears if it must. Says how the
@@ -139,7 +141,8 @@ impl<A: Actor> Seat<A> {
                 self.line.report(turn, report);
             }
         }
-        drop(leftover);
+        // What the turn has done stays done, whatever the destructor does.
+        quiet::drop(leftover);
         if is_undone {
             Flow::Undo
         } else {
@@ -181,7 +184,7 @@ impl<A: Actor> Seat<A> {
     }
 
     /// Ends it for good. Gives back what is to be dropped, which must not be done under the lock.
-    fn close(&self) -> (Option<Box<A>>, VecDeque<A::Msg>) {
+    fn close(&self) -> (Option<Box<A>>, Several<VecDeque<A::Msg>>) {
         let mut sitting = self.sitting();
         sitting.gate = Gate::Over;
         (sitting.actor.take(), std::mem::take(&mut sitting.held))
@@ -245,7 +248,7 @@ fn recover<A: Actor>(
     if let Some(report) = report {
         seat.line.report(turn, report);
     }
-    drop(leftover);
+    quiet::drop(leftover);
     Flow::Continue
 }
 
@@ -256,6 +259,8 @@ pub(super) struct Errand<A: Actor> {
     pub(super) job: Job,
     /// As in [`Front`].
     pub(super) actor: Option<Box<A>>,
+    /// True once its turn has begun.
+    pub(super) has_begun: bool,
 }
 
 impl<A> Errand<A>
@@ -266,7 +271,7 @@ where
     fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
-        self.seat.enter();
+        let incarnation = self.seat.enter();
         let factory = &self.seat.factory;
         let made = factory.lock().unwrap_or_else(PoisonError::into_inner)();
         let actor = self.actor.insert(Box::new(made));
@@ -279,9 +284,9 @@ where
         self.seat.sitting().is_suspended = !is_up;
         let flow = self.seat.leave(self.actor.take(), next, turn);
         if is_up && next == Next::Undo {
-            self.seat.line.report_all_the_same(Report::Up);
+            self.seat.line.report_all_the_same(Report::Up(incarnation));
         } else if is_up {
-            self.seat.line.report(turn, Report::Up);
+            self.seat.line.report(turn, Report::Up(incarnation));
         }
         flow
     }
@@ -318,6 +323,7 @@ where
                 front: self.front.clone(),
                 job: Job::Drain,
                 actor: None,
+                has_begun: false,
             })),
             Next::Undo => self.seat.line.report_all_the_same(Report::Undone),
             Next::Stop | Next::Fail => {}
@@ -337,9 +343,9 @@ where
         }
         let actor = sitting.actor.take();
         drop(sitting);
-        drop(actor);
-        // What it has under way would come to the next one.
+        // What it has under way would come to the next one, also if its destructor panics.
         Pipes::cancel_of(self.front.id());
+        drop(actor);
         self.seat.line.report(turn, Report::Down);
         Flow::Stop
     }
@@ -347,7 +353,9 @@ where
     fn abandon(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         let (actor, held) = self.seat.close();
         count_dead_letters(held.len() as u64);
-        drop((actor, held));
+        // In this order: a panic of the actor's destructor ends the turn.
+        drop(held);
+        drop(actor);
         self.front.stop();
         self.seat.line.report(turn, Report::Down);
         Flow::Stop
@@ -363,6 +371,7 @@ where
     const STARTS: bool = true;
 
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        self.has_begun = true;
         match self.job {
             Job::Begin => self.begin(turn),
             Job::Drain | Job::Resume => self.drain(turn),
@@ -389,6 +398,16 @@ where
 
     fn name() -> &'static str {
         A::name()
+    }
+}
+
+impl<A: Actor> Drop for Errand<A> {
+    /// Its sponsor has ended before it began. The front may be elsewhere, if a message has moved it: nobody would open its gate any
+    /// more, so it goes as well.
+    fn drop(&mut self) {
+        if !self.has_begun {
+            self.front.stop();
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! tee, broadcast, demux, subject.
 
-use std::collections::HashMap;
+use std::sync::mpsc::{Sender, channel};
 
-use garrick_actor::SendError;
 use garrick_actor::behaviors::{Subject, adapter, broadcast, demux, subject, tee};
+use garrick_actor::{Next, SendError};
 
-use crate::stand::{Stand, heard};
+use crate::stand::{Stand, does, heard};
 
 #[test]
 fn a_tee_goes_on_with_the_one_that_is_left() {
@@ -34,7 +34,7 @@ fn a_broadcast_to_nobody_is_a_sink() {
 fn a_demux_goes_by_key_and_gives_back_what_has_no_way() {
     let stand = Stand::new();
     let ((a, to_a), (b, to_b)) = (stand.listener(), stand.listener());
-    let routes = HashMap::from([("a", a), ("b", b), ("gone", stand.stopped())]);
+    let routes = [("a", a), ("b", b), ("gone", stand.stopped())];
     let demux = demux(routes);
     for message in [("a", 1), ("b", 2), ("a", 3)] {
         demux.send(message).unwrap();
@@ -69,4 +69,42 @@ fn subscribers_come_and_go() {
     stand.run();
     assert_eq!((heard(&to_one), heard(&to_other)), (vec![1], vec![1, 2]));
     assert_eq!(stand.dead_letters(), 0);
+}
+
+/// Tells its number when it ends.
+struct Numbered(u32, Sender<u32>);
+
+impl Drop for Numbered {
+    fn drop(&mut self) {
+        self.1.send(self.0).unwrap();
+    }
+}
+
+#[test]
+fn a_demux_lets_go_of_its_targets_in_the_order_in_which_they_came() {
+    let stand = Stand::new();
+    let (told, ended) = channel();
+    let routes = (0..100).map(|n| {
+        let numbered = Numbered(n, told.clone());
+        let target = does(move |_: u32| {
+            let _here = &numbered;
+            Next::Continue
+        });
+        (n.wrapping_mul(0x9e37_79b9), stand.spawn(target))
+    });
+    drop(demux(routes));
+    stand.run();
+    // Those that nobody can reach any more end newest first.
+    let mut ended = heard(&ended);
+    ended.reverse();
+    assert_eq!(ended, (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn of_two_routes_with_one_key_the_last_counts() {
+    let stand = Stand::new();
+    let ((a, to_a), (b, to_b)) = (stand.listener(), stand.listener());
+    demux([("key", a), ("key", b)]).send(("key", 1)).unwrap();
+    stand.run();
+    assert_eq!((heard(&to_a), heard(&to_b)), (vec![], vec![1]));
 }

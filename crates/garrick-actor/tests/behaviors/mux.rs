@@ -1,8 +1,11 @@
 //! Many questions on one wire.
 
-use garrick_actor::behaviors::{Mux, Service, adapter, forward, mux};
+use std::sync::mpsc::channel;
 
-use crate::stand::{DROPPED, Stand, heard};
+use garrick_actor::behaviors::{Mux, Service, adapter, forward, mux};
+use garrick_actor::{Next, Reply};
+
+use crate::stand::{DROPPED, Stand, does, heard};
 
 #[test]
 fn each_answer_finds_its_asker() {
@@ -71,4 +74,27 @@ fn a_wire_may_be_a_door() {
     stand.run();
     mux.send(Mux::Answer(sent.try_recv().unwrap())).unwrap();
     assert_eq!(stand.answer(ask), Ok(1));
+}
+
+#[test]
+fn open_questions_are_refused_in_the_order_in_which_they_came() {
+    let stand = Stand::new();
+    let (wire, _sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(wire.clone()));
+    let (told, refused) = channel();
+    for n in 0..100 {
+        let told = told.clone();
+        let asker = stand.spawn(does(move |()| {
+            told.send(n).unwrap();
+            Next::Continue
+        }));
+        // Newborns are run newest first, others oldest first.
+        asker.send(()).unwrap();
+        let reply = Reply::to_task(asker, |_| ());
+        mux.send(Mux::Ask((n, reply))).unwrap();
+    }
+    stand.run();
+    assert_eq!(heard(&refused).len(), 100);
+    stand.stop(&wire);
+    assert_eq!(heard(&refused), (0..100).collect::<Vec<_>>());
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::{Local, System};
-pub(crate) use panics::{fail, silence_panics};
+pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
 pub(crate) use world::ByHand;
 
 pub(crate) fn ms(count: u64) -> Duration {

@@ -1,14 +1,15 @@
 //! Futures beside an actor: what they send it, how many there are, and when they end.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::num::NonZero;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::task::{Poll, Waker};
+use std::task::{self, Poll, Waker};
 
 use garrick_actor::{
     Actor, AsyncActor, AsyncContext, Child, Context, Local, Mailbox, Next, OnFull, PipeError,
-    Strategy, Supervisor, System, with_pipe_limit,
+    Strategy, Supervisor, System, behavior, with_pipe_limit,
 };
 
 use crate::common::{self, fail, settle, silence_panics};
@@ -390,4 +391,43 @@ fn stress_pipes_of_actors_that_come_and_go_on_two_workers() {
     while heard.recv_timeout(PATIENCE).is_ok() {}
     system.shutdown();
     assert_eq!(guests.load(Ordering::Relaxed), 0);
+}
+
+/// A future that never ends, and tells its number when it is dropped.
+struct Endless(u32, mpsc::Sender<u32>);
+
+impl Future for Endless {
+    type Output = u32;
+
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<u32> {
+        Poll::Pending
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        self.1.send(self.0).unwrap();
+    }
+}
+
+#[test]
+fn what_is_under_way_is_cancelled_in_the_order_in_which_it_came() {
+    let (_, local) = common::local();
+    let (told, dropped) = mpsc::channel();
+    let piper = local.spawn(behavior(move |n: u32, cx| {
+        cx.pipe(Endless(n, told.clone()), |n| n.unwrap());
+        Next::Continue
+    }));
+    for n in 0..50 {
+        piper.send(n).unwrap();
+        // Newborns are run newest first.
+        settle(&local);
+    }
+    assert!(dropped.try_recv().is_err());
+    piper.stop();
+    settle(&local);
+    assert_eq!(
+        dropped.try_iter().collect::<Vec<_>>(),
+        (0..50).collect::<Vec<_>>()
+    );
 }

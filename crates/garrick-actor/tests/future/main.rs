@@ -722,3 +722,30 @@ fn stress_wakes_and_messages_of_many_threads_come_once() {
     assert!(values == all && messages == all);
     assert_eq!(system.dead_letters(), 0);
 }
+
+#[test]
+fn who_has_the_address_out_of_a_turn_that_was_undone_finds_an_actor_there() {
+    let (_, local) = common::local();
+    let (told, addresses) = mpsc::channel();
+    let parent = local.spawn_behavior(move |(): (), cx| {
+        let plain = cx.spawn_behavior(|reply: Reply<u32>, _| {
+            reply.send(1);
+            Next::Continue
+        });
+        let is_async = cx.spawn_async(async |mut mailbox: Incoming<Reply<u32>>| {
+            while let Some(reply) = mailbox.recv().await {
+                reply.send(2);
+            }
+        });
+        told.send([plain, is_async]).unwrap();
+        Next::Undo
+    });
+    parent.send(()).unwrap();
+    local.run();
+    let answers = addresses.recv().unwrap().map(|address| {
+        let ask = address.ask(|reply| reply);
+        local.run();
+        ask.wait_timeout(Duration::ZERO)
+    });
+    assert_eq!(answers, [Ok(1), Ok(2)]);
+}

@@ -49,3 +49,24 @@ fn model(wakes_inside: bool) {
         assert_eq!(seen, 1, "the wake was lost");
     });
 }
+
+/// However wakes and the ends of polls fall, whoever must send a ring finds none on its way: rings sent and not arrived
+/// are one at most.
+#[test]
+fn one_ring_at_most_is_on_its_way() {
+    loom::model(|| {
+        let bell = Arc::new(Bell::new());
+        assert!(bell.arrived());
+        let waker = thread::spawn({
+            let bell = bell.clone();
+            move || [bell.wake(), bell.wake()]
+        });
+        let ends = [0, 1].map(|_| {
+            bell.begin();
+            bell.end(false)
+        });
+        let calls = waker.join().unwrap().into_iter().chain(ends);
+        let rings = calls.filter(|call| *call == Call::Ring).count();
+        assert!(rings <= 1, "two rings are on their way");
+    });
+}

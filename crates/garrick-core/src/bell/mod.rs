@@ -13,6 +13,9 @@
 //!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
 //! ```
 //!
+//! What is said below to be the actor's alone is so for the sake of the rings: a call from elsewhere may lose a wake or send
+//! a ring too many, and can do no other harm.
+//!
 //! Every operation is lock-free: one read-modify-write, repeated only when another thread has changed the word.
 
 #[cfg(all(test, garrick_loom))]
@@ -172,6 +175,27 @@ mod tests {
         assert!(bell.arrived());
         bell.begin();
         assert_eq!(bell.end(true), Call::Ring);
+    }
+
+    #[test]
+    fn who_wakes_between_a_poll_and_its_ring_sends_no_second_one() {
+        let bell = Bell::new();
+        for again in [false, true] {
+            assert!(bell.arrived());
+            bell.begin();
+            let _ = bell.wake();
+            assert_eq!(bell.end(again), Call::Ring);
+            assert!(bell.is_ringing());
+            assert_eq!(bell.wake(), Call::Quiet, "one ring is on its way");
+        }
+    }
+
+    #[test]
+    fn a_poll_that_overtook_its_ring_sends_no_second_one() {
+        let bell = Bell::new();
+        bell.begin();
+        assert_eq!(bell.end(true), Call::Quiet, "the first is still on its way");
+        assert!(bell.is_ringing());
     }
 
     #[test]

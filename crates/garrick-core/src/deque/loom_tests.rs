@@ -116,6 +116,12 @@ fn the_last_value_goes_astray_without_the_heavy_side() {
     assert!(last_value_goes_astray(Asymmetric::heavy_missing()));
 }
 
+/// Nor is it without its light one, be that a hardware fence or, beside `membarrier(2)`, the compiler's.
+#[test]
+fn the_last_value_goes_astray_without_the_light_side() {
+    assert!(last_value_goes_astray(Asymmetric::light_missing()));
+}
+
 #[test]
 fn the_last_value_goes_to_one_of_three() {
     model_with(2, || {

@@ -1,5 +1,10 @@
 //! One thread, every operation, against a `VecDeque` as the oracle; and what is dropped, how often.
-use std::{cell::Cell, collections::VecDeque, rc::Rc};
+use std::{
+    cell::Cell,
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    rc::Rc,
+};
 
 use proptest::prelude::*;
 
@@ -205,6 +210,57 @@ fn stealers_outlive_the_worker() {
     drop(worker);
     assert_eq!(stealer.steal().success(), Some(Box::new(1)));
     assert_eq!(stealer.len(), 1);
+}
+
+/// Counts its drops, and panics in the one that it is told to.
+struct Fuse<'a>(&'a Cell<u32>, bool);
+
+impl Drop for Fuse<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        if self.1 {
+            resume_unwind(Box::new("planned"));
+        }
+    }
+}
+
+#[test]
+fn what_is_left_is_dropped_although_a_drop_panics() {
+    for blows in 0..4 {
+        let drops = Cell::new(0);
+        let mut worker = bounded(4);
+        for index in 0..4 {
+            assert!(worker.push(Fuse(&drops, index == blows)).is_ok());
+        }
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(worker))).is_err());
+        assert_eq!(drops.get(), 4, "each was dropped once");
+    }
+}
+
+/// There is no room for one more value, even of no size, and so a panic amid the copies.
+#[test]
+fn a_panic_amid_the_oldest_doubles_no_value() {
+    let drops = Cell::new(0);
+    let mut worker = bounded(4);
+    for _ in 0..3 {
+        assert!(worker.push(Fuse(&drops, false)).is_ok());
+    }
+    let taken = catch_unwind(AssertUnwindSafe(|| {
+        let mut count = 0;
+        worker.take_oldest(3, |value| {
+            count += 1;
+            drop(value);
+            if count == 2 {
+                resume_unwind(Box::new("planned"));
+            }
+        })
+    }));
+    assert!(taken.is_err());
+    assert_eq!((drops.get(), worker.len()), (2, 0), "the third is leaked");
+    assert!(worker.push(Fuse(&drops, false)).is_ok());
+    assert!(worker.pop().is_some() && worker.pop().is_none());
+    drop(worker);
+    assert_eq!(drops.get(), 3);
 }
 
 #[test]

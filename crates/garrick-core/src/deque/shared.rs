@@ -142,12 +142,41 @@ impl<T> Drop for Shared<T> {
             // SAFETY: nobody else is left to write it.
             unsafe { *buffer }
         });
-        for offset in 0..len {
-            // SAFETY: `head..tail` is initialized, and nobody else is left to read it.
-            drop(unsafe { buffer.read(head.wrapping_add(offset)) });
+        let mut left = Left { buffer, head, len };
+        left.drop_values();
+    }
+}
+
+/// What a deque's last handle leaves behind. Made by the drop of [`Shared`] alone, which owns all of it.
+struct Left<T> {
+    buffer: Buffer<T>,
+    /// The oldest value.
+    head: usize,
+    /// How many there are.
+    len: usize,
+}
+
+impl<T> Left<T> {
+    fn drop_values(&mut self) {
+        while self.len > 0 {
+            // SAFETY:
+            // - alive: freed by our own drop only.
+            // - initialized: `head..tail` is, and nobody else is left to read it.
+            // - read once: `head` moves past it before its drop, which may panic.
+            let value = unsafe { self.buffer.read(self.head) };
+            self.head = self.head.wrapping_add(1);
+            self.len -= 1;
+            drop(value);
         }
+    }
+}
+
+impl<T> Drop for Left<T> {
+    fn drop(&mut self) {
+        // After a value's drop has panicked: the others are dropped all the same.
+        self.drop_values();
         // SAFETY: every handle is gone, so this was the last copy of the buffer.
-        unsafe { buffer.free() };
+        unsafe { self.buffer.free() };
     }
 }
 

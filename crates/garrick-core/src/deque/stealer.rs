@@ -242,3 +242,66 @@ impl<T> fmt::Debug for Stealer<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+    use crate::deque::{Full, bounded};
+
+    /// A worker with four values, and what it shares with thieves.
+    fn four() -> (Worker<u32>, Arc<Shared<u32>>) {
+        let mut worker = bounded(4);
+        (0..4).for_each(|value| worker.push(value).unwrap());
+        let shared = worker.stealer().shared;
+        (worker, shared)
+    }
+
+    fn open(shared: &Shared<u32>, count: usize) -> Claim<'_, u32> {
+        let guard = shared.try_lock().expect("nobody else is here");
+        let head = guard.head();
+        let mut claim = Claim::new(guard, head);
+        claim.open(count);
+        claim
+    }
+
+    /// What a settled claim does not keep is free before the thief has copied the rest: the owner pops it while the
+    /// thief still holds the lock.
+    #[test]
+    fn a_claim_is_shrunk_before_its_values_are_copied() {
+        let (mut worker, shared) = four();
+        let mut claim = open(&shared, 3);
+        // As if the owner had popped two values before the thief looked.
+        claim.settle(3, 2);
+        assert_eq!(worker.len(), 2, "or the owner would wait for the lock");
+        assert_eq!(worker.pop(), Some(3));
+        assert_eq!(worker.pop(), Some(2));
+        assert_eq!(
+            [claim.next(), claim.next(), claim.next()],
+            [Some(0), Some(1), None]
+        );
+        drop(claim);
+        assert_eq!(worker.pop(), None);
+    }
+
+    /// A thief that ends between two steps, by a panic, leaves what it did not take and no more.
+    #[test]
+    fn a_claim_that_ends_early_gives_back() {
+        for taken in 0..=2 {
+            let (mut worker, shared) = four();
+            let mut claim = open(&shared, 2);
+            if taken > 0 {
+                claim.settle(2, 4);
+                assert!(claim.by_ref().take(taken).eq(0..taken as u32));
+            }
+            drop(claim);
+            // There is room for as many as were taken: `done` is with `head`.
+            for value in 0..taken as u32 {
+                assert_eq!(worker.push(10 + value), Ok(()));
+            }
+            assert_eq!(worker.push(99), Err(Full(99)));
+            let left: Vec<u32> = std::iter::from_fn(|| worker.pop_oldest()).collect();
+            let expected = (taken as u32..4).chain(10..10 + taken as u32);
+            assert_eq!(left, Vec::from_iter(expected));
+        }
+    }
+}

@@ -143,14 +143,14 @@ impl<T> Worker<T> {
     /// assert_eq!(oldest, [0, 1, 2]);
     /// ```
     pub fn pop_oldest_into(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
-        // Room is made first, so that nothing is allocated under the lock.
+        // Room is made first, so that nothing is allocated under the lock, but where a thief's claim in doubt hid values.
         into.reserve(self.len().min(count_max));
         self.take_oldest(count_max, |value| into.push(value))
     }
 
     /// Calls `each` with the `count_max` oldest values, or as many as there are; says how many. Waits for the
     /// thief at work, if any, and knows afterwards what room there is.
-    fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
+    pub(super) fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
             self.full_at = self.tail.wrapping_add(self.capacity);
             return 0;
@@ -159,14 +159,15 @@ impl<T> Worker<T> {
         let head = guard.head();
         let count = distance(head, self.tail).min(count_max);
         let end = head.wrapping_add(count);
+        // Before the copies: should `each` panic, no value is read again.
+        guard.set_head(end);
         for offset in 0..count {
             // SAFETY:
             // - alive: only we replace the buffer.
             // - initialized: `head + offset < tail`, and both are exact here, under the lock.
-            // - read once: `head` moves past it before the lock is free.
+            // - read once: `head` is past it.
             each(unsafe { self.buffer.read(head.wrapping_add(offset)) });
         }
-        guard.set_head(end);
         guard.set_done(end);
         self.full_at = end.wrapping_add(self.capacity);
         count

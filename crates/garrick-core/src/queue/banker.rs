@@ -165,6 +165,7 @@ impl<T> Node<T> {
     ///
     /// `node` is alive, and nobody writes its `next` meanwhile.
     unsafe fn next(node: *mut Self) -> *mut Self {
+        debug_assert!(is_node(node), "a mark has no next");
         // SAFETY: the caller's.
         unsafe { (*node).next.with(|next| *next) }
     }
@@ -175,6 +176,8 @@ impl<T> Node<T> {
     ///
     /// The caller owns `node`.
     unsafe fn set_next(node: *mut Self, below: *mut Self) {
+        debug_assert!(is_node(node), "a mark has no next");
+        debug_assert!(below.is_null() || is_node(below), "a mark is in no chain");
         // SAFETY: the caller's.
         unsafe { (*node).next.with_mut(|next| *next = below) }
     }
@@ -185,6 +188,7 @@ impl<T> Node<T> {
     ///
     /// The caller owns `node`.
     unsafe fn fill(node: *mut Self, value: T) {
+        debug_assert!(is_node(node), "a mark has no value");
         // SAFETY: the caller's; writing to a `MaybeUninit` drops nothing.
         unsafe { (*node).value.with_mut(|place| (*place).write(value)) };
     }
@@ -195,6 +199,7 @@ impl<T> Node<T> {
     ///
     /// The caller owns `node`, and it is full.
     unsafe fn take(node: *mut Self) -> T {
+        debug_assert!(is_node(node), "a mark has no value");
         // SAFETY: the caller's.
         unsafe { (*node).value.with_mut(|place| (*place).assume_init_read()) }
     }
@@ -224,6 +229,7 @@ impl<T> Producer<T> {
     /// The caller owns the chain, its nodes are full, and they are the stack's if this returns true.
     #[inline]
     unsafe fn publish(&self, newest: *mut Node<T>, oldest: *mut Node<T>) -> bool {
+        debug_assert!(is_node(newest) && is_node(oldest), "a chain has two ends");
         // Relaxed: the pointer is compared and passed on, never followed.
         let mut head = self.shared.head.load(Relaxed);
         loop {
@@ -503,19 +509,45 @@ impl<T> Drop for Inbox<T> {
         if !is_node(newest) {
             newest = ptr::null_mut();
         }
-        for mut node in [self.ready, newest] {
-            while !node.is_null() {
-                // SAFETY: both chains are ours and full; each node is read, then freed, then its value is
-                // dropped, so that a panic there finds no dangling pointer.
-                unsafe {
-                    let next = Node::next(node);
+        let mut left = Left {
+            full: [self.ready, newest],
+            spent: self.spent,
+        };
+        left.drop_values();
+    }
+}
+
+/// What a consumer leaves behind. Made by its drop alone, which owns all of it.
+struct Left<T> {
+    /// Chains of full nodes.
+    full: [*mut Node<T>; 2],
+    /// A chain of empty nodes.
+    spent: *mut Node<T>,
+}
+
+impl<T> Left<T> {
+    fn drop_values(&mut self) {
+        for chain in &mut self.full {
+            while !chain.is_null() {
+                let node = *chain;
+                // SAFETY: both chains are ours and full; each node leaves its chain, is emptied and freed before its
+                // value's drop, which may panic.
+                let value = unsafe {
+                    *chain = Node::next(node);
                     let value = Node::take(node);
                     drop(Box::from_raw(node));
-                    drop(value);
-                    node = next;
-                }
+                    value
+                };
+                drop(value);
             }
         }
+    }
+}
+
+impl<T> Drop for Left<T> {
+    fn drop(&mut self) {
+        // After a value's drop has panicked: the others are dropped all the same.
+        self.drop_values();
         // SAFETY: `spent` is a chain of empty nodes of our own.
         unsafe { Node::free_chain(self.spent) };
     }

@@ -130,6 +130,30 @@ fn a_panic_in_drop_breaks_nothing<Q: Queue>() {
     assert!(sender.push(Fragile(false)).is_err());
 }
 
+/// Counts its drop, and panics then if told so.
+struct Fuse(Arc<AtomicUsize>, bool);
+
+impl Drop for Fuse {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        assert!(!self.1, "on purpose");
+    }
+}
+
+fn all_are_dropped_although_a_drop_panics<Q: Queue>() {
+    for blows in [1, 2, 500, 999] {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (sender, mut receiver) = Q::channel();
+        let fuses = (0..1000).map(|index| Fuse(drops.clone(), index == blows));
+        assert!(sender.push_many(fuses).is_ok());
+        drop(receiver.try_pop());
+        let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(receiver)));
+        assert!(dropped.is_err());
+        drop(sender);
+        assert_eq!(drops.load(Relaxed), 1000, "each was dropped once");
+    }
+}
+
 fn timeouts<Q: Queue>() {
     let (sender, mut receiver) = Q::channel::<u32>();
     let start = Instant::now();
@@ -318,7 +342,8 @@ macro_rules! suite {
             suite!(
                 $name, $queue,
                 in_order, batches, closing_gives_back, the_last_sender_ends_it,
-                every_value_is_dropped_once, a_panic_in_drop_breaks_nothing, timeouts, waking, stress, closing_under_load
+                every_value_is_dropped_once, a_panic_in_drop_breaks_nothing,
+                all_are_dropped_although_a_drop_panics, timeouts, waking, stress, closing_under_load
             );
         )+
     };

@@ -131,6 +131,25 @@ fn closed_and_empty_means_all_was_seen() {
 }
 
 #[test]
+fn finished_is_not_said_of_a_ring_with_a_last_value() {
+    check(|| {
+        let (mut producer, mut consumer) = wrapping(2);
+        let writer = thread::spawn(move || producer.try_push(1).unwrap());
+        let mut got = 0;
+        for _ in 0..2 {
+            if consumer.is_finished() {
+                assert_eq!(got, 1, "the last value comes before the end");
+            }
+            got += usize::from(consumer.try_pop().is_some());
+        }
+        writer.join().unwrap();
+        got += usize::from(consumer.try_pop().is_some());
+        assert_eq!(got, 1);
+        assert!(consumer.is_finished());
+    });
+}
+
+#[test]
 fn closed_tells_the_producer_what_was_read() {
     check(|| {
         let (mut producer, mut consumer) = wrapping(2);

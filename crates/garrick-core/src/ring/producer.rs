@@ -313,6 +313,7 @@ impl<T> Producer<T> {
         room: usize,
         mut next: impl FnMut(usize) -> Option<T>,
     ) {
+        debug_assert!(room <= self.free_seen(), "only free slots are written");
         while *written < room {
             // SAFETY: the caller's word.
             let run = unsafe { self.free_run(*written, room) };

@@ -223,6 +223,7 @@ impl<T> Slots<T> {
     /// `len` is at most `capacity`.
     #[inline]
     pub(super) unsafe fn drop_range(&self, count: usize, len: usize) {
+        debug_assert!(len <= self.capacity(), "more than can be full");
         let first_len = self.run_len(count, len);
         // SAFETY:
         // - full and exclusive: the caller's word for all `len` slots.

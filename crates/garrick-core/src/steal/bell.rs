@@ -166,6 +166,11 @@ impl Bell {
         let mut list = self.lock();
         let ticket = list.next;
         list.next = Ticket(ticket.0 + 1);
+        // A future that was forgotten stays in the list, so that there may be more of them than of handles.
+        assert!(
+            (list.waiting.len() as u64) < WAITING_MASK,
+            "at most 2^32 - 1 may wait"
+        );
         list.waiting.push_back((ticket, sleeper));
         let searching = if call == Call::Thread { SEARCHING } else { 0 };
         // Relaxed: the fences of both sides order it.
@@ -216,6 +221,8 @@ impl Bell {
     }
 
     /// Wakes all who wait. Who joins them later sees what the caller did before.
+    ///
+    /// A waker is foreign code: should one panic, the others are called all the same.
     pub(super) fn wake_all(&self) {
         let mut list = self.lock();
         let all = std::mem::take(&mut list.waiting);
@@ -226,7 +233,25 @@ impl Bell {
         // Relaxed: as in `wake_one`.
         self.word.fetch_add(change, Relaxed);
         drop(list);
-        all.into_iter().for_each(|(_, sleeper)| sleeper.wake());
+        let mut all = Woken(all);
+        all.wake();
+    }
+}
+
+/// Those who were taken from the list and must be woken, also if one of their wakers panics.
+struct Woken(VecDeque<(Ticket, Sleeper)>);
+
+impl Woken {
+    fn wake(&mut self) {
+        while let Some((_, sleeper)) = self.0.pop_front() {
+            sleeper.wake();
+        }
+    }
+}
+
+impl Drop for Woken {
+    fn drop(&mut self) {
+        self.wake();
     }
 }
 

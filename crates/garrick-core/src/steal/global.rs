@@ -79,7 +79,7 @@ impl<T> Global<T> {
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Acquire: pairs with the Release in `count_taken`; who took the last values says by its mark, before
-        // that, that it moves them. No model of ours fails without it.
+        // that, that it moves them: `Shared::verdict` looks at the marks once more after this.
         let taken = self.taken.load(Acquire);
         // A push that comes in between counts, or not. One that was taken since makes the sum too large,
         // never negative: `taken` is the older of the two.

@@ -31,6 +31,27 @@ fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     builder.check(f);
 }
 
+/// Runs both closures at the same time: `first` on this thread, or `second` if `is_swapped`.
+///
+/// Loom runs this thread until it must wait, and tries other orders where two accesses collide. It knows the last
+/// access to each word only: where the spawned thread reads a word before it writes it, what this thread read
+/// there before is forgotten, and the orders in which it reads later are never tried. So a model of one who looks
+/// and one who counts is run both ways.
+fn beside<A: 'static, B: 'static>(
+    is_swapped: bool,
+    first: impl FnOnce() -> A + 'static,
+    second: impl FnOnce() -> B + 'static,
+) -> (A, B) {
+    if is_swapped {
+        let first = thread::spawn(first);
+        let second = second();
+        (first.join().unwrap(), second)
+    } else {
+        let second = thread::spawn(second);
+        (first(), second.join().unwrap())
+    }
+}
+
 type Value = Track<u32>;
 
 fn open(workers: usize, local_capacity: usize, global: Capacity) -> Channel<Value> {
@@ -282,40 +303,83 @@ fn who_waits_for_room_is_woken() {
 /// never empty.
 #[test]
 fn empty_means_all_at_one_moment() {
-    model(3, || {
-        let [mut juggler, mut other, mut looker] = workers(4);
-        send(&mut other, 0);
-        let juggling = thread::spawn(move || {
-            send(&mut juggler, 1);
-            // From the other's deque, where it was before.
-            let taken = receive(&mut other);
-            assert_ne!(taken, None, "there are two values, and one looker");
-            (juggler, other)
+    for is_swapped in [false, true] {
+        model(3, move || {
+            let [mut juggler, mut other, mut looker] = workers(4);
+            send(&mut other, 0);
+            let juggle = move || {
+                send(&mut juggler, 1);
+                // From the other's deque, where it was before.
+                let taken = receive(&mut other);
+                assert_ne!(taken, None, "there are two values, and one looker");
+                (juggler, other)
+            };
+            let look = move || looker.try_recv().map(Track::into_inner);
+            let (_jugglers, looked) = beside(is_swapped, juggle, look);
+            assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
         });
-        let looked = looker.try_recv().map(Track::into_inner);
-        assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
-        drop(juggling.join().unwrap());
-    });
+    }
 }
 
-/// The same with values that move from the global queue to a worker's deque, all at once.
+/// The same with a value that comes to the global queue, from outside, before the one in a deque is let go.
+#[test]
+fn empty_is_not_said_while_a_value_comes_from_outside() {
+    for is_swapped in [false, true] {
+        model(3, move || {
+            let mut channel = open(1, 4, Capacity::Unbounded);
+            let (mut worker, mut looker) = (channel.workers.pop().unwrap(), channel.receiver);
+            let sender = channel.sender;
+            send(&mut worker, 0);
+            let juggle = move || {
+                assert!(sender.try_send(Track::new(1)).is_ok());
+                let taken = receive(&mut worker);
+                assert_ne!(taken, None, "there are two values, and one looker");
+                (sender, worker)
+            };
+            let look = move || looker.try_recv().map(Track::into_inner);
+            let (_jugglers, looked) = beside(is_swapped, juggle, look);
+            assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
+        });
+    }
+}
+
+/// The same with values that move from the global queue to a worker's deque, all at once. Who looks is no worker,
+/// and takes no lock where it sees nothing: what it sees of the queue's count must tell it of the move.
 #[test]
 fn empty_is_not_said_while_values_move() {
-    model(3, || {
-        let mut channel = open(1, 4, Capacity::Unbounded);
-        let mut mover = channel.workers.pop().unwrap();
-        for value in 0..2 {
-            assert!(channel.sender.try_send(Track::new(value)).is_ok());
-        }
-        let moving = thread::spawn(move || {
-            let received = receive(&mut mover);
-            assert_ne!(received, None, "there are two values, and two take one");
-            mover
+    for is_swapped in [false, true] {
+        model(3, move || {
+            let mut channel = open(1, 4, Capacity::Unbounded);
+            let (mut mover, mut looker) = (channel.workers.pop().unwrap(), channel.receiver);
+            for value in 0..2 {
+                assert!(channel.sender.try_send(Track::new(value)).is_ok());
+            }
+            let take = move || {
+                let received = receive(&mut mover);
+                assert_ne!(received, None, "there are two values, and two take one");
+                mover
+            };
+            let look = move || looker.try_recv().map(Track::into_inner);
+            let (_mover, looked) = beside(is_swapped, take, look);
+            assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
         });
-        let looked = channel.receiver.try_recv().map(Track::into_inner);
-        assert_ne!(looked, Err(TryRecvError::Empty), "it was never empty");
-        drop(moving.join().unwrap());
-    });
+    }
+}
+
+/// The same with values that a thief moves: of three it takes two and keeps one, which is in no place meanwhile.
+#[test]
+fn empty_is_not_said_during_a_theft() {
+    for is_swapped in [false, true] {
+        model(3, move || {
+            let [mut owner, mut thief] = workers(4);
+            (0..3).for_each(|value| send(&mut owner, value));
+            let steal = move || (receive(&mut thief), thief);
+            let look = move || ([receive(&mut owner), receive(&mut owner)], owner);
+            let ((stolen, _thief), (looked, _owner)) = beside(is_swapped, steal, look);
+            let received = [stolen, looked[0], looked[1]].map(Vec::from_iter);
+            assert_each_once(received, 3);
+        });
+    }
 }
 
 /// Unparks the thread that polls.

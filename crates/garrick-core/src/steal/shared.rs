@@ -219,8 +219,9 @@ impl<T> Shared<T> {
         self.fence.heavy();
         // Release: pairs with the Acquire in `is_settled`; who sees us settled sees what was sent before.
         self.is_settled.store(true, Release);
-        self.bell.wake_all();
+        // Only threads wait for room; among those who wait for values may be a waker that panics.
         self.room.wake_all();
+        self.bell.wake_all();
         true
     }
 

@@ -1,6 +1,7 @@
 //! One thread, one rule of the channel a test.
 use std::{
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{
         Arc,
@@ -290,6 +291,61 @@ fn a_future_hears_of_the_close() {
         future.as_mut().poll(&mut Context::from_waker(&waker)),
         Poll::Ready(None)
     );
+}
+
+/// Panics when it is woken.
+struct Fuse;
+
+impl Wake for Fuse {
+    fn wake(self: Arc<Self>) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn all_hear_of_the_close_although_a_waker_panics() {
+    let mut channel = unbounded::<u8>(1, 1);
+    let wakes: Arc<Wakes> = Arc::default();
+    let (fuse, waker) = (Waker::from(Arc::new(Fuse)), Waker::from(wakes.clone()));
+    let mut first = pin!(channel.workers[0].recv_async());
+    let mut second = pin!(channel.receiver.recv_async());
+    for (future, waker) in [(first.as_mut(), &fuse), (second.as_mut(), &waker)] {
+        assert!(future.poll(&mut Context::from_waker(waker)).is_pending());
+    }
+    let closed = catch_unwind(AssertUnwindSafe(|| channel.sender.close()));
+    assert!(closed.is_err());
+    assert_eq!(wakes.0.load(SeqCst), 1, "it would wait for ever");
+    let polled = second.as_mut().poll(&mut Context::from_waker(&waker));
+    assert_eq!(polled, Poll::Ready(None));
+}
+
+/// Each of so many values wakes one of those who wait, and no more are woken than there are values.
+#[test]
+fn as_many_are_woken_as_there_are_values() {
+    const WAITERS: usize = 8;
+    for values in 0..=WAITERS + 2 {
+        let channel = unbounded(1, 16);
+        let wakes: Arc<Wakes> = Arc::default();
+        let waker = Waker::from(wakes.clone());
+        let mut receivers = [(); WAITERS].map(|()| channel.receiver.clone());
+        let mut futures: Vec<_> = (receivers.iter_mut())
+            .map(|receiver| Box::pin(receiver.recv_async()))
+            .collect();
+        for future in &mut futures {
+            let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+        }
+        let mut workers = channel.workers;
+        for value in 0..values {
+            // By turns through the global queue and from a worker's deque.
+            if value % 2 == 0 {
+                channel.sender.send(value).unwrap();
+            } else {
+                workers[0].send(value).unwrap();
+            }
+        }
+        assert_eq!(wakes.0.load(SeqCst), values.min(WAITERS));
+    }
 }
 
 #[test]

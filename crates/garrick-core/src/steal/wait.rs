@@ -60,7 +60,7 @@ pub(super) struct Waiter {
 /// Spins between two looks for as long as the seed of this channel does: longer with each attempt, and the more
 /// workers there are, the longer it may get; not at all for two.
 fn back_off(attempt: usize, workers: usize) {
-    if attempt >= LOOKS_MAX {
+    if !(0..LOOKS_MAX).contains(&attempt) {
         thread::yield_now();
         return;
     }
@@ -170,7 +170,8 @@ impl Waiter {
 /// # Cancel safety
 ///
 /// No value is lost when it is dropped: it takes one only when it is polled to its end, and if it was woken for
-/// one that it does not take, it wakes another.
+/// one that it does not take, it wakes another. One that is forgotten (`mem::forget`) keeps its place among those who
+/// wait: a value sent later may wake it, and nobody else.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),

@@ -114,7 +114,7 @@ impl<T> AsyncSender<T> {
 
     /// Has `call` called once, when there is room, or the receiver is gone: at once, or by a thread of the
     /// graph, so it should be brief. It replaces one that has not been called yet, and may come early in its
-    /// place: look whether there is room, and ask again if not.
+    /// place: look whether there is room, and ask again if not. If it panics, nobody but itself is the worse for it.
     ///
     /// This is how an actor sends to a graph: what finds no room it keeps, and has a message sent to itself.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {

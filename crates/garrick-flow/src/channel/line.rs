@@ -13,6 +13,7 @@ use super::Slots;
 use super::batch::batch_for;
 use crate::place::{self, LastPlace};
 use crate::post::{Post, StageId};
+use crate::quiet;
 
 /// Who is to be woken if it is not a stage of the graph: the waker that was left with the line.
 pub(super) const OUTSIDE: StageId = StageId::MAX;
@@ -177,19 +178,18 @@ impl Line {
     /// that was left before.
     pub(super) fn arm_outside(&self, side: Side, waker: Waker) {
         // What was left before goes when the lock is free again: it may be the last of something.
-        let _old = self.outside(side).replace(waker);
+        let before = self.outside(side).replace(waker);
         self.arm(side, 1, OUTSIDE);
+        quiet::drop(before);
     }
 
-    /// Wakes `waiter`, who was armed on `side`.
+    /// Wakes `waiter`, who was armed on `side`. What a waker does is not our user's business, who may be unwinding.
     pub(super) fn wake(&self, side: Side, waiter: StageId) {
         if waiter != OUTSIDE {
             return self.post.wake(waiter);
         }
         let waker = self.outside(side).take();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        let _ = quiet::call(|| waker.map(Waker::wake));
     }
 
     /// Who is to be woken if [`OUTSIDE`] is, on `side`.
@@ -273,6 +273,16 @@ impl Line {
     /// The stages that were seen using its ends, the sending one first.
     pub(crate) fn users(&self) -> [Option<StageId>; 2] {
         *locked(&self.users)
+    }
+}
+
+impl Drop for Line {
+    /// Lets go of the wakers that nobody has called: whatever the destructor of one does, the other one is dropped.
+    fn drop(&mut self) {
+        for side in [Side::Sender, Side::Receiver] {
+            let waker = self.outside(side).take();
+            quiet::drop(waker);
+        }
     }
 }
 

@@ -26,13 +26,12 @@
 
 mod policy;
 
-use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 
 use garrick_sched::Nanos;
 
-use crate::stage::words_of;
+use crate::quiet;
 use crate::{Cx, Stage, Wait};
 
 pub use policy::Restarts;
@@ -158,14 +157,14 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
 
     /// Gets ready for the next start, or fails.
     #[cold]
-    fn recover(&mut self, panic: &(dyn Any + Send), cx: &mut Cx<'_>) -> Wait {
-        let (now, words) = (cx.now(), words_of(panic));
+    fn recover(&mut self, words: String, cx: &mut Cx<'_>) -> Wait {
+        let now = cx.now();
         let (state, up_since) = match self.up.take() {
             Some((state, since)) => (Some(state), since),
             None => (None, now),
         };
         // One failure is enough to begin anew: what its state says at its end adds nothing.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(state)));
+        quiet::drop(state);
         let random = now ^ u64::from(cx.desk().id).rotate_left(32);
         match self.policy.next(now, up_since, random) {
             Err(reason) => resume_unwind(Box::new(format!("{reason}, the last: {words}"))),
@@ -198,7 +197,7 @@ where
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
         // What a panic leaves in a strange shape is dropped (the state) or keeps its invariants (the ends); the rest
         // of what is kept is the user's, who was told.
-        let step = AssertUnwindSafe(|| {
+        let step = quiet::call(|| {
             cx.desk().fail_on_demand();
             if self.up.is_none() {
                 let now = cx.now();
@@ -213,9 +212,9 @@ where
                 None => Wait::again(),
             }
         });
-        match catch_unwind(step) {
+        match step {
             Ok(wait) => wait,
-            Err(panic) => self.recover(&*panic, cx),
+            Err(words) => self.recover(words, cx),
         }
     }
 }

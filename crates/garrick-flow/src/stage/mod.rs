@@ -11,7 +11,7 @@ mod task;
 pub(crate) use cx::Clock;
 pub use cx::Cx;
 pub(crate) use desk::{Desk, LastPanic};
-pub(crate) use runner::{Env, Outcome, Runner, words_of};
+pub(crate) use runner::{Env, Outcome, Runner};
 pub(crate) use task::StageTask;
 pub(crate) use work::{Work, WorkReader};
 

@@ -1,7 +1,5 @@
 //! A stage, and whether its next step is due: what stages on threads and stages stepped by hand have in common.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_sched::Nanos;
@@ -10,6 +8,7 @@ use super::desk::{Desk, Paper};
 use super::work::Work;
 use super::{Clock, Cx, Stage};
 use crate::post::{Post, StageId};
+use crate::quiet;
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 use crate::wait::{Lines, Verdict, Wait};
@@ -105,7 +104,7 @@ impl<S: Stage> Runner<S> {
             env.desk.ballot = Paper::Agrees;
         }
         env.work.step(|| clock.now());
-        let step = AssertUnwindSafe(|| {
+        let step = quiet::call(|| {
             env.post.with_current(env.id, || {
                 let wait = stage.step(&mut Cx::new(clock, &env.post, &mut env.desk));
                 // Who does not start again by itself fails here.
@@ -113,11 +112,11 @@ impl<S: Stage> Runner<S> {
                 wait
             })
         });
-        match catch_unwind(step) {
+        match step {
             Ok(wait) => self.wait = wait,
-            Err(panic) => {
+            Err(words) => {
                 env.work.left(|| clock.now());
-                self.outcome = Outcome::Panicked(words_of(&*panic));
+                self.outcome = Outcome::Panicked(words);
                 return false;
             }
         }
@@ -189,22 +188,15 @@ impl<S: Stage> Drop for Runner<S> {
         let Some(env) = self.env.take() else { return };
         let stage = self.stage.take();
         let mut outcome = std::mem::replace(&mut self.outcome, Outcome::Dropped);
-        let end = AssertUnwindSafe(|| env.post.with_current(env.id, || drop(stage)));
-        if let Err(panic) = catch_unwind(end)
+        let end = quiet::call(|| env.post.with_current(env.id, || drop(stage)));
+        if let Err(words) = end
             && !matches!(outcome, Outcome::Panicked(_))
         {
-            outcome = Outcome::Panicked(words_of(&*panic));
+            outcome = Outcome::Panicked(words);
         }
         env.post.settle(env.id, true);
         // Who has ended has nothing against the end of the others.
         env.post.cast(env.id, Vote::Yes);
         (env.on_end)(outcome);
     }
-}
-
-/// What a panic said.
-pub(crate) fn words_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a message".to_owned())
 }

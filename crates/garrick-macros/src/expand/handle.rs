@@ -130,7 +130,7 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
             #cx: &#krate::Context<'_, __Asker>,
             #convert: impl ::core::ops::FnOnce(
                 ::core::result::Result<#answer, #krate::NoReply>,
-            ) -> __Asker + ::core::marker::Send + 'static,
+            ) -> __Asker + ::core::marker::Copy + ::core::marker::Send + 'static,
         ) {
             #cx.ask(&self.address, |#reply| #sent, #convert);
         }

@@ -8,6 +8,8 @@
 //! Only the home worker writes the state word, so all of its accesses are plain loads and stores;
 //! it is atomic because other workers read `home` out of it to see whether the cell is theirs.
 
+#[cfg(all(debug_assertions, not(garrick_loom)))]
+use std::any::TypeId;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
@@ -19,6 +21,7 @@ use garrick_core::prim::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Rela
 use super::envelope::Envelope;
 use super::inbox::DOOR;
 use super::refs::ORPHAN;
+use crate::quiet;
 
 /// The cell stands in a run queue, or works off its mailbox. Keeps it alive. A cell that runs for the one
 /// message that it was scheduled with is not scheduled meanwhile, so that it can be again.
@@ -117,7 +120,7 @@ pub(crate) struct Table {
     /// Drops the task in place.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope, and says how many of them were letters.
-    pub(crate) drop_unread: unsafe fn(&Envelope) -> u64,
+    pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
     /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
     /// Drops the message in a slot, and says whether it was a letter; the pool is passed untyped.
@@ -134,6 +137,16 @@ pub(crate) struct Table {
     pub(crate) block_bytes: usize,
     /// The task's type.
     pub(crate) name: fn() -> &'static str,
+    /// The type of the messages, for [`Header::check_messages`].
+    #[cfg(all(debug_assertions, not(garrick_loom)))]
+    pub(crate) message: fn() -> TypeId,
+}
+
+impl Table {
+    /// The task's name, which is foreign code to ask for.
+    pub(crate) fn name_of(&self) -> &'static str {
+        quiet::call(self.name).unwrap_or("a task whose name panics")
+    }
 }
 
 /// One cell's header; the task follows it in the same block.
@@ -149,6 +162,9 @@ pub(crate) struct Header {
     pub(super) local_refs: UnsafeCell<u32>,
     /// References counted by everyone else, see `refs`. Everyone writes.
     pub(super) shared_refs: AtomicU32,
+    /// Lets models see who uses the cell, and that nobody does once it is freed.
+    #[cfg(garrick_loom)]
+    pub(super) alive: UnsafeCell<bool>,
 }
 
 impl Header {
@@ -160,6 +176,8 @@ impl Header {
             inbox: AtomicPtr::default(),
             local_refs: UnsafeCell::new(1),
             shared_refs: AtomicU32::new(0),
+            #[cfg(garrick_loom)]
+            alive: UnsafeCell::new(true),
         }
     }
 
@@ -171,6 +189,8 @@ impl Header {
             inbox: AtomicPtr::new(DOOR),
             local_refs: UnsafeCell::new(0),
             shared_refs: AtomicU32::new(ORPHAN | 1),
+            #[cfg(garrick_loom)]
+            alive: UnsafeCell::new(true),
         }
     }
 
@@ -179,6 +199,7 @@ impl Header {
     ///
     /// # Safety
     /// The block is the caller's, large enough and aligned.
+    #[cfg(not(garrick_loom))]
     #[inline]
     pub(crate) unsafe fn place(self, block: NonNull<Self>) {
         let Self {
@@ -191,12 +212,28 @@ impl Header {
         let at = block.as_ptr();
         // SAFETY: by contract. The state word comes last, and atomically.
         unsafe {
+            debug_assert_eq!(
+                (*at).state.load(Relaxed),
+                0,
+                "a block without a cell is nobody's"
+            );
             (&raw mut (*at).table).write(table);
             (&raw mut (*at).inbox).write(inbox);
             (&raw mut (*at).local_refs).write(local_refs);
             (&raw mut (*at).shared_refs).write(shared_refs);
             (*at).state.store(state.into_inner(), Relaxed);
         }
+    }
+
+    /// Does the same where atomics are loom's, which a block has none of before.
+    ///
+    /// # Safety
+    /// As above.
+    #[cfg(garrick_loom)]
+    pub(crate) unsafe fn place(self, block: NonNull<Self>) {
+        super::homes::note(CellPtr(block), self.home());
+        // SAFETY: by contract.
+        unsafe { block.write(self) };
     }
 
     /// What can be done with the task and its messages.
@@ -232,9 +269,51 @@ impl Header {
         Home(self.state() & HOME_MASK)
     }
 
+    /// Does the same for a block that need not be a cell, or may be freed meanwhile.
+    ///
+    /// # Safety
+    /// It is a block of the pool for cells, whose state word is an atomic at all times, and its memory stays.
+    #[inline]
+    pub(crate) unsafe fn home_of_block(block: NonNull<Self>) -> Home {
+        // SAFETY: by contract.
+        Home(unsafe { (*block.as_ptr()).state.load(Relaxed) } & HOME_MASK)
+    }
+
+    /// Panics in debug builds if the cell is not at `home`, whose worker the caller is. Not in models, where each load is one
+    /// more place at which threads may be switched.
+    #[inline(always)]
+    pub(crate) fn check_home(&self, home: Home) {
+        debug_assert!(
+            cfg!(garrick_loom) || self.home() == home,
+            "only its owner does that to a cell"
+        );
+    }
+
+    /// Panics in debug builds if what the cell receives is not of type `M`. Not in models, for the same reason.
+    #[inline(always)]
+    pub(crate) fn check_messages<M: 'static>(&self) {
+        #[cfg(all(debug_assertions, not(garrick_loom)))]
+        assert!(
+            (self.table().message)() == TypeId::of::<M>(),
+            "a cell for messages of another type"
+        );
+    }
+
+    /// Panics in debug builds if the cell's block is not `bytes` large. Not in models, for the same reason.
+    #[inline(always)]
+    pub(crate) fn check_block(&self, bytes: usize) {
+        debug_assert!(
+            cfg!(garrick_loom) || self.table().block_bytes == bytes,
+            "a cell with a task of another size"
+        );
+    }
+
     /// Owner only: hands the cell to `home`.
     #[inline]
     pub(crate) fn set_home(&self, home: Home) {
+        debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");
+        #[cfg(garrick_loom)]
+        super::homes::note(CellPtr(NonNull::from(self)), home);
         self.set_state(self.state() & !HOME_MASK | home.0);
     }
 
@@ -281,6 +360,7 @@ impl Header {
     #[inline]
     pub(crate) unsafe fn append(&self, envelope: *mut Envelope) {
         let tail = self.mailbox_tail();
+        debug_assert_ne!(tail, envelope, "an envelope is appended once");
         // SAFETY: both are owned: `envelope` by contract, `tail` because it is in the local mailbox.
         unsafe {
             if tail.is_null() {
@@ -340,6 +420,9 @@ impl Deref for CellPtr {
     #[inline]
     fn deref(&self) -> &Header {
         // SAFETY: the cell is alive by the type's rule, and `Header` is only ever shared.
-        unsafe { self.0.as_ref() }
+        let header = unsafe { self.0.as_ref() };
+        #[cfg(garrick_loom)]
+        header.check_alive();
+        header
     }
 }

@@ -88,7 +88,9 @@ impl Header {
     /// # Safety
     /// The caller holds a reference, and the chain is its own.
     pub(crate) unsafe fn push(&self, chain: Chain) -> Push {
+        self.check_alive();
         let mut seen = self.inbox.load(Relaxed);
+        debug_assert_ne!(seen, DOOR, "a door has no inbox");
         loop {
             if seen == CLOSED {
                 // Acquire: pairs with the Release in `close`; whoever finds the door closed must find

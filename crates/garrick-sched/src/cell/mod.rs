@@ -8,12 +8,11 @@
 
 mod envelope;
 mod header;
+#[cfg(garrick_loom)]
+pub(crate) mod homes;
 mod inbox;
 mod ready;
 mod refs;
-
-#[cfg(all(test, garrick_loom))]
-mod loom_tests;
 
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use header::{CellPtr, DoorTable, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};

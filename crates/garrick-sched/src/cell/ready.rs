@@ -40,8 +40,9 @@ impl Ready {
 
     /// Whether the worker sleeps, as far as can be seen.
     pub(crate) fn is_parked(&self) -> bool {
-        // Relaxed: fences order it, see `sponsor::idle`.
-        self.head.load(Relaxed) == PARKED
+        // Acquire: pairs with the Release in `try_park`; who looks for the end of a sponsor sees what the worker did
+        // before it went to sleep (sponsor/README.md, the end).
+        self.head.load(Acquire) == PARKED
     }
 
     /// Puts the envelope that carries a cell's token on the stack (README, step 2).
@@ -49,6 +50,11 @@ impl Ready {
     /// # Safety
     /// The envelope carries a token that the caller holds.
     pub(crate) unsafe fn push(&self, envelope: *mut Envelope) -> Notice {
+        debug_assert!(
+            // SAFETY: by contract.
+            unsafe { (*envelope).token_of() }.is_some(),
+            "the carrier of a token names its cell"
+        );
         let mut seen = self.head.load(Relaxed);
         loop {
             let below = if seen == PARKED {
@@ -93,10 +99,10 @@ impl Ready {
     /// Worker only: announces sleep; false if something is there to take.
     #[must_use]
     pub(crate) fn try_park(&self) -> bool {
-        // Relaxed: the pusher that finds PARKED reads nothing of ours; fences order it against the
-        // shared queue, see `sponsor::idle`.
+        // Release: pairs with the Acquire in `is_parked`. The pusher that finds PARKED reads nothing of ours, and a fence
+        // orders it against the shared queue, see `sponsor::idle`.
         self.head
-            .compare_exchange(std::ptr::null_mut(), PARKED, Relaxed, Relaxed)
+            .compare_exchange(std::ptr::null_mut(), PARKED, Release, Relaxed)
             .is_ok()
     }
 

@@ -14,17 +14,43 @@
 //! - A closed cell is an *orphan*: all its references are in the shared count, marked, and whoever
 //!   drops the last one frees the block.
 
+use std::io::{self, Write};
+use std::process;
+
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::header::{Header, SCHEDULED};
 
 /// The mark of a cell without owner, in the shared count.
 pub(super) const ORPHAN: u32 = 1 << 31;
-/// More references than this are a leak in the program, and the process is stopped as `Arc` does.
+/// More references than this are a leak in the program, and the process is stopped as `Arc` does. Each of the two counts stays
+/// below it, and so their sum below [`ORPHAN`], also while several threads find at once that it is too much.
 const REFS_MAX: u32 = 1 << 29;
 
 /// What the shared count of a freed block is in debug builds, so that a use after free is caught early.
+#[cfg(not(garrick_loom))]
 const POISON: u32 = 0x1fff_dead;
+
+/// Stops the process if a shared count, which was `before`, is too large with `added` more.
+#[inline]
+fn check_sum(before: u32, added: u32) {
+    if (before & !ORPHAN) + added > REFS_MAX {
+        too_many();
+    }
+}
+
+/// Stops the process. Going on would let the counts overflow, and free a task that can still be reached.
+#[cold]
+#[inline(never)]
+fn too_many() -> ! {
+    // If there is nobody to read it, that is no reason to go on.
+    let _ = writeln!(
+        io::stderr(),
+        "garrick: an actor has more than {REFS_MAX} addresses: the program leaks them, with mem::forget or in a cycle \
+         that grows; the process is stopped"
+    );
+    process::abort();
+}
 
 /// What became of a foreign drop.
 #[must_use]
@@ -50,6 +76,7 @@ pub(crate) enum Settled {
 
 impl Header {
     /// Marks a block that is about to be freed, in debug builds.
+    #[cfg(not(garrick_loom))]
     pub(crate) fn poison(&self) {
         if cfg!(debug_assertions) {
             self.check_alive();
@@ -57,7 +84,25 @@ impl Header {
         }
     }
 
+    /// Marks a block that is freed. Loom reports every use that is not ordered before.
+    #[cfg(garrick_loom)]
+    pub(crate) fn poison(&self) {
+        // SAFETY: loom checks that nobody else uses it.
+        let was_alive =
+            (self.alive).with_mut(|alive| unsafe { std::mem::replace(&mut *alive, false) });
+        assert!(was_alive, "a cell is freed once");
+    }
+
+    /// Panics on a freed block.
+    #[cfg(garrick_loom)]
+    pub(crate) fn check_alive(&self) {
+        // SAFETY: loom checks that no write races with this.
+        let is_alive = self.alive.with(|alive| unsafe { *alive });
+        assert!(is_alive, "the cell is freed");
+    }
+
     /// Panics on a freed block, in debug builds.
+    #[cfg(not(garrick_loom))]
     #[inline]
     pub(crate) fn check_alive(&self) {
         debug_assert_ne!(self.shared_refs.load(Relaxed), POISON, "the cell is freed");
@@ -78,7 +123,7 @@ impl Header {
         self.local_refs.with_mut(|refs| unsafe {
             *refs += 1;
             if *refs > REFS_MAX {
-                std::process::abort();
+                too_many();
             }
         });
     }
@@ -105,9 +150,7 @@ impl Header {
     pub(crate) fn clone_foreign(&self) {
         self.check_alive();
         // Relaxed: the new reference is published by whatever hands it on.
-        if self.shared_refs.fetch_add(1, Relaxed) & !ORPHAN > REFS_MAX {
-            std::process::abort();
-        }
+        check_sum(self.shared_refs.fetch_add(1, Relaxed), 1);
     }
 
     /// Counts one reference less from a foreign thread (README, step 6).
@@ -167,13 +210,17 @@ impl Header {
     /// (README, step 3). The cell is kept alive by being scheduled.
     pub(crate) fn share_refs(&self) {
         self.check_alive();
+        debug_assert!(
+            cfg!(garrick_loom) || self.has(SCHEDULED),
+            "what is given away is kept alive by being scheduled"
+        );
         // SAFETY: owner field.
         let local = self
             .local_refs
             .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
         if local > 0 {
             // Relaxed: the references were published with the addresses that hold them.
-            let _ = self.shared_refs.fetch_add(local, Relaxed);
+            check_sum(self.shared_refs.fetch_add(local, Relaxed), local);
         }
     }
 
@@ -188,5 +235,6 @@ impl Header {
         // own reference is dropped.
         let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, Relaxed);
         debug_assert_eq!(before & ORPHAN, 0, "a cell is closed once");
+        check_sum(before, local);
     }
 }

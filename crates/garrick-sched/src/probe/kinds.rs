@@ -108,28 +108,48 @@ impl Kinds {
         &self.others
     }
 
-    /// Adds what was counted, kind by kind, to `samples`.
-    pub(super) fn add_to(&self, samples: &mut Vec<KindSample>) {
+    /// Adds what was counted, table by table. Names are foreign code, and are not asked for here, where the caller may
+    /// hold a lock.
+    pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
-            if let Some(table) = kind.table.get() {
-                kind.add_to(sample_of((table.name)(), samples));
+            if let Some(&table) = kind.table.get() {
+                kind.add_to(sample_of(Some(table), samples));
             }
         }
         if self.others.get(Count::Activations) > 0 {
-            self.others.add_to(sample_of("others", samples));
+            self.others.add_to(sample_of(None, samples));
         }
     }
 }
 
-/// The sample of that name; a new one if there is none.
-fn sample_of<'a>(name: &'static str, samples: &'a mut Vec<KindSample>) -> &'a mut KindSample {
-    let index = samples.iter().position(|sample| sample.name == name);
+/// What was counted of one table; of those that found no place, if there is none.
+pub(super) type Unnamed = (Option<&'static Table>, KindSample);
+
+/// The sample of that table; a new one if there is none.
+fn sample_of<'a>(
+    table: Option<&'static Table>,
+    samples: &'a mut Vec<Unnamed>,
+) -> &'a mut KindSample {
+    let at = |table: Option<&'static Table>| table.map(std::ptr::from_ref);
+    let index = samples
+        .iter()
+        .position(|(other, _)| at(*other) == at(table));
     let index = index.unwrap_or_else(|| {
-        samples.push(KindSample {
-            name,
-            ..KindSample::default()
-        });
+        samples.push((table, KindSample::default()));
         samples.len() - 1
     });
-    &mut samples[index]
+    &mut samples[index].1
+}
+
+/// Gives the samples their names, and brings those of one name together.
+pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
+    let mut samples: Vec<KindSample> = Vec::new();
+    for (table, mut sample) in unnamed {
+        sample.name = table.map_or("others", Table::name_of);
+        match samples.iter_mut().find(|known| known.name == sample.name) {
+            Some(known) => known.add(&sample),
+            None => samples.push(sample),
+        }
+    }
+    samples
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use garrick_core::count::{Group, GroupReader};
 use garrick_core::prim::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 
-use super::kinds::{Count, Kinds};
+use super::kinds::{self, Count, Kinds, Unnamed};
 use super::{KindSample, WorkerSample};
 use crate::cell::{CellPtr, Table};
 use crate::world::Nanos;
@@ -160,7 +160,11 @@ impl Lane {
         kind.add(Count::Turns, turns.saturating_sub(activation.turns));
         kind.add(Count::Activations, 1);
         if let Some((began, weight)) = activation.timed {
-            kind.add(Count::Busy, now().saturating_sub(began) * weight);
+            // Saturating: the clock of a world may leap as far as it likes, and nothing may panic when a turn has committed.
+            kind.add(
+                Count::Busy,
+                now().saturating_sub(began).saturating_mul(weight),
+            );
         }
         // Relaxed, both: one writer; a reader that sees one activation twice looks at this alone.
         let activations = counted.activations.load(Relaxed);
@@ -169,9 +173,18 @@ impl Lane {
 
     /// Shows how many turns there were.
     pub(crate) fn show_turns(&self, turns: u64) {
-        let mut rare = self.rare.borrow_mut();
-        rare.set(TURNS, turns);
-        rare.publish();
+        self.change(|rare| rare.set(TURNS, turns));
+    }
+
+    /// Changes what is counted at all times, and shows it. Not in models of what is counted: these counts order nothing, and
+    /// the group has models of its own.
+    #[inline]
+    fn change(&self, change: impl FnOnce(&mut Group<6>)) {
+        if !cfg!(garrick_loom) {
+            let mut rare = self.rare.borrow_mut();
+            change(&mut rare);
+            rare.publish();
+        }
     }
 
     /// The worker goes to sleep.
@@ -180,35 +193,32 @@ impl Lane {
             counted.running.store(ptr::null_mut(), Relaxed);
         }
         self.clocking.rested();
-        let mut rare = self.rare.borrow_mut();
-        rare.add(PARKS, 1);
-        rare.set(SINCE, now + 1);
-        rare.publish();
+        self.change(|rare| {
+            rare.add(PARKS, 1);
+            rare.set(SINCE, now.saturating_add(1));
+        });
     }
 
     /// It has been woken.
     pub(crate) fn wakes(&self, now: Nanos) {
-        let mut rare = self.rare.borrow_mut();
-        let since = rare.values()[SINCE];
-        if since > 0 {
-            rare.add(PARKED, (now + 1).saturating_sub(since));
-            rare.set(SINCE, 0);
-            rare.publish();
+        if self.rare.borrow().values()[SINCE] == 0 {
+            return;
         }
+        self.change(|rare| {
+            let since = rare.values()[SINCE];
+            rare.add(PARKED, now.saturating_add(1).saturating_sub(since));
+            rare.set(SINCE, 0);
+        });
     }
 
     /// It has given `count` cells away.
     pub(crate) fn published(&self, count: usize) {
-        let mut rare = self.rare.borrow_mut();
-        rare.add(PUBLISHED, count as u64);
-        rare.publish();
+        self.change(|rare| rare.add(PUBLISHED, count as u64));
     }
 
     /// It has taken one over.
     pub(crate) fn claimed(&self) {
-        let mut rare = self.rare.borrow_mut();
-        rare.add(CLAIMED, 1);
-        rare.publish();
+        self.change(|rare| rare.add(CLAIMED, 1));
     }
 }
 
@@ -219,7 +229,7 @@ impl LaneReader {
         let rare = self.rare.try_snapshot().ok()?;
         let asleep = match rare[SINCE] {
             0 => 0,
-            since => (now + 1).saturating_sub(since),
+            since => now.saturating_add(1).saturating_sub(since),
         };
         let counted = self.counted.as_deref();
         Some(WorkerSample {
@@ -234,7 +244,7 @@ impl LaneReader {
     }
 
     /// Adds what was counted by kind.
-    fn add_kinds(&self, kinds: &mut Vec<KindSample>) {
+    fn add_kinds(&self, kinds: &mut Vec<Unnamed>) {
         if let Some(counted) = &self.counted {
             counted.kinds.add_to(kinds);
         }
@@ -295,7 +305,7 @@ impl Lanes {
             let outside = outside.lock().unwrap_or_else(PoisonError::into_inner);
             outside.add_to(&mut kinds);
         }
-        kinds
+        kinds::named(kinds)
     }
 }
 
@@ -304,7 +314,7 @@ impl Counted {
         let table = self.running.load(Relaxed);
         // SAFETY: made from a `&'static Table`, or null.
         let table: Option<&'static Table> = unsafe { table.as_ref() };
-        table.map(|table| (table.name)())
+        table.map(Table::name_of)
     }
 }
 

@@ -89,3 +89,18 @@ pub struct KindSample {
     /// How many these were, all together: `waiting / looks` is what a message finds before it.
     pub waiting: u64,
 }
+
+impl KindSample {
+    /// Adds the counts of another one.
+    fn add(&mut self, other: &Self) {
+        self.begun += other.begun;
+        self.ended += other.ended;
+        self.turns += other.turns;
+        self.activations += other.activations;
+        self.busy += other.busy;
+        self.panics += other.panics;
+        self.recoveries += other.recoveries;
+        self.looks += other.looks;
+        self.waiting += other.waiting;
+    }
+}

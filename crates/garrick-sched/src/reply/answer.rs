@@ -17,8 +17,9 @@ use super::block;
 use super::circle::Circle;
 use super::slot::Slot;
 use crate::cell::{CellPtr, Header};
+use crate::quiet;
 use crate::runtime::address::Address;
-use crate::runtime::current;
+use crate::runtime::current::{self, Entered};
 use crate::runtime::stage::Owed;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
@@ -83,7 +84,10 @@ unsafe impl<R: Send> Send for Reply<R> {}
 unsafe impl<R> Sync for Reply<R> {}
 
 impl<R: 'static> Reply<R> {
-    pub(super) fn to_slot(slot: NonNull<Slot<Answer<R>>>) -> Self {
+    pub(super) fn to_slot(slot: NonNull<Slot<Answer<R>>>) -> Self
+    where
+        R: Send,
+    {
         Self {
             target: slot.cast(),
             answer: answer_slot::<R>,
@@ -91,12 +95,37 @@ impl<R: 'static> Reply<R> {
     }
 
     /// A reply that sends `to` what `convert` makes of the answer. The conversion is done by whoever
-    /// answers, and must not capture anything: it has no place to lie in.
+    /// answers, and must not capture anything: it has no place to lie in. It is `Copy`, because it is done once more if the
+    /// turn that answered is undone. A panic in it is that of whoever answers; if the reply is dropped, it is caught, and the
+    /// asker hears nothing.
+    ///
+    /// # Examples
+    /// A token of which there is one, although it has no bytes, cannot be part of a conversion:
+    /// ```compile_fail,E0277
+    /// use garrick_sched::{Address, NoReply, Reply};
+    ///
+    /// struct Token;
+    ///
+    /// fn reply(to: Address<(Token, Result<u32, NoReply>)>, token: Token) -> Reply<u32> {
+    ///     Reply::to_task(to, move |answer| (token, answer))
+    /// }
+    /// ```
+    /// One that can be copied may:
+    /// ```
+    /// use garrick_sched::{Address, NoReply, Reply};
+    ///
+    /// #[derive(Clone, Copy)]
+    /// struct Token;
+    ///
+    /// fn reply(to: Address<(Token, Result<u32, NoReply>)>, token: Token) -> Reply<u32> {
+    ///     Reply::to_task(to, move |answer| (token, answer))
+    /// }
+    /// ```
     #[inline]
     pub fn to_task<M, F>(to: Address<M>, convert: F) -> Self
     where
         M: Send + 'static,
-        F: FnOnce(Result<R, NoReply>) -> M + Send + 'static,
+        F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         const {
             assert!(
@@ -131,8 +160,11 @@ impl<R: 'static> Reply<R> {
 
 impl<R: 'static> Drop for Reply<R> {
     fn drop(&mut self) {
+        let (target, answer) = (self.target, self.answer);
+        // Quiet: replies are dropped where a turn unwinds, and the conversion of the answer and the asker's waker are foreign
+        // code.
         // SAFETY: as in `consume`; we are not used again.
-        unsafe { (self.answer)(self.target, Err(NoReply::Dropped)) };
+        let _ = quiet::call(|| unsafe { answer(target, Err(NoReply::Dropped)) });
     }
 }
 
@@ -148,9 +180,9 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
 where
     M: Send + 'static,
-    F: FnOnce(Answer<R>) -> M,
+    F: FnOnce(Answer<R>) -> M + Copy,
 {
-    // SAFETY: the value that `to_task` forgot is moved here; it has no bytes, so any place holds it.
+    // SAFETY: a copy of the value that `to_task` was given; it has no bytes, so any place holds it.
     let convert = unsafe { NonNull::<F>::dangling().read() };
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(CellPtr(target.cast::<Header>())) };
@@ -167,23 +199,22 @@ where
 /// Tells a task that asked that there is no answer, because the turn that had given one was undone.
 ///
 /// # Safety
-/// The cell is alive and for messages `M`, and a value of `F` was forgotten for it.
+/// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F` was forgotten for it.
 unsafe fn refuse_task<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,
-    F: FnOnce(Answer<R>) -> M,
+    F: FnOnce(Answer<R>) -> M + Copy,
 {
-    // SAFETY: as in `answer_task`; the value has no bytes, and its first use was undone.
+    // SAFETY: as in `answer_task`; the value can be copied, so that there may be one more.
     let convert = unsafe { NonNull::<F>::dangling().read() };
-    // SAFETY: by contract; the reference is not ours, so it is not dropped.
-    let to = mem::ManuallyDrop::new(unsafe { Address::<M>::from_counted(cell) });
+    // SAFETY: by contract.
+    let to = unsafe { Address::<M>::from_counted(cell) };
     let _ = worker.send(&to, convert(Err(NoReply::Dropped)));
-    worker.look_after(cell);
 }
 
 /// # Safety
 /// The target is a slot for answers `R`, and the caller its replier.
-unsafe fn answer_slot<R: 'static>(target: NonNull<()>, answer: Answer<R>) {
+unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: Answer<R>) {
     let slot = target.cast::<Slot<Answer<R>>>();
     let given = answer.is_ok();
     // SAFETY: the caller is the replier.
@@ -201,6 +232,9 @@ struct Written<R: 'static> {
     slot: NonNull<Slot<Answer<R>>>,
 }
 
+// SAFETY: the slot is shared with an asker that may be on any thread anyhow, and the answer in it is `Send`.
+unsafe impl<R: Send> Send for Written<R> {}
+
 impl<R: 'static> Written<R> {
     fn publish(self) {
         let slot = self.slot;
@@ -217,7 +251,7 @@ impl<R: 'static> Drop for Written<R> {
             let undone = self.slot.as_ref().take_back();
             self.slot.as_ref().put(Err(NoReply::Dropped));
             publish(self.slot);
-            drop(undone);
+            quiet::drop(undone);
         }
     }
 }
@@ -233,15 +267,21 @@ unsafe fn publish<V>(slot: NonNull<Slot<V>>) {
         }
         left
     };
+    // Both belong to the asker, not to whoever answers, whose turn a panic must not undo.
     if let Some(waker) = left.waker {
-        waker.wake();
+        let _ = quiet::call(|| {
+            // What it sends must not be undone with the turn that refused an answer: nobody else would wake the asker.
+            let _nobody = Entered::nobody();
+            waker.wake();
+        });
     }
+    quiet::drop(left.value);
 }
 
 /// Takes a staged answer to its slot.
 struct Courier<R: 'static>(Option<Written<R>>);
 
-impl<R: 'static> Task for Courier<R> {
+impl<R: Send + 'static> Task for Courier<R> {
     type Message = ();
     const STARTS: bool = true;
 

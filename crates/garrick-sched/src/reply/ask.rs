@@ -4,10 +4,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
+
+use garrick_core::prim::thread;
 
 use super::answer::{Answer, NoReply, Reply};
 use super::block;
@@ -16,6 +16,7 @@ use crate::cell::Home;
 use crate::remote::Remote;
 use crate::runtime::address::Address;
 use crate::runtime::current;
+use crate::waker::waker_of_thread;
 
 /// A question under way: wait for its answer on a plain thread, or await it.
 ///
@@ -211,28 +212,4 @@ impl<R: 'static> fmt::Debug for Ask<R> {
             .field("is_answered", &self.slot.is_none())
             .finish()
     }
-}
-
-/// Wakes a parked thread.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-thread_local! {
-    /// This thread's waker, made once.
-    static WAKER: Waker = Waker::from(Arc::new(Unpark(thread::current())));
-}
-
-fn waker_of_thread() -> Waker {
-    let made = WAKER.try_with(Waker::clone);
-    // A thread that ends may still ask, in a destructor.
-    made.unwrap_or_else(|_| Waker::from(Arc::new(Unpark(thread::current()))))
 }

@@ -44,6 +44,8 @@ pub(super) fn take<V>() -> NonNull<Slot<V>> {
 /// # Safety
 /// It was made by [`take`], holds neither value nor waker, and nobody uses it again.
 pub(super) unsafe fn give<V>(slot: NonNull<Slot<V>>) {
+    // SAFETY: by contract.
+    unsafe { slot.as_ref() }.check_left();
     if const { is_boxed::<V>() } {
         // SAFETY: made of a box by `take`, and ours alone.
         return drop(unsafe { Box::from_raw(slot.as_ptr()) });

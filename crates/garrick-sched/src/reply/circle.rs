@@ -27,6 +27,7 @@ impl Circle {
     /// let circle = garrick_sched::Circle::of(&["app::Stock", "app::Orders"]).unwrap();
     /// assert_eq!(circle.to_string(), "app::Stock -> app::Orders -> app::Stock");
     /// ```
+    #[doc(hidden)]
     pub fn of(names: &[&'static str]) -> Option<Self> {
         let mut circles = circles();
         let known = circles.iter().position(|circle| circle == names);

@@ -9,19 +9,14 @@ mod slot;
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
 
-#[cfg(not(garrick_loom))]
 mod block;
 
-#[cfg(not(garrick_loom))]
 mod circle;
 
-#[cfg(not(garrick_loom))]
 mod answer;
 
-#[cfg(not(garrick_loom))]
 mod ask;
 
-#[cfg(not(garrick_loom))]
 pub use {
     answer::{NoReply, Reply},
     ask::Ask,

@@ -18,10 +18,6 @@
 //!   EMPTY, WAITING: both are there        WAKING: the value is there, the replier still uses the slot
 //!   READY: the slot is the asker's        GONE: the slot is the replier's
 //! ```
-#![cfg_attr(
-    all(garrick_loom, not(test)),
-    allow(dead_code, reason = "only the models use it then")
-)]
 
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -32,6 +28,8 @@ use garrick_core::prim::atomic::{
     AtomicU32,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
+
+use crate::quiet;
 
 const EMPTY: u32 = 0;
 const WAITING: u32 = 1;
@@ -69,11 +67,32 @@ impl<V> Slot<V> {
         }
     }
 
+    /// Panics in debug builds if the state is one of `others`. Not in models, where each load is one more place at which threads
+    /// may be switched.
+    #[inline(always)]
+    fn check_not(&self, others: &[u32], rule: &str) {
+        // Relaxed: what it must not be was written by the caller's own side, or is seen by what made it the last one.
+        debug_assert!(
+            cfg!(garrick_loom) || !others.contains(&self.state.load(Relaxed)),
+            "{rule}"
+        );
+    }
+
+    /// Panics in debug builds if not both sides have left.
+    #[inline(always)]
+    pub(super) fn check_left(&self) {
+        self.check_not(
+            &[EMPTY, WAITING, WAKING],
+            "the last one to leave frees a slot",
+        );
+    }
+
     /// Replier, first step: writes the value, which nobody sees before [`Slot::publish`].
     ///
     /// # Safety
     /// The caller is the replier, and the slot holds no value.
     pub(super) unsafe fn put(&self, value: V) {
+        self.check_not(&[WAKING, READY], "a replier puts before it publishes");
         // SAFETY: the asker keeps away from the field until it is published.
         self.value
             .with_mut(|place| unsafe { (*place).write(value) });
@@ -84,6 +103,7 @@ impl<V> Slot<V> {
     /// # Safety
     /// The caller is the replier, has put a value, and has not published it.
     pub(super) unsafe fn take_back(&self) -> V {
+        self.check_not(&[WAKING, READY], "what is published is the asker's");
         // SAFETY: by contract; the asker keeps away from the field.
         self.value
             .with(|place| unsafe { (*place).assume_init_read() })
@@ -159,7 +179,10 @@ impl<V> Slot<V> {
             EMPTY => {}
             // SAFETY: the caller is the asker.
             WAITING if unsafe { self.unregister() } => {}
-            _ => return Poll::Ready(()),
+            state => {
+                debug_assert_ne!(state, GONE, "an asker polls before it leaves");
+                return Poll::Ready(());
+            }
         }
         // SAFETY: as above, and no waker is registered.
         unsafe { self.register(waker) }
@@ -204,12 +227,16 @@ impl<V> Slot<V> {
         ours
     }
 
+    /// Drops the waker, which is foreign code: a panic in it must not keep the asker from leaving.
+    ///
     /// # Safety
     /// The field holds a waker, and is the caller's.
     unsafe fn drop_waker(&self) {
-        // SAFETY: by contract.
-        self.waker
-            .with_mut(|waker| unsafe { (*waker).assume_init_drop() });
+        // SAFETY: by contract; it is moved out, and the field counts as empty.
+        let waker = self
+            .waker
+            .with(|waker| unsafe { (*waker).assume_init_read() });
+        quiet::drop(waker);
     }
 
     /// Asker: leaves, with the value if it is there.

@@ -10,9 +10,9 @@ use garrick_core::prefetch::prefetch;
 
 use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push};
 use crate::parcel;
-use crate::pool::Pool;
+use crate::pool::{CELL_BYTES_MAX, Pool};
 use crate::quiet;
-use crate::remote::Remote;
+use crate::remote::{Remote, Wake};
 use crate::runtime::current;
 use crate::runtime::door::{self, Notice};
 use crate::runtime::watch::{Ended, Watch, Watcher};
@@ -61,6 +61,8 @@ impl<M: 'static> Address<M> {
     /// The cell's messages are of type `M`, and the reference is the caller's to give.
     #[inline]
     pub(crate) unsafe fn from_counted(cell: CellPtr) -> Self {
+        cell.check_alive();
+        cell.check_messages::<M>();
         Self {
             cell,
             message: PhantomData,
@@ -121,12 +123,15 @@ impl<M: 'static> Address<M> {
 
     /// Whether the task is at the worker that asks, and has nothing to do. If so, the first `bytes` of it are brought near: whoever is
     /// about to send to it makes it run, from memory that may not have been used for long.
+    #[doc(hidden)]
     #[inline]
     pub fn prefetch_if_idle(&self, bytes: usize) -> bool {
         let home = current::home();
         // Others write to the cell soon, and should not read it before.
         let is_idle = home != Home::STRANGER && self.cell.state() == home.idle();
         if is_idle {
+            // No more than a block has.
+            let bytes = bytes.min(CELL_BYTES_MAX);
             prefetch(self.cell.0.as_ptr(), size_of::<Header>() + bytes);
         }
         is_idle
@@ -235,23 +240,35 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
 }
 
 /// Pushes a chain and notifies the home if that is ours to do; false if the cell is closed, and then
-/// the chain is still the caller's.
+/// the chain is still the caller's. Wakes the home's worker, which may be foreign code.
 ///
 /// # Safety
 /// The caller holds a reference or the cell's run, and the chain is its own.
 #[must_use]
 pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
+    // SAFETY: by contract.
+    match unsafe { push_out(cell, chain) } {
+        Some(wake) => {
+            wake.call();
+            true
+        }
+        None => false,
+    }
+}
+
+/// Does what [`deliver`] does, but leaves it to the caller to wake the home's worker. None if the cell is closed.
+///
+/// # Safety
+/// As for [`deliver`].
+pub(crate) unsafe fn push_out(cell: CellPtr, chain: Chain) -> Option<Wake> {
     // SAFETY: the oldest is ours until pushed. Only the holder of the token reads this field.
     unsafe { (*chain.oldest).set_token_of(Some(cell)) };
     // SAFETY: by contract.
     match unsafe { cell.push(chain) } {
-        Push::Token => {
-            // SAFETY: we hold the token, so the home stays what it is and the carrier alive.
-            unsafe { Remote::of(cell.home()).notify(chain.oldest) };
-            true
-        }
-        Push::Queued => true,
-        Push::Closed => false,
+        // SAFETY: we hold the token, so the home stays what it is and the carrier alive.
+        Push::Token => Some(unsafe { Remote::of(cell.home()).notify(chain.oldest) }),
+        Push::Queued => Some(Wake::NOBODY),
+        Push::Closed => None,
     }
 }
 
@@ -261,6 +278,10 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
 /// As for [`deliver`].
 #[must_use]
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
+    debug_assert!(
+        matches!(kind, Kind::Release | Kind::Wake | Kind::Stop),
+        "notes of other kinds have something in them"
+    );
     let note = pool.take_envelope(kind, 0, 0);
     // SAFETY: by contract, and the note is ours.
     let delivered = unsafe { deliver(cell, Chain::of_one(note)) };

@@ -3,20 +3,28 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr;
+use std::sync::Arc;
+
+#[cfg(garrick_loom)]
+use garrick_core::prim::CellKey;
+use garrick_core::thread_values;
 
 use crate::cell::Home;
 use crate::pool::Pool;
+use crate::runtime::sponsor::Shared;
 use crate::runtime::worker::Worker;
 
-thread_local! {
+thread_values! {
     /// The worker that this thread runs now, or null.
-    static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    static WORKER: Cell<*const Worker> = Cell::new(ptr::null());
     /// The worker whose thread this is while a future of its owner runs here, between two turns, or null.
-    static RESTING: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    static RESTING: Cell<*const Worker> = Cell::new(ptr::null());
+    /// The sponsor of the worker whose thread this is, whatever runs on it just now, or null.
+    static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
     /// Its home, or a stranger's.
-    static HOME: Cell<Home> = const { Cell::new(Home::STRANGER) };
+    static HOME: Cell<Home> = Cell::new(Home::STRANGER);
     /// Blocks of a thread that is no worker.
-    static POOL: Pool = const { Pool::new() };
+    static POOL: Pool = Pool::new();
 }
 
 /// The home that this thread is, or a stranger's.
@@ -45,6 +53,32 @@ pub fn in_turn() -> bool {
 pub(crate) fn resting<'a>() -> Option<&'a Worker> {
     // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in `worker`.
     unsafe { RESTING.get().as_ref() }
+}
+
+/// Whether this is the thread of one of the sponsor's workers, in a turn or not.
+pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
+    let ours = worker().is_some_and(|worker| Arc::ptr_eq(&worker.shared, sponsor));
+    ours || ptr::eq(SERVES.get(), Arc::as_ptr(sponsor))
+}
+
+/// Makes this thread that of a worker of a sponsor, until dropped.
+pub(crate) struct Serving {
+    before: *const Shared,
+}
+
+impl Serving {
+    pub(crate) fn new(sponsor: &Arc<Shared>) -> Self {
+        Self {
+            // Compared only: the worker keeps the sponsor for as long as it stands here.
+            before: SERVES.replace(Arc::as_ptr(sponsor)),
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        SERVES.set(self.before);
+    }
 }
 
 /// Lets foreign code run on a worker's own thread between two turns, until dropped.
@@ -88,31 +122,37 @@ pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Makes this thread `worker`, or nobody, until dropped.
+/// Makes this thread `worker`, or nobody, until dropped. No worker rests on it meanwhile: the one that did may be the very one
+/// that runs a turn now, or is left in the middle of one.
 pub(crate) struct Entered {
-    before: (*const Worker, Home),
+    before: (*const Worker, *const Worker, Home),
 }
 
 impl Entered {
     pub(crate) fn new(worker: &Worker) -> Self {
-        let before = (WORKER.get(), HOME.get());
-        WORKER.set(worker);
-        HOME.set(worker.home);
-        Self { before }
+        Self::switch(worker, worker.home)
     }
 
     /// Makes this thread no worker, for code that is no task's: what it sends is in no turn.
     pub(crate) fn nobody() -> Self {
-        let before = (WORKER.get(), HOME.get());
-        WORKER.set(ptr::null());
-        HOME.set(Home::STRANGER);
-        Self { before }
+        Self::switch(ptr::null(), Home::STRANGER)
+    }
+
+    fn switch(worker: *const Worker, home: Home) -> Self {
+        Self {
+            before: (
+                WORKER.replace(worker),
+                RESTING.replace(ptr::null()),
+                HOME.replace(home),
+            ),
+        }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
         WORKER.set(self.before.0);
-        HOME.set(self.before.1);
+        RESTING.set(self.before.1);
+        HOME.set(self.before.2);
     }
 }

@@ -15,13 +15,16 @@ use std::collections::VecDeque;
 use std::mem::{ManuallyDrop, size_of};
 use std::ptr::{self, NonNull};
 
+#[cfg(garrick_loom)]
+use garrick_core::prim::CellKey;
+use garrick_core::thread_values;
+
 use crate::cell::{CellPtr, DoorTable, Envelope, Header, Table};
 use crate::parcel;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError, TaskId};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
-use crate::runtime::sponsor::Failure;
 use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
@@ -29,6 +32,17 @@ use crate::runtime::watch::Ended;
 /// Doors that may stand behind one another on one stack. What comes to the next one goes on in a turn of its
 /// own, or, on a thread that is no worker, once the first has been passed.
 const DEPTH_MAX: u32 = 32;
+/// Bytes of messages that may stand behind one another on one stack. Each door moves its message a few times.
+const NESTED_BYTES_MAX: usize = 64 * 1024;
+
+/// Doors that may stand behind one another for messages of that size. A message that comes first always passes at once.
+const fn depth_max(message_bytes: usize) -> u32 {
+    if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
+        return DEPTH_MAX;
+    }
+    let fitting = NESTED_BYTES_MAX / message_bytes;
+    if fitting == 0 { 1 } else { fitting as u32 }
+}
 
 /// What is called with how a task ended.
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
@@ -202,11 +216,7 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
         Err(panic) => {
             if let Some(worker) = current::worker() {
                 worker.count_dead_letters(1);
-                let failure = Failure {
-                    task: D::name(),
-                    message: panic.message(),
-                };
-                let _ = quiet::call(|| worker.shared.report(&failure));
+                worker.report(cell, &panic);
             }
             true
         }
@@ -260,13 +270,13 @@ unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     door.stands_for().map_or(cell.0.addr().get(), TaskId::get)
 }
 
-thread_local! {
+thread_values! {
     /// Doors that are being passed on this thread, one behind the other.
-    static DEPTH: Cell<u32> = const { Cell::new(0) };
+    static DEPTH: Cell<u32> = Cell::new(0);
     /// Whether anything waits for the first of them.
-    static ANY_WAITS: Cell<bool> = const { Cell::new(false) };
+    static ANY_WAITS: Cell<bool> = Cell::new(false);
     /// What waits for it, on a thread that is no worker.
-    static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = const { RefCell::new(VecDeque::new()) };
+    static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
 /// Counts one more door until dropped.
@@ -293,8 +303,9 @@ impl Drop for Deeper {
 /// # Errors
 /// Gives the message back if the door does.
 pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+    cell.check_messages::<M>();
     let depth = DEPTH.get();
-    if depth >= DEPTH_MAX {
+    if depth >= const { depth_max(size_of::<M>()) } {
         cell.clone_foreign();
         // SAFETY: by contract; the reference was counted just now.
         pass_later(unsafe { Address::from_counted(cell) }, message);
@@ -321,46 +332,67 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
-        drop(worker.spawn(Courier(Some((to, message)))));
-        return;
+        // It stays on this thread: nobody has said that the message is `Send`.
+        let courier = worker.spawn_staying(Courier(to));
+        return worker.send_in_line(&courier, message);
     }
-    ANY_WAITS.set(true);
-    WAITING.with_borrow_mut(|waiting| {
-        waiting.push_back(Box::new(move || {
-            // Nobody is left to give it back to.
-            if let Err(SendError(message)) = to.send(message) {
-                quiet::drop(message);
-            }
-        }));
-    });
+    let mut next: Option<Box<dyn FnOnce()>> = Some(Box::new(move || {
+        // Nobody is left to give it back to.
+        if let Err(SendError(message)) = to.send(message) {
+            quiet::drop(message);
+        }
+    }));
+    let kept = WAITING.try_with(|waiting| waiting.borrow_mut().extend(next.take()));
+    match (kept, next) {
+        (Err(_), Some(next)) => {
+            // The thread is ending, and has no place to keep it: it goes on, however deep.
+            let _lifted = Lifted::new();
+            next();
+        }
+        _ => ANY_WAITS.set(true),
+    }
 }
 
 #[cold]
 fn pass_waiting() {
-    while let Some(next) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+    // Counts as a door itself, so that a door which is passed here does not begin the same again, one upon the other.
+    let _deeper = Deeper::new();
+    while let Some(next) = WAITING.with(|waiting| waiting.borrow_mut().pop_front()) {
         next();
     }
     ANY_WAITS.set(false);
 }
 
-/// Passes a door in a turn of its own.
-struct Courier<M>(Option<(Address<M>, M)>);
+/// Lets doors begin to count anew until dropped.
+struct Lifted(u32);
+
+impl Lifted {
+    fn new() -> Self {
+        // Not to 0: what waits for the first door is not for one of these to pass.
+        Self(DEPTH.replace(1))
+    }
+}
+
+impl Drop for Lifted {
+    fn drop(&mut self) {
+        DEPTH.set(self.0);
+    }
+}
+
+/// Passes a door in a turn of its own. What it passes comes to it as a message, and so has the fate of one: undone with the turn
+/// that sent it, or a dead letter if the sponsor ends first.
+struct Courier<M>(Address<M>);
 
 impl<M: 'static> Task for Courier<M> {
-    type Message = ();
-    const STARTS: bool = true;
+    type Message = M;
 
-    fn start(&mut self, _: &Turn<'_, ()>) -> Flow {
-        if let Some((to, message)) = self.0.take()
-            && let Err(SendError(message)) = to.send(message)
-        {
+    fn receive(&mut self, message: M, _: &Turn<'_, M>) -> Flow {
+        // This turn may be run behind as many doors as made the message wait, by one that runs tasks.
+        let _lifted = Lifted::new();
+        if let Err(SendError(message)) = self.0.send(message) {
             count_dead_letters(1);
             quiet::drop(message);
         }
         Flow::Continue
-    }
-
-    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
-        Flow::Stop
     }
 }

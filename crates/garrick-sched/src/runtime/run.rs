@@ -1,18 +1,16 @@
 //! One activation of a cell: its messages, turn by turn.
 
-use std::mem;
 use std::ptr::{self, NonNull};
 
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
 use crate::parcel;
+use crate::quiet;
 use crate::run_queue::fits_slot;
 use crate::runtime::task::{Flow, Task, class_of, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Messages that one activation handles at most, before others get their turn.
-const MESSAGES_MAX: u32 = 256;
 /// Messages of one mailbox between two looks at the clock, where timers are waited for.
 const STRETCH: u32 = 32;
 
@@ -64,6 +62,8 @@ pub(crate) struct Limits {
     last_free: u32,
     /// Messages that may still be handled.
     left: u32,
+    /// Messages that it may handle at all.
+    max: u32,
 }
 
 impl Limits {
@@ -71,16 +71,19 @@ impl Limits {
         last: ptr::null_mut(),
         last_free: 0,
         left: 0,
+        max: 0,
     };
 
-    fn of(cell: CellPtr) -> Self {
+    fn of(cell: CellPtr, worker: &Worker) -> Self {
+        let max = worker.pace.messages_max();
         let last = cell.mailbox_tail();
         // SAFETY: in the local mailbox, hence ours.
         let last_free = unsafe { last.as_ref() }.map_or(0, Envelope::free);
         Self {
             last,
             last_free,
-            left: MESSAGES_MAX,
+            left: max,
+            max,
         }
     }
 }
@@ -94,6 +97,8 @@ impl Limits {
 pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
+    cell.check_home(worker.home);
+    cell.check_messages::<T::Message>();
     if T::STARTS && cell.has(flag::NEWBORN) {
         // SAFETY: by contract.
         return unsafe { run_starting::<T>(cell, worker, message) };
@@ -145,23 +150,6 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
     }
 }
 
-/// A message that waits for its task's start, and is a dead letter if that fails.
-struct Waiting<'a> {
-    worker: &'a Worker,
-    cell: CellPtr,
-    slot: Option<Slot>,
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if let Some(slot) = &self.slot {
-            // SAFETY: the slot holds a message of the cell's type, which nobody else has.
-            let was_letter = unsafe { self.worker.drop_slot(self.cell, slot) };
-            self.worker.count_dead_letters(u64::from(was_letter));
-        }
-    }
-}
-
 /// An activation that begins with the task's start. The message is taken out of the run queue first, because
 /// the start may put something there.
 ///
@@ -172,18 +160,14 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
     if message.is_null() && moves_first(cell, worker) {
         return;
     }
-    let waiting = Waiting {
-        worker,
-        cell,
-        // SAFETY: by contract.
-        slot: (!message.is_null()).then(|| unsafe { *message }),
-    };
+    // SAFETY: by contract.
+    let slot = (!message.is_null()).then(|| unsafe { *message });
+    worker.waiting.set(slot);
     if start::<T>(cell, worker) == Next::Over {
-        drop(waiting);
+        worker.drop_waiting(cell);
         return worker.stop(cell, &Ended::Stopped);
     }
-    let slot = waiting.slot;
-    mem::forget(waiting);
+    let slot = worker.waiting.take();
     let slot = slot.as_ref().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: by contract; the message is moved out there.
     unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), slot) };
@@ -262,7 +246,7 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 /// The first batch of an activation that cannot be over with `message`, or has none.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
-    worker.limits.set(Limits::of(cell));
+    worker.limits.set(Limits::of(cell, worker));
     if at.is_null() {
         return next_batch::<T>(cell, worker);
     }
@@ -289,18 +273,20 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         if worker.move_away(cell, oldest) {
             return None;
         }
-        worker.limits.set(Limits::of(cell));
+        worker.limits.set(Limits::of(cell, worker));
         return next_batch::<T>(cell, worker);
     }
     let count = take_share(worker, envelope);
     if count == 0 {
         worker.requeue(cell);
+        worker.keep_pace();
         return None;
     }
     let slot = u32::from(envelope.read()) - 1;
     envelope.set_read(slot as u16);
     let mut batch = Batch {
-        at: parcel::place::<T::Message>(oldest, slot),
+        // SAFETY: it is the slot of the oldest message, in an envelope for messages of this type.
+        at: unsafe { parcel::place::<T::Message>(oldest, slot) },
         slot,
         last: slot + 1 - count,
         envelope: ptr::from_ref(envelope).cast_mut(),
@@ -315,7 +301,10 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
 /// How many messages of the oldest envelope are to be handled now.
 fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     let mut limits = worker.limits.get();
-    if limits.last.is_null() || worker.is_wanted_elsewhere() || keeps_timers_waiting(worker, limits)
+    // Every activation handles something: others may be wanted for longer than somebody can be given to them.
+    let may_end = limits.left < limits.max;
+    if limits.last.is_null()
+        || may_end && (worker.is_wanted_elsewhere() || keeps_timers_waiting(worker, limits))
     {
         return 0;
     }
@@ -340,7 +329,7 @@ fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
 
 /// Whether an activation under way has handled a stretch and lasted so long that timers might come late by it.
 fn keeps_timers_waiting(worker: &Worker, limits: Limits) -> bool {
-    let handled = MESSAGES_MAX - limits.left;
+    let handled = limits.max - limits.left;
     handled >= STRETCH && !worker.timers.are_calm() && worker.timers.are_neglected_at(worker.now())
 }
 
@@ -377,6 +366,7 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
 pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, message: &str) -> bool {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
+    cell.check_home(worker.home);
     worker.begin_turn();
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
@@ -390,14 +380,18 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
         return cell.set_state(worker.home.idle());
     }
-    // The turn before this is over: a destructor that panics must not undo it.
+    // The turn before this is over. What a destructor sends is in no turn, and stays sent if it panics after that.
     worker.begin_pause();
     worker.lane.ended(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
         cell.set_state(worker.home.idle() | flag::GARBAGE);
         worker.tell_watchers(cell, &Ended::Unreachable);
-        task_of::<T>(cell).drop_in_place();
+        if let Err(panic) = quiet::call(|| task_of::<T>(cell).drop_in_place()) {
+            worker.report(cell, &panic);
+        }
+        // From here on another cell may get the block.
+        worker.forget_running();
         worker.pool.give_cell(class_of::<T>(), cell);
     }
     worker.commit();
@@ -410,5 +404,6 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
 pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
+    cell.check_home(worker.home);
     worker.drop_dead(cell, message);
 }

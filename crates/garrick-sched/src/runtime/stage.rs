@@ -52,7 +52,7 @@ pub(crate) struct Timed {
 pub(crate) struct Owed {
     /// Kept alive by the staged answer; a door, by the stage.
     pub(crate) cell: CellPtr,
-    /// Sends the asker its refusal.
+    /// Sends the asker its refusal, and is given a reference to it.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 

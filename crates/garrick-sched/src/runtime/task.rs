@@ -7,7 +7,6 @@ use std::ptr::NonNull;
 use crate::cell::{CellPtr, Envelope, Header, Home, Slot, Table};
 use crate::parcel;
 use crate::pool::{self, Pool};
-use crate::quiet;
 use crate::run_queue::fits_slot;
 use crate::runtime::run;
 use crate::runtime::turn::Turn;
@@ -164,6 +163,8 @@ impl Table {
             dead: None,
             block_bytes: 0,
             name: type_name::<M>,
+            #[cfg(all(debug_assertions, not(garrick_loom)))]
+            message: std::any::TypeId::of::<M>,
         }
     }
 }
@@ -177,6 +178,7 @@ pub(crate) const fn class_of<T>() -> usize {
 /// Where the task of a cell lies.
 #[inline]
 pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
+    cell.check_block(size_of::<Block<T>>());
     let block = cell.0.cast::<Block<T>>();
     // SAFETY: a field of a block that is there.
     unsafe { NonNull::new_unchecked(&raw mut (*block.as_ptr()).task) }
@@ -216,20 +218,19 @@ unsafe fn drop_task<T>(cell: CellPtr) {
     unsafe { task_of::<T>(cell).drop_in_place() };
 }
 
-/// # Safety
-/// None needed.
-pub(crate) unsafe fn nothing_to_drop(_: CellPtr) {}
+/// For a table with no task behind it.
+pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
 /// As for [`parcel::drop_unread`].
-unsafe fn drop_unread<M>(envelope: &Envelope) -> u64 {
+unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
 }
 
 /// # Safety
 /// As for [`parcel::drop_unread`].
-unsafe fn drop_unread_of<T: Task>(envelope: &Envelope) -> u64 {
+unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
 }
@@ -255,16 +256,14 @@ unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M
         // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else has it.
         return unsafe {
             let envelope = slot.cast::<*mut Envelope>().read();
-            let letters = parcel::drop_unread::<M>(&*envelope, is_letter);
+            let letters = parcel::drop_unread::<M>(envelope, is_letter);
             pool.cast::<Pool>().as_ref().give_envelope(envelope);
             letters > 0
         };
     }
     // SAFETY: by contract.
     let message = unsafe { slot.cast::<M>().read() };
-    let was_letter = is_letter(&message);
-    quiet::drop(message);
-    was_letter
+    parcel::drop_message(message, is_letter)
 }
 
 /// # Safety

@@ -108,6 +108,7 @@ impl<M: 'static> Turn<'_, M> {
 
     /// This turn as that of a task which is known by the address `front`: for a task that stands behind a
     /// [`door`](crate::door()), and handles the messages of the door's kind.
+    #[doc(hidden)]
     #[must_use]
     pub fn seen_as<'b, N: 'static>(&'b self, front: &'b Address<N>) -> Turn<'b, N> {
         Turn::new(self.worker, front.cell())
@@ -157,8 +158,12 @@ impl<M: 'static> Turn<'_, M> {
     /// gathers messages, to do something for several of them at once, does it when this is false. What is still on its
     /// way from other threads is not seen.
     pub fn has_more(&self) -> bool {
-        let tail = self.cell.mailbox_tail();
-        // SAFETY: the cell runs this turn here, so its local mailbox is ours; it is circular.
+        // Not of `self.cell`, which may be an address that the task is seen as.
+        let Some(cell) = self.worker.running() else {
+            return false;
+        };
+        let tail = cell.mailbox_tail();
+        // SAFETY: the cell runs here, so its local mailbox is ours; it is circular.
         unsafe {
             let oldest = tail.as_ref().map(|tail| &*tail.next());
             oldest.is_some_and(|oldest| oldest.kind() == Kind::Messages && oldest.unread() > 0)
@@ -232,6 +237,19 @@ impl Worker {
         }
     }
 
+    /// Sends the first message to a newborn of ours, which is to run behind all that is ready by now: newborns run newest first,
+    /// and what several of them carry for the same sender would come in the wrong order.
+    pub(crate) fn send_in_line<M: 'static>(&self, to: &Address<M>, message: M) {
+        let cell = to.cell();
+        cell.set_state(self.home.idle() | SCHEDULED);
+        if const { fits_slot::<M>() } {
+            self.old.push_message(self.turn(), cell, message);
+        } else {
+            let envelope = parcel::alone(&self.pool, message);
+            self.old.push_message(self.turn(), cell, envelope);
+        }
+    }
+
     /// A send to a cell whose inbox is idle. Each way ends in a call that takes everything along, so that there
     /// is nothing to keep for later.
     #[inline(never)]
@@ -301,10 +319,25 @@ impl Worker {
         }
     }
 
-    /// Makes a cell here.
+    /// Makes a cell here, which may go to another worker.
     #[inline]
-    pub(crate) fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
-        let cell = task::new_cell(&self.pool, self.home, task, true);
+    pub(crate) fn spawn<T>(&self, task: T) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        self.spawn_as(task, true)
+    }
+
+    /// Makes a cell that stays on this thread.
+    pub(crate) fn spawn_staying<T: Task>(&self, task: T) -> Address<T::Message> {
+        self.spawn_as(task, false)
+    }
+
+    /// Makes a cell here. One that `moves` asks for a task and messages that are `Send`.
+    #[inline]
+    fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
+        let cell = task::new_cell(&self.pool, self.home, task, moves);
         self.lane.begun(cell);
         if T::STARTS {
             cell.set(SCHEDULED);

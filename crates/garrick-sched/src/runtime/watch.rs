@@ -4,17 +4,21 @@
 //! replaced by one that says so, and who watches is kept beside all cells, by address. A notice to watch
 //! travels like a message, so it comes behind what its sender sent before.
 
-use garrick_core::prim::atomic::{AtomicBool, Ordering::Relaxed};
 use std::collections::HashMap;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
+
+use garrick_core::prim::{
+    Mutex, MutexGuard,
+    unmodelled::{AtomicBool, Relaxed},
+};
 
 use crate::cell::CellPtr;
 use crate::quiet;
 
 /// Shards of the register, against contention when many watched tasks end at once.
-const SHARDS: usize = 16;
+const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -78,45 +82,84 @@ impl Watcher {
         self.cancelled.load(Relaxed)
     }
 
-    /// Gives the notice, whatever it does.
+    /// Calls the notice, or drops it if it was cancelled. Catches a panic of either: what a notice captured has destructors
+    /// of its own.
     pub(crate) fn tell(self, ended: Ended) {
-        if !self.is_cancelled() {
-            let _ = quiet::call(|| (self.notice)(ended));
+        let is_cancelled = self.is_cancelled();
+        let notice = self.notice;
+        if is_cancelled {
+            quiet::drop(notice);
+        } else {
+            let _ = quiet::call(|| notice(ended));
         }
     }
 }
 
-type Shard = Mutex<HashMap<usize, Vec<Watcher>>>;
+/// Cancelled watches of one task that are kept at least before they are looked for.
+const SWEEP_MIN: usize = 8;
+
+/// Those who watch one task.
+struct Watchers {
+    /// In the order in which they came.
+    list: Vec<Watcher>,
+    /// The length at which cancelled ones are taken out: twice what was left the last time, so that a watch costs
+    /// constant time on average.
+    sweep_at: usize,
+}
+
+impl Watchers {
+    const NONE: Self = Self {
+        list: Vec::new(),
+        sweep_at: SWEEP_MIN,
+    };
+
+    /// Adds one, and returns the cancelled ones that were taken out.
+    fn add(&mut self, watcher: Watcher) -> Vec<Watcher> {
+        let mut gone = Vec::new();
+        if self.list.len() >= self.sweep_at {
+            let kept;
+            (gone, kept) = mem::take(&mut self.list)
+                .into_iter()
+                .partition(Watcher::is_cancelled);
+            self.list = kept;
+            self.sweep_at = (2 * self.list.len()).max(SWEEP_MIN);
+        }
+        self.list.push(watcher);
+        gone
+    }
+}
+
+type Register = HashMap<usize, Watchers>;
 
 /// Who watches, by the cell's address.
-static WATCHERS: LazyLock<[Shard; SHARDS]> = LazyLock::new(Default::default);
+#[cfg(not(garrick_loom))]
+static WATCHERS: std::sync::LazyLock<[Mutex<Register>; SHARDS]> =
+    std::sync::LazyLock::new(Default::default);
 
-fn shard(cell: CellPtr) -> MutexGuard<'static, HashMap<usize, Vec<Watcher>>> {
+#[cfg(garrick_loom)]
+garrick_core::prim::lazy_static! {
+    static ref WATCHERS: [Mutex<Register>; SHARDS] = Default::default();
+}
+
+fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
     // Cells are some 32 bytes or more apart.
     let shard = &WATCHERS[(cell.0.addr().get() >> 5) % SHARDS];
     // No code that holds the lock can panic half way.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The cell's home registers a watcher.
-pub(crate) fn register(cell: CellPtr, watcher: Watcher) {
+/// Registers a watcher. Returns cancelled ones, which the caller drops where foreign code may run.
+#[must_use]
+pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     let mut shard = shard(cell);
-    let watchers = shard.entry(cell.0.addr().get()).or_default();
-    let (gone, kept) = mem::take(watchers)
-        .into_iter()
-        .partition(Watcher::is_cancelled);
-    *watchers = kept;
-    watchers.push(watcher);
-    drop(shard);
-    // What a cancelled notice captured is foreign code to drop.
-    let gone: Vec<Watcher> = gone;
-    quiet::drop(gone);
+    let watchers = shard.entry(cell.0.addr().get());
+    watchers.or_insert(Watchers::NONE).add(watcher)
 }
 
-/// The cell's home says how it ended.
+/// Tells those who watch a cell how it ended.
 pub(crate) fn tell(cell: CellPtr, ended: &Ended) {
     let watchers = shard(cell).remove(&cell.0.addr().get());
-    for watcher in watchers.into_iter().flatten() {
+    for watcher in watchers.into_iter().flat_map(|watchers| watchers.list) {
         watcher.tell(ended.clone());
     }
 }

@@ -18,12 +18,19 @@ pub(crate) fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
 /// Runs `scenario` on a thread of its own, and fails if it does not end.
 #[track_caller]
 pub(crate) fn ends(scenario: impl FnOnce() + Send + 'static) {
+    ends_or(scenario, || {});
+}
+
+/// The same, with something to do or to say if it does not end.
+#[track_caller]
+pub(crate) fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     let (ended, end) = mpsc::channel();
     let thread = thread::spawn(move || {
         scenario();
         let _ = ended.send(());
     });
     if end.recv_timeout(HANGS_AFTER) == Err(mpsc::RecvTimeoutError::Timeout) {
+        hangs();
         panic!("the scenario hangs");
     }
     if let Err(panic) = thread.join() {

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::thread;
@@ -12,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::alert::{Threshold, Transition};
 use crate::hub::Hub;
+use crate::quiet::Foreign;
 use crate::sampler::{Moment, Sampler, Settings};
 use crate::server::{self, Options, Site, Token};
 use crate::snapshot::Snapshot;
@@ -227,7 +227,7 @@ struct Sampling {
     sampler: Sampler,
     hub: Arc<Hub>,
     orders: Arc<Orders>,
-    observers: Vec<Observer>,
+    observers: Vec<Foreign<Observer>>,
     began: Instant,
 }
 
@@ -241,7 +241,7 @@ impl Sampling {
             sampler,
             hub: Arc::clone(&hub),
             orders: Arc::default(),
-            observers,
+            observers: observers.into_iter().map(Foreign::new).collect(),
             began,
         };
         (sampling, hub)
@@ -266,8 +266,8 @@ impl Sampling {
     fn look(&mut self) {
         let (snapshot, transitions) = self.sampler.tick(moment(self.began));
         self.observers.retain_mut(|observer| {
-            let call = AssertUnwindSafe(|| observer(&snapshot, &transitions));
-            catch_unwind(call).is_ok()
+            let called = observer.call(|observer| observer(&snapshot, &transitions));
+            called.is_some()
         });
         self.hub.publish(snapshot, &transitions);
     }

@@ -26,6 +26,8 @@ pub use error::StartError;
 
 use crate::history::HistoryReport;
 use crate::hub::Hub;
+use crate::quiet::Foreign;
+use crate::reading::Source;
 use crate::sampler::SourceId;
 use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
@@ -112,8 +114,8 @@ impl Telemetry {
     /// [`Source`](crate::Source) of your own.
     pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));
-        self.orders
-            .give(Order::Watch(id, Box::new(source.into_source())));
+        let source = Foreign::new(Box::new(source.into_source()) as Box<dyn Source>);
+        self.orders.give(Order::Watch(id, source));
         id
     }
 

@@ -4,13 +4,14 @@ use std::mem::take;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use crate::quiet::Foreign;
 use crate::reading::Source;
 use crate::sampler::SourceId;
 
 /// One order.
 pub(super) enum Order {
     /// Watch this.
-    Watch(SourceId, Box<dyn Source>),
+    Watch(SourceId, Foreign<Box<dyn Source>>),
     /// Watch that no longer.
     Forget(SourceId),
 }

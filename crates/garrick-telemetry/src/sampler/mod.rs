@@ -13,7 +13,6 @@ mod settings;
 mod track;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ pub use settings::{Settings, SettingsError};
 use crate::alert::{Rules, Transition};
 use crate::history::{History, HistoryReport};
 use crate::process;
+use crate::quiet::Foreign;
 use crate::reading::{Reading, Source};
 use crate::snapshot::Snapshot;
 use crate::window::{Nanos, Pace};
@@ -80,7 +80,7 @@ pub struct Sampler {
 /// A source, and what has been seen of it.
 struct Watched {
     id: SourceId,
-    source: Box<dyn Source>,
+    source: Foreign<Box<dyn Source>>,
     tracks: Tracks,
 }
 
@@ -108,12 +108,12 @@ impl Sampler {
     /// Watches `source` from the next tick on.
     pub fn watch(&mut self, source: impl Source + 'static) -> SourceId {
         let id = SourceId(self.numbered);
-        self.watch_as(id, Box::new(source));
+        self.watch_as(id, Foreign::new(Box::new(source)));
         id
     }
 
     /// Watches `source` under a number that was given out elsewhere.
-    pub(crate) fn watch_as(&mut self, id: SourceId, source: Box<dyn Source>) {
+    pub(crate) fn watch_as(&mut self, id: SourceId, source: Foreign<Box<dyn Source>>) {
         self.numbered = self.numbered.max(id.0 + 1);
         self.sources.push(Watched {
             id,
@@ -160,9 +160,9 @@ impl Sampler {
         let (pace, before) = (self.pace, self.sources.len());
         self.sources.retain_mut(|watched| {
             reading.clear();
-            let read = AssertUnwindSafe(|| watched.source.read(&mut reading));
             // A source is the user's code. One that panics is dropped; what it wrote is not looked at.
-            let whole = catch_unwind(read).is_ok();
+            let read = watched.source.call(|source| source.read(&mut reading));
+            let whole = read.is_some();
             if whole {
                 let prefix = watched.id.0;
                 build::add(

@@ -1,5 +1,6 @@
 //! Work that blocks, and comes back as a message.
 
+use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -76,6 +77,28 @@ fn a_panic_is_a_result() {
         clerk.send(Msg::Do(Box::new(|| 4))).unwrap();
         assert_eq!(wait(&heard), Ok(4));
         assert_eq!(system.handle().failures(), 0);
+    });
+}
+
+/// What a panic leaves behind: dropping it is one more panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn a_panic_is_a_result_whatever_it_leaves_behind() {
+    ends(|| {
+        let system = system(1);
+        let (told, heard) = channel();
+        let clerk = system.spawn(Clerk(told)).unwrap();
+        let fails = || panic_any(Bomb);
+        clerk.send(Msg::Do(Box::new(fails))).unwrap();
+        let said = "a panic without a message".to_owned();
+        assert_eq!(wait(&heard), Err(BlockingError::Panicked(said)));
     });
 }
 

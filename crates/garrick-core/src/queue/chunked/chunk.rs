@@ -98,6 +98,9 @@ impl<T> Chunk<T> {
     pub(super) unsafe fn write(chunk: *mut Self, index: usize, value: T) {
         // SAFETY: the chunk lives until the slot is ready.
         let slot: *const Slot<T> = unsafe { &raw const (&(*chunk).slots)[index] };
+        // Relaxed: who claimed the slot learned by that of all that was done to it before.
+        // SAFETY: as above.
+        debug_assert!(unsafe { !(*slot).is_ready.load(Relaxed) }, "filled twice");
         // SAFETY:
         // - valid: as above, and the store of `is_ready` is the last use.
         // - exclusive: the claim is ours, and the consumer stays away until the slot is ready.
@@ -142,6 +145,7 @@ impl<T> Chunk<T> {
     ///
     /// The caller has replaced this chunk in the tail.
     pub(super) unsafe fn link(chunk: *mut Self, next: *mut Self) {
+        debug_assert!(!next.is_null() && next != chunk, "a chunk after itself");
         // SAFETY: the chunk lives until this store is seen.
         // Release: pairs with the Acquire in `next`.
         unsafe { (*chunk).next.store(next, Release) };
@@ -149,6 +153,11 @@ impl<T> Chunk<T> {
 
     /// Prepares an emptied chunk for another use; returns its class.
     pub(super) fn reset(&self) -> Class {
+        debug_assert!(
+            // Relaxed: as below.
+            !self.slots.iter().any(|slot| slot.is_ready.load(Relaxed)),
+            "a chunk is used again with a value in it"
+        );
         // Relaxed: the caller owns the chunk.
         self.next.store(ptr::null_mut(), Relaxed);
         self.class

@@ -101,6 +101,8 @@ unsafe impl<T: Send> Send for Reader<T> {}
 
 /// Creates an unbounded chunked queue.
 ///
+/// More than 32,000 threads amid a push at one time, all at the end of one chunk, abort the process.
+///
 /// # Examples
 ///
 /// ```
@@ -173,8 +175,8 @@ impl<T: Send> Sender<T> for Producer<T> {
     fn push(&self, value: T) -> Result<(), SendError<T>> {
         loop {
             // Acquire: pairs with the Release in `Shared::grow`; the chunk is initialized. A claim that
-            // overshoots the chunk's end claims nothing; each thread makes at most one a chunk, far from
-            // using up 16 bits.
+            // overshoots the chunk's end claims nothing; each thread makes at most one before `Shared::grow`
+            // sees to it that 16 bits suffice.
             let tail = Tail(self.shared.tail.fetch_add(Tail::ONE, Acquire));
             if tail.is_closed() {
                 return Err(SendError(value));
@@ -221,6 +223,10 @@ impl<T> Shared<T> {
         let mut tail = Tail(self.tail.load(Relaxed));
         if !tail.must_grow() {
             return;
+        }
+        if tail.is_overrun() {
+            // Not a panic, which could be caught, and the push tried again.
+            std::process::abort();
         }
         let class = tail.class().larger();
         let fresh = self.fresh_chunk(class);

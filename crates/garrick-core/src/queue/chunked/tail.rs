@@ -5,8 +5,10 @@
 //!     [   index    |   address of the chunk       | 0 0 | CLOSED | DOZING | class ]
 //! ```
 //!
-//! The index may overshoot the chunk's length, by one for each thread that found no slot left. A carry
-//! out of it is lost, as in any addition, and spoils nothing below.
+//! The index may overshoot the chunk's length, by one for each thread that found no slot left. Were it to come
+//! round to 0, a slot would be given out twice; the process is aborted long before
+//! ([`is_overrun`](Tail::is_overrun)). A carry out of it is lost, as in any addition, and spoils nothing below:
+//! that is so once the queue is closed, when the index means nothing.
 
 use std::{fmt, ptr};
 
@@ -18,6 +20,9 @@ pub(super) struct Tail(pub(super) u64);
 const INDEX_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << INDEX_SHIFT) - (1 << 6);
 const CLASS: u64 = 0b11;
+
+/// Half of what the index can count.
+const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
     /// Added to claim one slot.
@@ -78,6 +83,12 @@ impl Tail {
         self.is_full() && !self.is_closed()
     }
 
+    /// Whether so many threads are at the end of one chunk at a time that the index could come round. Each of them looks at
+    /// this before it adds again, so that half of the index is left for those that have not looked yet.
+    pub(super) fn is_overrun(self) -> bool {
+        self.index() > INDEX_MAX
+    }
+
     /// How many slots are claimed.
     pub(super) fn claimed(self) -> usize {
         self.index().min(self.class().len())
@@ -131,6 +142,17 @@ mod tests {
         assert_eq!(overshot.chunk::<u8>(), chunk);
         // SAFETY: ours, out of a box, and published nowhere.
         drop(unsafe { Box::from_raw(chunk) });
+    }
+
+    #[test]
+    fn an_overrun_is_seen_half_way() {
+        let nowhere = ptr::without_provenance_mut::<Chunk<u8>>(1 << 20);
+        for class in [Class::FIRST, Class::LAST] {
+            assert!(!Tail::new(nowhere, class, class.len()).is_overrun());
+            assert!(!Tail::new(nowhere, class, INDEX_MAX).is_overrun());
+            assert!(Tail::new(nowhere, class, INDEX_MAX + 1).is_overrun());
+            assert!(Tail::new(nowhere, class, (1 << 16) - 1).is_overrun());
+        }
     }
 
     #[test]

@@ -5,11 +5,12 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use super::{Attachment, Extras, Failure, Here, Reporter, Shared, Sponsor, thread};
+use super::thread::{self, Driven};
+use super::{Attachment, Extras, Failure, Here, Reporter, Shared, Sponsor};
 use crate::cell::Home;
-use crate::driver::{Driver, Drivers};
+use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
-use crate::world::{RealWorld, World};
+use crate::world::World;
 
 /// Why a sponsor could not be made.
 #[derive(Debug)]
@@ -155,6 +156,7 @@ impl Builder {
     }
 
     /// Attaches what the layer above wants to know of the sponsor, for [`Handle::attachment`](crate::Handle::attachment).
+    #[doc(hidden)]
     #[must_use]
     pub fn attach(mut self, attachment: impl Any + Send + Sync) -> Self {
         self.attachment = Some(Box::new(attachment));
@@ -181,7 +183,7 @@ impl Builder {
     /// See [`StartError`]; nothing is left running.
     ///
     /// # Panics
-    /// If the [`World`] does; nothing is left running then either.
+    /// If [`World::spawn_thread`], [`Drivers::driver`] or [`Driver::waker`](crate::Driver::waker) panics; nothing is left running then either.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let drivers = self.drivers()?;
@@ -190,10 +192,11 @@ impl Builder {
     }
 
     /// A driver for each worker, or none.
-    fn drivers(&self) -> Result<Vec<Option<Box<dyn Driver>>>, StartError> {
+    fn drivers(&self) -> Result<Vec<Option<Driven>>, StartError> {
         let make = |worker| {
             let drivers = self.drivers.as_ref();
-            drivers.map(|drivers| drivers.driver(worker)).transpose()
+            let driver = drivers.map(|drivers| drivers.driver(worker)).transpose()?;
+            Ok(driver.map(Driven::new))
         };
         (0..self.workers)
             .map(make)
@@ -218,6 +221,11 @@ impl Builder {
         if self.workers == 0 {
             return Err(StartError::NoWorkers);
         }
+        if self.workers > WORKERS_MAX {
+            // Before a driver is made for each of them, or room.
+            let asked = self.workers;
+            return Err(StartError::TooManyWorkers { asked });
+        }
         if self.name.contains('\0') {
             let name = self.name.clone();
             return Err(StartError::NulInName { name });
@@ -227,6 +235,14 @@ impl Builder {
             return Err(StartError::NoSuchCore { core, cores });
         }
         Ok(self.cores.clone())
+    }
+
+    /// Makes what the workers of a sponsor share, whose threads a model brings.
+    #[cfg(all(test, garrick_loom))]
+    pub(crate) fn share_in_model(self) -> Arc<Shared> {
+        let shared = self.share().expect("a model has few workers");
+        shared.expect_workers();
+        shared
     }
 
     fn share(self) -> Result<Arc<Shared>, StartError> {
@@ -239,10 +255,9 @@ impl Builder {
             };
             homes.push(home);
         }
-        let world = self.world.unwrap_or_else(RealWorld::shared);
         Ok(Arc::new(Shared::new(
             self.name,
-            world,
+            self.world,
             homes,
             Extras {
                 reporter: self.reporter,

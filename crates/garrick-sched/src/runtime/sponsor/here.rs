@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use garrick_core::park::Spin;
+use garrick_core::prim::thread;
 
 use super::idle::Awake;
 use super::{Handle, Shared};
@@ -48,6 +49,9 @@ use crate::runtime::worker::Worker;
 /// ```
 pub struct Here {
     worker: ManuallyDrop<Worker>,
+    /// Whether its tasks are being run. What is called meanwhile and is no task, such as the clock of its world, may be
+    /// called by one, whose turn is not over.
+    runs: Cell<bool>,
     /// Not `Send`: the tasks stay on this thread.
     here: PhantomData<*const ()>,
 }
@@ -64,11 +68,12 @@ impl Here {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let home = shared.homes[0];
         Remote::of(home).set_sleeper(Sleeper {
-            thread: Some(std::thread::current()),
+            thread: Some(thread::current()),
             waker: None,
         });
         Self {
             worker: ManuallyDrop::new(Worker::new(home, shared, None)),
+            runs: Cell::new(false),
             here: PhantomData,
         }
     }
@@ -87,13 +92,10 @@ impl Here {
     /// Runs its tasks until none of them has anything to handle.
     ///
     /// # Panics
-    /// If called by a task.
+    /// If called by a task, or by what a task calls.
     #[track_caller]
     pub fn run(&self) {
-        assert!(
-            current::worker().is_none(),
-            "a task must not wait for tasks"
-        );
+        let _running = self.begin();
         loop {
             self.worker.run_ready(|_| false);
             self.worker.fire_due();
@@ -107,18 +109,15 @@ impl Here {
     /// Whoever makes `done` true must send to one of its tasks afterwards, or be one.
     ///
     /// # Panics
-    /// If called by a task.
+    /// If called by a task, or by what a task calls. `done` may call it.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
-        assert!(
-            current::worker().is_none(),
-            "a task must not wait for tasks"
-        );
+        let running = self.begin();
         let _awake = Awake::new();
         let mut spin = Spin::new(1);
         loop {
             self.worker.run_ready(|_| false);
-            if done() {
+            if running.pause(&done) {
                 return;
             }
             // What `done` has sent is there already.
@@ -132,7 +131,7 @@ impl Here {
     /// handle. This is how the thread that runs tasks waits for an answer of theirs.
     ///
     /// # Panics
-    /// If called by a task.
+    /// If called by a task, or by what a task calls. `future` may call it.
     ///
     /// # Examples
     /// See [`Ask::wait`](crate::Ask::wait).
@@ -160,6 +159,37 @@ impl Here {
     }
 }
 
+impl Here {
+    /// Begins to run its tasks, which nobody may do once more in the middle of it.
+    #[track_caller]
+    fn begin(&self) -> Running<'_> {
+        assert!(
+            current::worker().is_none() && !self.runs.replace(true),
+            "a task must not wait for tasks"
+        );
+        Running(&self.runs)
+    }
+}
+
+/// Says that a [`Here`] runs its tasks, until dropped.
+struct Running<'a>(&'a Cell<bool>);
+
+impl Running<'_> {
+    /// Calls foreign code between two turns, which may run tasks itself.
+    fn pause<R>(&self, foreign: impl FnOnce() -> R) -> R {
+        self.0.set(false);
+        let result = foreign();
+        self.0.set(true);
+        result
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
 /// Gives the thread of a [`Here`] a reason to look again.
 struct Nudge(Address<()>);
 
@@ -182,6 +212,11 @@ impl Task for Nudged {
 
     fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
         Flow::Continue
+    }
+
+    // One that comes when the future is done, or nobody runs any more, is missed by nobody.
+    fn is_letter((): &()) -> bool {
+        false
     }
 }
 

@@ -3,32 +3,40 @@
 mod builder;
 mod here;
 mod idle;
+mod over;
 mod shutdown;
 mod thread;
 
-use garrick_core::prim::atomic::{
-    AtomicU32, AtomicU64, AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
-    fence,
+use garrick_core::prim::{
+    Mutex, MutexGuard, RwLock, RwLockReadGuard,
+    atomic::{
+        AtomicU32, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release, SeqCst},
+        fence,
+    },
+    unmodelled,
 };
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 pub use builder::{Builder, StartError};
 pub use here::Here;
-pub use thread::Sponsor;
+pub use thread::{Ending, Sponsor};
+#[cfg(all(test, garrick_loom))]
+pub(crate) use thread::{serve_in_model, serve_rounds_in_model};
 
-use crate::cell::{Home, Kind};
+use crate::cell::{Chain, Home, Kind};
 use crate::probe::{Lane, Lanes, Sample};
-use crate::remote::Remote;
+use crate::quiet;
+use crate::remote::{Remote, Wake};
 use crate::run_queue::Entry;
-use crate::runtime::address::{Address, deliver_note};
-use crate::runtime::current;
+use crate::runtime::address::{Address, push_out};
+use crate::runtime::current::{self, Entered};
 use crate::runtime::task::{self, Task};
 use crate::runtime::worker::Worker;
-use crate::world::World;
+use crate::world::{Nanos, RealWorld, World};
 
 /// A task that ended in a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,10 +97,21 @@ impl Signal {
     }
 }
 
+/// A word that one worker writes, in a cache line of its own.
+#[repr(align(128))]
+#[derive(Default)]
+struct Round(unmodelled::AtomicU64);
+
 /// What the workers of a sponsor share.
 pub(crate) struct Shared {
     pub(crate) name: String,
-    pub(crate) world: Arc<dyn World>,
+    world: Arc<dyn World>,
+    /// The clock of the real world, which is no foreign code; none in another world.
+    clock: Option<RealWorld>,
+    /// The latest time that another world has told.
+    latest: unmodelled::AtomicU64,
+    /// Whether it was reported that its clock panics.
+    clock_failed: unmodelled::AtomicBool,
     /// The homes of its workers.
     pub(crate) homes: Vec<Home>,
     signal: AtomicU32,
@@ -102,15 +121,17 @@ pub(crate) struct Shared {
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under its lock.
     queued: AtomicUsize,
+    /// How long the ready cells of each worker wait for each other; 0 where it has nothing to do.
+    rounds: Box<[Round]>,
     /// For handing newborns from outside round.
-    next_home: AtomicUsize,
+    next_home: unmodelled::AtomicUsize,
     /// Where a worker ran out of work last, as its index in `homes` and one; 0 if a newborn was sent there since.
-    last_free: AtomicUsize,
+    last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
     /// What the layer above wants to know of it.
     attachment: Option<Attachment>,
-    failures: AtomicUsize,
-    dead_letters: AtomicU64,
+    failures: unmodelled::AtomicUsize,
+    dead_letters: unmodelled::AtomicU64,
     /// Workers that have closed all of their cells.
     pub(crate) closed: AtomicUsize,
     /// Whether newborns from outside are taken.
@@ -121,25 +142,31 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         name: String,
-        world: Arc<dyn World>,
+        world: Option<Arc<dyn World>>,
         homes: Vec<Home>,
         extras: Extras,
     ) -> Self {
         let lanes = Lanes::new(homes.len(), extras.probes);
+        let clock = world.is_none().then(RealWorld::new);
+        let rounds = homes.iter().map(|_| Round::default()).collect();
         Self {
+            rounds,
             name,
-            world,
+            world: world.unwrap_or_else(|| Arc::new(clock.unwrap_or_else(RealWorld::new))),
+            clock,
+            latest: unmodelled::AtomicU64::new(0),
+            clock_failed: unmodelled::AtomicBool::new(false),
             homes,
             signal: AtomicU32::new(0),
             wakes: AtomicUsize::new(0),
-            queue: Mutex::default(),
+            queue: Mutex::new(VecDeque::new()),
             queued: AtomicUsize::new(0),
-            next_home: AtomicUsize::new(0),
-            last_free: AtomicUsize::new(0),
+            next_home: unmodelled::AtomicUsize::new(0),
+            last_free: unmodelled::AtomicUsize::new(0),
             reporter: extras.reporter,
             attachment: extras.attachment,
-            failures: AtomicUsize::new(0),
-            dead_letters: AtomicU64::new(0),
+            failures: unmodelled::AtomicUsize::new(0),
+            dead_letters: unmodelled::AtomicU64::new(0),
             closed: AtomicUsize::new(0),
             admits: RwLock::new(true),
             lanes,
@@ -154,7 +181,8 @@ impl Shared {
 
     /// Sets a mark that ends the sponsor, and wakes all workers to see it.
     fn raise(&self, mark: u32) {
-        self.signal.fetch_or(mark, SeqCst);
+        // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were refused before.
+        self.signal.fetch_or(mark, Release);
         self.wake_all();
     }
 
@@ -170,6 +198,11 @@ impl Shared {
         self.raise(Signal::STOP);
     }
 
+    /// Whether newborns from outside are taken, for as long as that is held.
+    fn admits(&self) -> RwLockReadGuard<'_, bool> {
+        self.admits.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn refuse_newborns(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
     }
@@ -183,26 +216,30 @@ impl Shared {
         }
     }
 
-    /// A worker has nothing to do; returns what the signal is then.
-    pub(crate) fn announce_idle(&self) -> Signal {
-        // SeqCst: see `idle`, the search for quiescence.
-        Signal(self.signal.fetch_add(1, SeqCst) + 1)
+    /// A worker has nothing to do.
+    pub(crate) fn announce_idle(&self) {
+        // Relaxed: a hint for those who give; the fence of `idle::park` orders it for those who look for the end.
+        self.signal.fetch_add(1, Relaxed);
     }
 
     /// Threads are about to be started: until they run they count as idle, so that work is given to them.
     pub(crate) fn expect_workers(&self) {
-        self.signal.fetch_add(self.homes.len() as u32, SeqCst);
+        // Relaxed: a hint for those who give; their threads start later.
+        self.signal.fetch_add(self.homes.len() as u32, Relaxed);
     }
 
     /// It has again.
     pub(crate) fn announce_busy(&self) {
-        self.wakes.fetch_add(1, SeqCst);
-        self.signal.fetch_sub(1, SeqCst);
+        // Release: pairs with the Acquire in `wakes`; who counts this wake sees that the worker is not parked any more.
+        self.wakes.fetch_add(1, Release);
+        // Relaxed: as in `announce_idle`.
+        self.signal.fetch_sub(1, Relaxed);
     }
 
     /// How often a worker has had something to do again.
     pub(crate) fn wakes(&self) -> usize {
-        self.wakes.load(SeqCst)
+        // Acquire: pairs with the Release in `announce_busy`.
+        self.wakes.load(Acquire)
     }
 
     fn lock_queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {
@@ -218,13 +255,21 @@ impl Shared {
 
     /// Puts cells on the shared queue and wakes as many sleepers.
     pub(crate) fn publish(&self, entries: impl ExactSizeIterator<Item = Entry>) {
-        let mut wanted = entries.len();
-        {
-            let mut queue = self.lock_queue();
-            queue.extend(entries);
-            self.note_queued(queue.len());
-        }
-        // SeqCst: pairs with the fence in `idle::rest`; either the worker that goes to sleep sees the
+        let wanted = entries.len();
+        self.enqueue(entries);
+        self.wake_some(wanted);
+    }
+
+    /// Puts cells on the shared queue. The caller wakes as many sleepers, once it holds no lock.
+    fn enqueue(&self, entries: impl Iterator<Item = Entry>) {
+        let mut queue = self.lock_queue();
+        queue.extend(entries);
+        self.note_queued(queue.len());
+    }
+
+    /// Wakes so many workers for what was put on the shared queue before.
+    fn wake_some(&self, mut wanted: usize) {
+        // SeqCst: pairs with the fence in `idle::park`; either the worker that goes to sleep sees the
         // queue's length, or we see it asleep.
         fence(SeqCst);
         for home in &self.homes {
@@ -259,11 +304,11 @@ impl Shared {
     }
 
     /// What the worker of one of its homes counts in, from its beginning on.
-    pub(crate) fn open_lane(&self, home: Home) -> Box<Lane> {
-        Box::new(self.lanes.open(self.index_of(home), || self.world.seed()))
+    pub(crate) fn open_lane(&self, index: usize) -> Box<Lane> {
+        Box::new(self.lanes.open(index, || self.seed()))
     }
 
-    fn index_of(&self, home: Home) -> usize {
+    pub(crate) fn index_of(&self, home: Home) -> usize {
         let index = self.homes.iter().position(|other| *other == home);
         index.expect("a worker's home is one of its sponsor's")
     }
@@ -272,17 +317,59 @@ impl Shared {
         self.dead_letters.fetch_add(count, Relaxed);
     }
 
+    /// Counts a failure, and tells the reporter of it, whose own panics are caught.
     pub(crate) fn report(&self, failure: &Failure) {
         self.failures.fetch_add(1, Relaxed);
         if let Some(reporter) = &self.reporter {
-            reporter(failure);
+            let _ = quiet::call(|| reporter(failure));
         }
     }
 
-    /// The worker of `home` has nothing to do.
-    fn note_free(&self, home: Home) {
+    /// The time of the sponsor's world, for a worker. A clock that panics is foreign code in the middle of the worker's
+    /// business: the panic is reported once, and the last time that it told stays.
+    #[inline]
+    pub(crate) fn now(&self) -> Nanos {
+        match &self.clock {
+            Some(clock) => clock.now(),
+            None => self.foreign_now(),
+        }
+    }
+
+    #[inline(never)]
+    fn foreign_now(&self) -> Nanos {
+        // Whatever the clock does is in no turn.
+        let _nobody = Entered::nobody();
+        let told = quiet::call(|| self.world.now());
+        if let Err(panic) = &told
+            && !self.clock_failed.swap(true, Relaxed)
+        {
+            self.report(&Failure {
+                task: "the clock of the sponsor's world",
+                message: panic.message(),
+            });
+        }
+        let now = told.unwrap_or(0);
+        // It never goes back, whatever the world says.
+        self.latest.fetch_max(now, Relaxed).max(now)
+    }
+
+    /// A seed for a worker's random numbers.
+    fn seed(&self) -> u64 {
+        quiet::call(|| self.world.seed()).unwrap_or(1)
+    }
+
+    /// The worker of that number has nothing to do.
+    fn note_free(&self, index: usize) {
         // Relaxed: a hint.
-        self.last_free.store(self.index_of(home) + 1, Relaxed);
+        self.last_free.store(index + 1, Relaxed);
+    }
+
+    /// The worker of that number tells how long its ready cells wait for each other. Returns the average of all.
+    pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
+        // Relaxed: numbers to go by, for nobody to rely on.
+        self.rounds[index].0.store(round, Relaxed);
+        let rounds = self.rounds.iter().map(|round| round.0.load(Relaxed));
+        rounds.fold(0, Nanos::saturating_add) / self.rounds.len() as Nanos
     }
 
     /// Who gets a newborn from outside: the worker that has run out of work last, because it is the one most likely
@@ -362,26 +449,29 @@ impl Handle {
         task: T,
         moves: bool,
     ) -> Result<Address<T::Message>, SpawnError<T>> {
-        // Held until the cell is there for its home to find when it closes.
-        let admits = self
-            .shared
-            .admits
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        if !*admits {
-            return Err(SpawnError(task));
-        }
-        Ok(current::with_pool(|pool| {
-            let cell = task::new_cell(pool, home, task, moves);
-            self.shared.lanes.begun_outside(cell);
-            if T::STARTS {
-                // SAFETY: the reference that the address below takes over is ours meanwhile.
-                let delivered = unsafe { deliver_note(pool, cell, Kind::Wake) };
-                debug_assert!(delivered, "a newborn's inbox is open");
+        let mut wake = Wake::NOBODY;
+        let address = {
+            // Held until the cell is there for its home to find when it closes. Not longer: who is woken may be foreign code.
+            let admits = self.shared.admits();
+            if !*admits {
+                drop(admits);
+                return Err(SpawnError(task));
             }
-            // SAFETY: the cell was made for this task, with one reference.
-            unsafe { Address::from_counted(cell) }
-        }))
+            current::with_pool(|pool| {
+                let cell = task::new_cell(pool, home, task, moves);
+                self.shared.lanes.begun_outside(cell);
+                if T::STARTS {
+                    let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
+                    // SAFETY: the reference that the address below takes over is ours meanwhile, and so is the note.
+                    let pushed = unsafe { push_out(cell, note) };
+                    wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
+                }
+                // SAFETY: the cell was made for this task, with one reference.
+                unsafe { Address::from_counted(cell) }
+            })
+        };
+        wake.call();
+        Ok(address)
     }
 
     /// Whether it is the sponsor of `worker`.
@@ -392,18 +482,20 @@ impl Handle {
     /// Gives a cell to the sponsor, by `hand_over`, unless that is ending. Where it is not, it was taken from
     /// its worker by `hand_over`.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
-        // Held until the cell is in the queue, for its workers to find when they close.
-        let admits = self
-            .shared
-            .admits
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        if *admits {
-            let entry = hand_over();
-            self.shared.lanes.begun_outside(entry.cell());
-            self.shared.publish(std::iter::once(entry));
+        let taken = {
+            // Held until the cell is in the queue, for its workers to find when they close. Not longer: as in `spawn_at`.
+            let admits = self.shared.admits();
+            if *admits {
+                let entry = hand_over();
+                self.shared.lanes.begun_outside(entry.cell());
+                self.shared.enqueue(std::iter::once(entry));
+            }
+            *admits
+        };
+        if taken {
+            self.shared.wake_some(1);
         }
-        *admits
+        taken
     }
 
     /// The sponsor's name.
@@ -412,6 +504,7 @@ impl Handle {
     }
 
     /// What was attached to the sponsor when it was built, if it is a `T`.
+    #[doc(hidden)]
     pub fn attachment<T: Any>(&self) -> Option<&T> {
         self.shared.attachment.as_ref()?.downcast_ref()
     }
@@ -447,7 +540,7 @@ impl Handle {
     /// ```
     pub fn sample(&self) -> Sample {
         let shared = &*self.shared;
-        let now = shared.world.now();
+        let now = shared.now();
         Sample {
             name: shared.name.clone(),
             at: now,

@@ -2,10 +2,14 @@
 
 use std::ptr;
 
-use garrick_core::prim::atomic::Ordering::{Acquire, Release};
+use garrick_core::prim::atomic::{
+    Ordering::{Acquire, Release},
+    fence,
+};
 
 use crate::cell::{CellPtr, SCHEDULED, Slot, flag};
 use crate::pool;
+use crate::quiet;
 use crate::remote::Remote;
 use crate::runtime::current::Entered;
 use crate::runtime::watch::Ended;
@@ -15,6 +19,9 @@ impl Worker {
     /// Closes all cells of this worker, and returns once nobody can reach it any more (README, step 7).
     pub(super) fn wind_up(&self) {
         let _entered = Entered::new(self);
+        // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed. Cells that were made for
+        // us before newborns were refused are whole, and none comes any more.
+        fence(Acquire);
         self.close_all();
         // Release: pairs with the Acquire below; every worker has closed its cells.
         self.shared.closed.fetch_add(1, Release);
@@ -30,7 +37,8 @@ impl Worker {
     /// Gives the home back, once all is wound up.
     pub(super) fn leave(self) {
         let home = self.home;
-        drop(self);
+        // The driver and, if nobody else has it, the sponsor's world, reporter and attachment are foreign code to drop.
+        quiet::drop(self);
         Remote::release(home);
     }
 

@@ -2,16 +2,34 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::task::Waker;
+use std::time::Duration;
 
-use garrick_core::prim::atomic::Ordering::Release;
+use garrick_core::prim::{
+    atomic::Ordering::Release,
+    thread::{self, JoinHandle},
+};
 
+#[cfg(all(test, garrick_loom))]
+use super::Signal;
+use super::over::Over;
 use super::{Builder, Handle, Shared, StartError};
 use crate::cell::Home;
 use crate::driver::Driver;
+use crate::pool;
 use crate::remote::{Remote, Sleeper};
-use crate::runtime::current;
+use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
+
+/// How a sponsor has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Ending {
+    /// Everything that was sent was handled.
+    InOrder,
+    /// Somebody lost patience. What was sent and not handled is a dead letter.
+    AtOnce,
+}
 
 /// Owns a sponsor with threads of its own; dropping it ends it at once.
 ///
@@ -19,6 +37,7 @@ use crate::runtime::worker::Worker;
 /// that is idle.
 pub struct Sponsor {
     shared: Arc<Shared>,
+    over: Arc<Over>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -53,16 +72,48 @@ impl Sponsor {
     /// concerned, all tasks are dropped. Returns when its threads have ended. Timers are not
     /// waited for.
     ///
-    /// Called by a task of its own, it returns at once, and the sponsor ends later.
+    /// Called on a thread of its own, by a task or in a driver, it returns at once, and the sponsor ends later.
     pub fn shutdown(self) {
         self.shared.drain();
         self.join();
     }
 
     /// Ends the sponsor after the turns under way: what was sent and not handled becomes dead letters.
-    /// Returns when its threads have ended, unless called by a task of its own.
+    /// Returns when its threads have ended, unless called on one of them.
     pub fn shutdown_now(self) {
         drop(self);
+    }
+
+    /// Ends the sponsor in order, as [`Sponsor::shutdown`] does, for at most `limit`; then as [`Sponsor::shutdown_now`] does, after
+    /// the turns under way. Returns when its threads have ended.
+    ///
+    /// Called on a thread of its own, it returns None at once, and the sponsor ends later.
+    pub fn shutdown_within(self, limit: Duration) -> Option<Ending> {
+        self.shared.drain();
+        if current::serves(&self.shared) {
+            let (shared, over) = (self.shared.clone(), self.over.clone());
+            let wait = move || {
+                if !over.wait(limit) {
+                    shared.stop();
+                }
+            };
+            let name = format!("{}-end", self.shared.name);
+            if std::thread::Builder::new().name(name).spawn(wait).is_err() {
+                // Nobody is there to lose patience later.
+                self.shared.stop();
+            }
+            return None;
+        }
+        let in_order = self.over.wait(limit);
+        if !in_order {
+            self.shared.stop();
+        }
+        self.join();
+        Some(if in_order {
+            Ending::InOrder
+        } else {
+            Ending::AtOnce
+        })
     }
 
     /// Begins what [`Sponsor::shutdown`] does, and returns at once. Dropping the sponsor then waits for its end, as
@@ -76,16 +127,15 @@ impl Sponsor {
         self.shared.stop();
     }
 
-    /// Waits for the end of the sponsor, which somebody else may begin. Called by a task of its own, it returns at
+    /// Waits for the end of the sponsor, which somebody else may begin. Called on a thread of its own, it returns at
     /// once.
     pub fn wait(&self) {
         self.join();
     }
 
     fn join(&self) {
-        let ours =
-            current::worker().is_some_and(|worker| Arc::ptr_eq(&worker.shared, &self.shared));
-        if ours {
+        // A worker that waited for its own thread would wait for ever, in a turn or in its driver.
+        if current::serves(&self.shared) {
             return;
         }
         // Held meanwhile, so that whoever else waits returns no earlier.
@@ -124,7 +174,31 @@ struct Seat {
     /// None once the home is a worker's.
     shared: Option<Arc<Shared>>,
     /// What the worker is to sleep in.
-    driver: Option<Box<dyn Driver>>,
+    driver: Option<Driven>,
+    /// Counts the thread as over.
+    _ends: Ends,
+}
+
+/// Says that a thread is over, when it is dropped.
+struct Ends(Arc<Over>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.count();
+    }
+}
+
+/// A driver with its waker, which is asked for on the thread that starts the sponsor: a panic goes to whoever starts it.
+pub(super) struct Driven {
+    driver: Box<dyn Driver>,
+    waker: Waker,
+}
+
+impl Driven {
+    pub(super) fn new(driver: Box<dyn Driver>) -> Self {
+        let waker = driver.waker();
+        Self { driver, waker }
+    }
 }
 
 impl Seat {
@@ -137,12 +211,15 @@ impl Seat {
             pin(core);
         }
         sleep_precisely();
-        let driver = self.driver.take();
+        let _serving = Serving::new(&shared);
+        let (driver, waker) = match self.driver.take() {
+            Some(Driven { driver, waker }) => (Some(driver), Some(Arc::new(waker))),
+            None => (None, None),
+        };
         Remote::of(self.home).set_sleeper(Sleeper {
-            thread: Some(std::thread::current()),
-            waker: driver.as_ref().map(|driver| driver.waker()),
+            thread: Some(thread::current()),
+            waker,
         });
-        // If this panics, for the world has no time, the seat is still ours to give back.
         let worker = Worker::new(self.home, shared, driver);
         drop(self.shared.take());
         worker.live(|| {
@@ -163,7 +240,13 @@ impl Drop for Seat {
         // Release: pairs with the Acquire in `Worker::is_over`; nobody will use this home for us.
         shared.closed.fetch_add(1, Release);
         shared.wake_all();
-        Remote::release(self.home);
+        // A world may let go of a thread's body after the sponsor has started. If tasks were made here by then, the number
+        // stays theirs: who got it next would take them for its own.
+        let mut is_empty = true;
+        pool::cells_of(self.home, |_| is_empty = false);
+        if is_empty {
+            Remote::release(self.home);
+        }
     }
 }
 
@@ -171,11 +254,12 @@ impl Drop for Seat {
 pub(super) fn start(
     shared: &Arc<Shared>,
     cores: &[usize],
-    drivers: Vec<Option<Box<dyn Driver>>>,
+    drivers: Vec<Option<Driven>>,
 ) -> Result<Sponsor, StartError> {
     // Dropped after the seats: it waits for the threads, which wait until no seat is left.
     let sponsor = Sponsor {
         shared: shared.clone(),
+        over: Arc::new(Over::new(shared.homes.len())),
         threads: Mutex::default(),
     };
     shared.expect_workers();
@@ -187,6 +271,7 @@ pub(super) fn start(
             home,
             shared: Some(shared.clone()),
             driver,
+            _ends: Ends(sponsor.over.clone()),
         })
         .collect();
     for (index, seat) in seats.into_iter().enumerate() {
@@ -203,6 +288,37 @@ pub(super) fn start(
             .push(thread);
     }
     Ok(sponsor)
+}
+
+/// Is worker number `index` of a sponsor on a thread of a model, until the sponsor ends. It sleeps in the driver, if it has one.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<Box<dyn Driver>>) {
+    let seat = Seat {
+        home: shared.homes[index],
+        shared: Some(shared),
+        driver: driver.map(Driven::new),
+        _ends: Ends(Arc::new(Over::new(1))),
+    };
+    seat.serve(None);
+}
+
+/// Is such a worker for a few rounds: it runs what it has, and claims one cell, and once more. Then it winds up, for which the
+/// sponsor must be told to stop.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: usize) {
+    let home = shared.homes[index];
+    Remote::of(home).set_sleeper(Sleeper {
+        thread: Some(thread::current()),
+        waker: None,
+    });
+    let worker = Worker::new(home, shared, None);
+    for _ in 0..rounds {
+        worker.run_ready(Signal::is_stopping);
+        worker.claim_in_model();
+    }
+    worker.shared.stop();
+    worker.wind_up();
+    worker.leave();
 }
 
 /// Cores of this machine.

@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::time::Duration;
 
+use garrick_core::prim::thread;
+
 use super::Worker;
 use crate::driver::Driver;
 use crate::quiet;
 use crate::runtime::current::Entered;
-use crate::runtime::sponsor::Failure;
 use crate::world::Nanos;
 
 /// The shortest time between two polls of the driver while the worker is busy. A poll costs about half a microsecond, so
@@ -40,11 +41,22 @@ impl Worker {
         self.driver.is_some()
     }
 
-    /// Calls `life` where its tasks are to live.
-    pub(crate) fn live(&self, mut life: impl FnMut()) {
-        match &self.driver {
-            Some(drive) => drive.driver.surround(&mut life),
-            None => life(),
+    /// Calls `life` where its tasks are to live, once, whatever the driver makes of it: tasks would never end otherwise, and
+    /// their worker's number would go to another one.
+    pub(crate) fn live(&self, life: impl FnOnce()) {
+        let mut life = Some(life);
+        if let Some(drive) = &self.driver {
+            let mut once = || {
+                if let Some(life) = life.take() {
+                    life();
+                }
+            };
+            if let Err(panic) = quiet::call(|| drive.driver.surround(&mut once)) {
+                self.report_as(NAME, &panic);
+            }
+        }
+        if let Some(life) = life {
+            life();
         }
     }
 
@@ -56,8 +68,8 @@ impl Worker {
                 // What it slept in, it has looked at.
                 drive.polled.set(self.now());
             }
-            (None, None) => std::thread::park(),
-            (None, Some(left)) => std::thread::park_timeout(left),
+            (None, None) => thread::park(),
+            (None, Some(left)) => thread::park_timeout(left),
         }
     }
 
@@ -74,11 +86,7 @@ impl Worker {
     fn leave_to(&self, foreign: impl FnOnce()) {
         let _nobody = Entered::nobody();
         if let Err(panic) = quiet::call(foreign) {
-            let failure = Failure {
-                task: NAME,
-                message: panic.message(),
-            };
-            let _ = quiet::call(|| self.shared.report(&failure));
+            self.report_as(NAME, &panic);
         }
     }
 }

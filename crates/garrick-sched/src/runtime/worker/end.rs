@@ -13,6 +13,7 @@ use crate::runtime::watch::{self, Ended, Watcher};
 
 impl Worker {
     pub(super) fn bury(&self, cell: CellPtr) {
+        cell.check_home(self.home);
         cell.set(flag::GARBAGE);
         self.garbage.borrow_mut().push(cell);
         self.stage.set_dirty();
@@ -40,6 +41,8 @@ impl Worker {
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
+        // It runs no more, and another cell may get its block before this is over.
+        self.forget_running();
         self.retire(cell, ended);
         self.drop_mailbox(cell);
         cell.clear(SCHEDULED);
@@ -53,6 +56,7 @@ impl Worker {
 
     /// Drops the task of a cell, lets the dead one take its place, and tells who watches.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
+        cell.check_home(self.home);
         if cell.has(flag::STOPPED) {
             return;
         }
@@ -80,17 +84,32 @@ impl Worker {
         }
     }
 
-    /// Takes note of somebody who wants to know of a cell's end.
+    /// Takes note of somebody who wants to know of a cell's end. What is left to do with foreign code in it goes to
+    /// `late`: watchers who have come too late, and such as were cancelled.
     ///
     /// # Safety
     /// The envelope is the caller's, of kind `Watch`, and freed by it.
-    pub(super) unsafe fn watch(&self, cell: CellPtr, envelope: *mut Envelope) {
+    pub(super) unsafe fn watch(
+        &self,
+        cell: CellPtr,
+        envelope: *mut Envelope,
+        late: &mut Vec<Watcher>,
+    ) {
+        cell.check_home(self.home);
+        // SAFETY: by contract.
+        let kind = unsafe { (*envelope).kind() };
+        debug_assert_eq!(kind, Kind::Watch, "a watcher comes in a note of its kind");
         // SAFETY: by contract.
         while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
+            if cell.has(flag::STOPPED) {
+                // Those who watch have been told already: the task is gone, and only its cell is still to be closed.
+                late.push(watcher);
+                continue;
+            }
             if let Some(watched) = cell.table().watched {
                 cell.set_table(watched);
             }
-            watch::register(cell, watcher);
+            late.append(&mut watch::register(cell, watcher));
         }
     }
 
@@ -181,21 +200,20 @@ impl Worker {
     #[cold]
     pub(super) fn turn_panicked(&self, panic: &Panic) {
         let Some(cell) = self.running.get() else {
-            return;
+            // No foreign code is called outside of turns but where its panics are caught: this is a bug of ours, which
+            // should be heard, and the tasks of this worker go on.
+            return self.report_as("a worker", panic);
         };
         let is_at_mailbox = self.undo();
-        self.running.set(None);
+        self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         self.lane.panicked(cell);
+        // It counts as running meanwhile: the reporter may drop its last address.
         self.report(cell, panic);
-        if cell.has(flag::GARBAGE) {
-            // Its own destructor panicked, in `run::finish`.
-            // SAFETY: unreachable, and what could be dropped of its task is.
-            unsafe {
-                self.pool
-                    .give_cell(pool::cell_class(cell.table().block_bytes), cell);
-            }
-        } else if !self.recovers(cell, panic, is_at_mailbox) {
+        // What the reporter sent is not for the task to undo while it recovers.
+        self.commit();
+        self.running.set(None);
+        if !self.recovers(cell, panic, is_at_mailbox) {
             let ended = Ended::Failed(panic.message().into());
             if is_at_mailbox || !cell.has(SCHEDULED) {
                 self.stop(cell, &ended);
@@ -205,7 +223,7 @@ impl Worker {
                 self.retire(cell, &ended);
             }
         }
-        // What the reporter sent.
+        // What the reporter sent of a second failure.
         self.commit();
     }
 
@@ -235,13 +253,16 @@ impl Worker {
         goes_on
     }
 
-    pub(super) fn report(&self, cell: CellPtr, panic: &Panic) {
-        let name = cell.table().name;
-        let _ = quiet::call(|| {
-            self.shared.report(&Failure {
-                task: name(),
-                message: panic.message(),
-            });
+    /// Reports a panic of a cell's task, or of a door.
+    pub(crate) fn report(&self, cell: CellPtr, panic: &Panic) {
+        self.report_as(cell.table().name_of(), panic);
+    }
+
+    /// Reports a panic of what goes by that name.
+    pub(crate) fn report_as(&self, task: &'static str, panic: &Panic) {
+        self.shared.report(&Failure {
+            task,
+            message: panic.message(),
         });
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing in here is touched by another thread; what others may touch is in
 //! [`Remote`](crate::remote::Remote) and in the cells.
 
+pub(crate) mod balance;
 mod drive;
 mod end;
 mod ready;
@@ -12,6 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use balance::{Kept, Pace, SharedWait};
 use drive::Drive;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
@@ -42,6 +44,8 @@ const ENVELOPES_LOOKED_AT: u32 = 64;
 /// See the module.
 pub(crate) struct Worker {
     pub(crate) home: Home,
+    /// Its number among the workers of its sponsor.
+    pub(crate) index: usize,
     /// Cells that have run before, oldest first.
     pub(crate) old: RunQueue,
     /// Cells that have not, newest first.
@@ -51,8 +55,6 @@ pub(crate) struct Worker {
     /// The number of the turn under way, or of the last one. What a turn leaves in the run queues is known
     /// by it.
     turn: Cell<u64>,
-    /// How often that was raised for something else than a turn.
-    pauses: Cell<u64>,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
     remote: &'static Remote,
@@ -64,11 +66,14 @@ pub(crate) struct Worker {
     /// The envelope of the message handled last, if it was the last in there, or null: no mailbox has it any
     /// more, but it may still be read.
     held: Cell<*mut Envelope>,
+    /// The message that waits for the start of its task, which is under way; a dead letter if that fails.
+    pub(crate) waiting: Cell<Option<Slot>>,
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     picks: Cell<u32>,
-    /// Activations since the last claim, while cells wait in the shared queue.
-    pub(crate) looks: Cell<u32>,
+    pub(crate) shared_wait: SharedWait,
+    pub(crate) kept: Kept,
+    pub(crate) pace: Pace,
     pub(crate) timers: Timers,
     /// What it sleeps in, if that is more than its thread's sleep.
     driver: Option<Drive>,
@@ -76,14 +81,19 @@ pub(crate) struct Worker {
     pub(crate) lane: Box<Lane>,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
+    /// How often `turn` was raised for something else than a turn. Not beside `turn`: the compiler would raise both by one
+    /// load and one store of 16 bytes, and that load waits until the two stores of 8 bytes before it are in the cache.
+    pauses: Cell<u64>,
 }
 
 impl Worker {
     pub(crate) fn new(home: Home, shared: Arc<Shared>, driver: Option<Box<dyn Driver>>) -> Self {
-        let now = shared.world.now();
-        let lane = shared.open_lane(home);
+        let now = shared.now();
+        let index = shared.index_of(home);
+        let lane = shared.open_lane(index);
         Self {
             home,
+            index,
             old: RunQueue::new(),
             born: RunQueue::new(),
             handoff: Handoff::new(),
@@ -96,9 +106,12 @@ impl Worker {
             running: Cell::new(None),
             limits: Cell::new(Limits::NONE),
             held: Cell::new(ptr::null_mut()),
+            waiting: Cell::new(None),
             garbage: RefCell::default(),
             picks: Cell::new(0),
-            looks: Cell::new(0),
+            shared_wait: SharedWait::default(),
+            kept: Kept::default(),
+            pace: Pace::new(),
             timers: Timers::new(now, driver.is_some()),
             driver: driver.map(Drive::new),
             lane,
@@ -111,7 +124,7 @@ impl Worker {
     }
 
     pub(crate) fn now(&self) -> Nanos {
-        self.shared.world.now()
+        self.shared.now()
     }
 
     pub(crate) fn remote(&self) -> &'static Remote {
@@ -149,6 +162,9 @@ impl Worker {
         };
         while let Err(panic) = quiet::call(|| run_cells(self, &until)) {
             self.turn_panicked(&panic);
+            // What the panic carried may send while it is dropped, which is in no turn either.
+            drop(panic);
+            self.commit();
         }
         self.running.set(None);
         self.lane.show_turns(self.turns());
@@ -217,9 +233,22 @@ impl Worker {
         self.activate::<COUNTED>(self.old.pop_oldest())
     }
 
+    /// Looks at the clock now and then, to find out how fast this worker works.
+    #[inline]
+    pub(crate) fn keep_pace(&self) {
+        if self.pace.wants_look(self.turn()) {
+            (self.pace).look(self.turn(), self.picks.get(), self.now());
+        }
+    }
+
     /// The pick that no flood of others can keep a cell from.
     #[inline(never)]
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
+        self.keep_pace();
+        if let Some(activation) = self.pace.take_activation() {
+            self.running.set(None);
+            self.balance(activation);
+        }
         if looks.is_multiple_of(NEWBORN_EVERY) {
             self.lane.show_turns(self.turns());
         }
@@ -287,6 +316,17 @@ impl Worker {
     #[inline]
     pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
         self.running.get() == Some(cell)
+    }
+
+    /// The cell that runs is about to be freed or closed.
+    #[inline]
+    pub(crate) fn forget_running(&self) {
+        self.running.set(None);
+    }
+
+    /// The cell whose turn is under way.
+    pub(crate) fn running(&self) -> Option<CellPtr> {
+        self.running.get()
     }
 
     /// A turn begins: what is in the run queues is there to stay.

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Settled, flag, reverse};
+use crate::runtime::watch::Ended;
 
 impl Worker {
     /// Looks after the cells whose token others took (README, step 2).
@@ -35,9 +36,10 @@ impl Worker {
     /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
     /// be freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
+        cell.check_home(self.home);
         // SAFETY: the list was taken from the inbox, so it is ours.
         let mut list = unsafe { reverse(list) };
-        let (mut wanted, mut releases) = (false, 0);
+        let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());
         while !list.is_null() {
             // SAFETY: as above.
             unsafe {
@@ -46,7 +48,7 @@ impl Worker {
                     Kind::Messages | Kind::Stop | Kind::Move => cell.append(list),
                     Kind::Release => releases += 1,
                     Kind::Wake => wanted = true,
-                    Kind::Watch => self.watch(cell, list),
+                    Kind::Watch => self.watch(cell, list, &mut late),
                 }
                 if matches!(kind, Kind::Release | Kind::Wake | Kind::Watch) {
                     self.pool.give_envelope(list);
@@ -63,9 +65,14 @@ impl Worker {
         if !cell.has(SCHEDULED) {
             self.free_if_unreachable(cell);
         }
+        // Last, because a notice may do anything.
+        for watcher in late {
+            watcher.tell(Ended::Before);
+        }
     }
 
     pub(crate) fn schedule(&self, cell: CellPtr) {
+        cell.check_home(self.home);
         if !cell.has(SCHEDULED) {
             let queue = if cell.has(flag::NEWBORN) {
                 &self.born
@@ -83,10 +90,12 @@ impl Worker {
         }
     }
 
-    /// Makes sure that a cell without references is freed when it has nothing left to do.
-    pub(crate) fn look_after(&self, cell: CellPtr) {
-        if cell.home() == self.home && cell.local_refs() == 0 {
-            self.settle(cell);
+    /// Counts one more reference to a cell that is alive.
+    pub(super) fn count_reference(&self, cell: CellPtr) {
+        if cell.home() == self.home {
+            cell.clone_local();
+        } else {
+            cell.clone_foreign();
         }
     }
 

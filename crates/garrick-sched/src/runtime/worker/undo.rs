@@ -43,8 +43,13 @@ impl Worker {
         let running = self.running.get();
         let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED));
         self.begin_pause();
-        for owed in self.stage.take_owed(turn) {
-            // SAFETY: the staged answer that keeps the asker alive is dropped below.
+        let owed = self.stage.take_owed(turn);
+        // First of all: an asker is not scheduled by its answer any more, and what is called below may drop its last address.
+        for owed in &owed {
+            self.count_reference(owed.cell);
+        }
+        for owed in owed {
+            // SAFETY: the reference was counted above.
             let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });
         }
         for (cell, envelope) in envelopes {
@@ -82,8 +87,18 @@ impl Worker {
     /// # Safety
     /// The slot holds a message of the cell's type, which is not used again.
     pub(crate) unsafe fn drop_slot(&self, cell: CellPtr, slot: *const Slot) -> bool {
+        debug_assert!(!slot.is_null(), "there is a message");
         // SAFETY: by contract.
         unsafe { (cell.table().drop_slot)(NonNull::from(&self.pool).cast(), slot) }
+    }
+
+    /// Drops the message that waits for the start of the cell's task, if there is one. What it does meanwhile is in no turn.
+    pub(crate) fn drop_waiting(&self, cell: CellPtr) {
+        if let Some(slot) = self.waiting.take() {
+            // SAFETY: the slot holds a message of the cell's type, which nobody else has.
+            let was_letter = unsafe { self.drop_slot(cell, &raw const slot) };
+            self.count_dead_letters(u64::from(was_letter));
+        }
     }
 
     /// A chain came back from a closed cell: its messages are dead letters.
@@ -117,12 +132,12 @@ impl Worker {
             unsafe {
                 let next = (*list).next();
                 match (*list).kind() {
-                    Kind::Messages => dropped += (cell.table().drop_unread)(&*list),
+                    Kind::Messages => dropped += (cell.table().drop_unread)(list),
                     Kind::Watch => {
-                        parcel::drop_unread::<Watcher>(&*list, |_| false);
+                        parcel::drop_unread::<Watcher>(list, |_| false);
                     }
                     Kind::Move => {
-                        parcel::drop_unread::<Handle>(&*list, |_| false);
+                        parcel::drop_unread::<Handle>(list, |_| false);
                     }
                     Kind::Release | Kind::Wake | Kind::Stop => {}
                 }

@@ -1,0 +1,93 @@
+//! Foreign code that must not end what is none of its business: destructors of messages, above all.
+//!
+//! A panic in one of several destructors must not keep the others from being run, and a second one while the first is
+//! under way would end the process. The process's panic hook has had its say by the time a panic arrives here; what is
+//! left is to go on.
+
+use std::fmt;
+use std::mem;
+use std::ops::{Deref, DerefMut};
+
+use garrick_core::quiet;
+pub(crate) use garrick_core::quiet::drop;
+
+/// Calls `f`; none if it panics.
+pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
+    quiet::call(f).ok()
+}
+
+/// Drops each of these, whatever their destructors do.
+pub(crate) fn drop_each<T>(values: impl IntoIterator<Item = T>) {
+    values.into_iter().for_each(drop);
+}
+
+/// A collection of what others have made, which drops each of them whatever their destructors do.
+#[derive(Default)]
+pub(crate) struct Several<C: IntoIterator + Default>(C);
+
+impl<C: IntoIterator + Default> From<C> for Several<C> {
+    fn from(values: C) -> Self {
+        Self(values)
+    }
+}
+
+impl<C: IntoIterator + Default> Deref for Several<C> {
+    type Target = C;
+
+    #[inline]
+    fn deref(&self) -> &C {
+        &self.0
+    }
+}
+
+impl<C: IntoIterator + Default> DerefMut for Several<C> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut C {
+        &mut self.0
+    }
+}
+
+impl<C: IntoIterator + Default> Drop for Several<C> {
+    fn drop(&mut self) {
+        drop_each(mem::take(&mut self.0));
+    }
+}
+
+impl<C: IntoIterator + Default + fmt::Debug> fmt::Debug for Several<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::panic_any;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    /// Counts how often it is dropped, and panics then with one that does not.
+    struct Bomb(Arc<AtomicUsize>, bool);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Relaxed);
+            if self.1 {
+                panic_any(Bomb(self.0.clone(), false));
+            }
+        }
+    }
+
+    #[test]
+    fn all_are_dropped_whatever_their_destructors_do() {
+        let count = Arc::new(AtomicUsize::new(0));
+        let bombs: Vec<_> = (0..3).map(|_| Bomb(count.clone(), true)).collect();
+        mem::drop(Several::from(bombs));
+        assert_eq!(
+            count.load(Relaxed),
+            6,
+            "three, and what they have panicked with"
+        );
+    }
+}

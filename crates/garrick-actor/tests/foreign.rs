@@ -1,0 +1,352 @@
+//! Foreign code where it hurts: destructors, deciders, errors and wakers that panic, or come back.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, pending, poll_fn};
+use std::panic::panic_any;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::task::{self, Poll, Wake, Waker};
+use std::thread;
+
+use common::{fail, local, ms, settle, silence_panics};
+use garrick_actor::{
+    Actor, Address, Ask, AsyncContext, BehaviorContext, Child, Context, Decision, Incoming, Local,
+    Mailbox, Next, NoReply, OnFull, Reply, Sleep, Strategy, Supervisor, System, Tree, behavior,
+    with_stash,
+};
+
+/// Counts its end, and panics then.
+struct Bomb(Arc<AtomicUsize>);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        fail();
+    }
+}
+
+/// An actor that does what it is told.
+struct Worker {
+    told: mpsc::Sender<u32>,
+    _bomb: Option<Bomb>,
+}
+
+enum Job {
+    Tell(u32),
+    Panic,
+    Pipe(u32),
+}
+
+impl Actor for Worker {
+    type Msg = Job;
+
+    fn receive(&mut self, job: Job, cx: &mut Context<'_, Job>) -> Next {
+        match job {
+            Job::Tell(n) => self.told.send(n).unwrap(),
+            Job::Panic => fail(),
+            Job::Pipe(n) => {
+                let later = async move {
+                    let mut polls = 0;
+                    poll_fn(|task| {
+                        polls += 1;
+                        task.waker().wake_by_ref();
+                        if polls < 40 {
+                            Poll::Pending
+                        } else {
+                            Poll::Ready(())
+                        }
+                    })
+                    .await;
+                    n
+                };
+                cx.pipe(later, |n| Job::Tell(n.unwrap()));
+            }
+        }
+        Next::Continue
+    }
+}
+
+/// A supervisor with no more to it than its strategy.
+fn root(local: &Local) -> Tree {
+    let root = Supervisor::new("root", Strategy::OneForOne);
+    root.spawn(&local.handle()).unwrap()
+}
+
+#[test]
+fn a_decider_may_panic_with_whatever_it_likes() {
+    silence_panics();
+    let (_, local) = local();
+    let (told, heard) = mpsc::channel();
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let tree = root(&local);
+    let branch = Supervisor::new("branch", Strategy::OneForOne);
+    let branch = tree.start_supervisor(branch).unwrap();
+    let count = bombs.clone();
+    let child = Child::new("child", move || Worker {
+        told: told.clone(),
+        _bomb: None,
+    });
+    let child = child.decide(move |_| panic_any(Bomb(count.clone())));
+    let child = branch.start(child).unwrap();
+    child.send(Job::Panic).unwrap();
+    child.send(Job::Tell(1)).unwrap();
+    settle(&local);
+    assert_eq!(bombs.load(Relaxed), 1);
+    assert!(!branch.is_stopped(), "it has escalated, and was restarted");
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1]);
+}
+
+#[test]
+fn what_was_under_way_does_not_come_to_the_next_one_if_a_destructor_panics() {
+    silence_panics();
+    let (_, local) = local();
+    let (told, heard) = mpsc::channel();
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let tree = root(&local);
+    let child = Child::new("child", move || Worker {
+        told: told.clone(),
+        _bomb: Some(Bomb(bombs.clone())),
+    });
+    let child = tree.start(child).unwrap();
+    child.send(Job::Pipe(1)).unwrap();
+    child.send(Job::Panic).unwrap();
+    child.send(Job::Tell(2)).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn messages_that_panic_when_dropped_do_not_end_the_process() {
+    silence_panics();
+    let (_, local) = local();
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let keep = |bomb, cx: &mut BehaviorContext<'_, Bomb>| {
+        let kept = cx.stash(bomb);
+        kept.map_or(Next::Fail, |()| Next::Continue)
+    };
+    let kept = local.spawn(with_stash(8, behavior(keep)));
+    (0..4).for_each(|_| kept.send(Bomb(bombs.clone())).unwrap());
+    settle(&local);
+    kept.stop();
+    settle(&local);
+    assert_eq!(bombs.load(Relaxed), 4);
+}
+
+#[test]
+fn one_that_makes_room_for_another_does_not_end_the_actor() {
+    silence_panics();
+    let (_, local) = local();
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = heard.clone();
+    let mailbox = Mailbox::bounded(1, OnFull::DropOldest).unwrap();
+    let newest = local.handle().spawn_with(
+        mailbox,
+        behavior(move |bomb: Bomb, _| {
+            count.fetch_add(1, Relaxed);
+            std::mem::forget(bomb);
+            Next::Continue
+        }),
+    );
+    let newest = newest.unwrap();
+    let address = newest.address().clone();
+    let count = bombs.clone();
+    let sender = local.spawn_behavior(move |(): (), cx| {
+        (0..3).for_each(|_| cx.send(&address, Bomb(count.clone())).unwrap());
+        Next::Continue
+    });
+    sender.send(()).unwrap();
+    settle(&local);
+    assert!(!newest.is_stopped());
+    assert_eq!((bombs.load(Relaxed), heard.load(Relaxed)), (2, 1));
+}
+
+#[test]
+fn asks_have_an_end_when_the_destructor_of_a_future_panics() {
+    silence_panics();
+    let (_, local) = local();
+    let bomb = Bomb(Arc::default());
+    let asked = local.spawn_async(move |mailbox: Incoming<Reply<u32>>| async move {
+        let (_bomb, _mailbox) = (bomb, mailbox);
+        pending::<()>().await;
+    });
+    let ask = asked.ask(|reply| reply);
+    settle(&local);
+    asked.stop();
+    settle(&local);
+    assert_eq!(ask.wait_timeout(ms(0)), Err(NoReply::Dropped));
+}
+
+/// An error that is as bad as its handler.
+struct Bad;
+
+impl fmt::Debug for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Bad")
+    }
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fail()
+    }
+}
+
+impl Error for Bad {}
+
+impl Drop for Bad {
+    fn drop(&mut self) {
+        fail();
+    }
+}
+
+#[test]
+fn an_error_may_panic_whatever_it_is_asked() {
+    silence_panics();
+    let (_, local) = local();
+    let alone = local.spawn_behavior(|(): (), cx| cx.fail(Bad));
+    alone.send(()).unwrap();
+    settle(&local);
+    assert!(alone.is_stopped());
+
+    let root = Supervisor::new("root", Strategy::OneForOne);
+    let root = root.spawn(&local.handle()).unwrap();
+    let branch = Supervisor::new("branch", Strategy::OneForOne);
+    let branch = root.start_supervisor(branch).unwrap();
+    let child = Child::new("child", || behavior(|(): (), cx| cx.fail(Bad)));
+    let child = child.decide(|_| Decision::Escalate);
+    branch.start(child).unwrap().send(()).unwrap();
+    settle(&local);
+    assert!(!branch.is_stopped() && !root.is_stopped());
+}
+
+#[test]
+fn a_become_that_succeeds_is_not_undone_by_what_the_closure_before_had() {
+    silence_panics();
+    let (_, local) = local();
+    let bomb = Bomb(Arc::default());
+    let (told, heard) = mpsc::channel();
+    let actor = local.spawn_behavior(move |n: u32, cx| {
+        let (_bomb, told) = (&bomb, told.clone());
+        told.send(n).unwrap();
+        cx.becomes(move |n, _| {
+            told.send(n + 10).unwrap();
+            Next::Continue
+        });
+        Next::Continue
+    });
+    actor.send(1).unwrap();
+    actor.send(2).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 12]);
+}
+
+/// A waker that gives up a sleep when it goes.
+struct Keeps(
+    #[expect(dead_code, reason = "what matters is that it is dropped")] Mutex<Option<Sleep>>,
+);
+
+impl Wake for Keeps {
+    fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn a_waker_that_is_replaced_may_give_up_another_sleep() {
+    let (ended, end) = mpsc::channel();
+    // It would wait for itself.
+    thread::spawn(move || {
+        let (_, local) = local();
+        local.spawn_async(move |mailbox: Incoming<()>| async move {
+            let cx: AsyncContext<()> = mailbox.context();
+            let mut first = Box::pin(cx.sleep(ms(1)));
+            poll_fn(|task| {
+                let _ = first.as_mut().poll(task);
+                Poll::Ready(())
+            })
+            .await;
+            let mut second = pin!(cx.sleep(ms(1)));
+            let first = *std::pin::Pin::into_inner(first);
+            let keeps = Waker::from(Arc::new(Keeps(Mutex::new(Some(first)))));
+            let _ = second.as_mut().poll(&mut task::Context::from_waker(&keeps));
+            drop(keeps);
+            let _ = second
+                .as_mut()
+                .poll(&mut task::Context::from_waker(Waker::noop()));
+            ended.send(()).unwrap();
+        });
+        settle(&local);
+    });
+    end.recv_timeout(ms(60_000)).expect("it hangs");
+}
+
+#[test]
+fn a_pipe_hears_of_a_reply_that_was_dropped_in_a_turn_that_is_undone() {
+    let (_, local) = local();
+    let asked = local.spawn_behavior(|reply: Reply<u32>, _| {
+        drop(reply);
+        Next::Undo
+    });
+    let (told, heard) = mpsc::channel();
+    let asker = local.spawn_behavior(move |answer: Option<Result<u32, NoReply>>, cx| {
+        match answer {
+            None => cx.pipe_answer(asked.ask(|reply| reply), Some),
+            Some(answer) => told.send(answer).unwrap(),
+        }
+        Next::Continue
+    });
+    asker.send(None).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_recv(), Ok(Err(NoReply::Dropped)));
+}
+
+/// Has another thread ask it in its turn, and once more when it is gone; stops with the first question.
+struct AskedAtItsEnd {
+    own: Arc<OnceLock<Address<Reply<u32>>>>,
+    asks: mpsc::Sender<Ask<u32>>,
+}
+
+impl AskedAtItsEnd {
+    fn ask(&self) {
+        let (own, asks) = (self.own.wait().clone(), self.asks.clone());
+        let asker = thread::spawn(move || asks.send(own.ask(|reply| reply)).unwrap());
+        asker.join().unwrap();
+    }
+}
+
+impl Actor for AskedAtItsEnd {
+    type Msg = Reply<u32>;
+
+    fn receive(&mut self, _: Reply<u32>, _: &mut Context<'_, Reply<u32>>) -> Next {
+        self.ask();
+        Next::Stop
+    }
+}
+
+impl Drop for AskedAtItsEnd {
+    fn drop(&mut self) {
+        self.ask();
+    }
+}
+
+#[test]
+fn a_mailbox_that_keeps_the_newest_takes_nothing_for_an_actor_that_has_gone() {
+    let system = System::builder().workers(1).start().unwrap();
+    let (asks, asked) = mpsc::channel();
+    let own = Arc::new(OnceLock::new());
+    let mailbox = Mailbox::bounded(2, OnFull::DropOldest).unwrap();
+    let actor = AskedAtItsEnd {
+        own: own.clone(),
+        asks,
+    };
+    let inlet = system.handle().spawn_with(mailbox, actor).unwrap();
+    own.set(inlet.address().clone()).unwrap();
+    let first = inlet.address().ask(|reply| reply);
+    for ask in [first].into_iter().chain(asked) {
+        assert_eq!(ask.wait_timeout(ms(5_000)), Err(NoReply::Dropped));
+    }
+}

@@ -1,0 +1,139 @@
+//! Foreign code whose panics must end nothing but what they belong to: destructors, notices, wakers, reporters.
+//!
+//! The process's panic hook has had its say by the time a panic arrives here; what is left is to go on.
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Payloads that are dropped one after the other, if each one's destructor panics with the next one.
+const NESTED_MAX: usize = 16;
+
+/// Calls `f`.
+///
+/// # Errors
+/// What it panicked with.
+///
+/// # Examples
+/// ```
+/// use garrick_core::quiet;
+///
+/// assert!(quiet::call(|| 1).is_ok_and(|one| one == 1));
+/// let panic = quiet::call(|| panic!("a {} panic", "quiet")).unwrap_err();
+/// assert_eq!(panic.message(), "a quiet panic");
+/// ```
+#[inline]
+pub fn call<R>(f: impl FnOnce() -> R) -> Result<R, Panic> {
+    if cfg!(garrick_loom) {
+        // A panic in a model is what the model has found.
+        return Ok(f());
+    }
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| Panic(Some(payload)))
+}
+
+/// Drops `value`, whatever its destructor does.
+pub fn drop<T>(value: T) {
+    if mem::needs_drop::<T>() {
+        let _ = call(|| mem::drop(value));
+    }
+}
+
+/// What a panic left behind. Dropping it is quiet, even if the payload's own destructor panics, and the next payload's.
+///
+/// The 17th payload of such a row is leaked, because a destructor that panics with another one of its kind would never end.
+pub struct Panic(Option<Box<dyn Any + Send>>);
+
+impl Panic {
+    /// Makes one of a payload, from `JoinHandle::join` for example.
+    pub fn of(payload: Box<dyn Any + Send>) -> Self {
+        Self(Some(payload))
+    }
+
+    /// Returns what it said.
+    pub fn message(&self) -> String {
+        let payload = self.0.as_deref().expect("taken by drop only");
+        if let Some(text) = payload.downcast_ref::<&str>() {
+            (*text).to_owned()
+        } else if let Some(text) = payload.downcast_ref::<String>() {
+            text.clone()
+        } else {
+            "a panic without a message".to_owned()
+        }
+    }
+}
+
+impl Drop for Panic {
+    fn drop(&mut self) {
+        let mut payload = self.0.take();
+        for _ in 0..NESTED_MAX {
+            match catch_unwind(AssertUnwindSafe(|| mem::drop(payload))) {
+                Ok(()) => return,
+                Err(next) => payload = Some(next),
+            }
+        }
+        mem::forget(payload);
+    }
+}
+
+impl fmt::Debug for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Panic").field(&self.message()).finish()
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use std::panic::panic_any;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    /// Panics when it is dropped, with another one while there are some left.
+    struct Nested {
+        left: usize,
+        dropped: Arc<AtomicUsize>,
+    }
+
+    impl Drop for Nested {
+        fn drop(&mut self) {
+            self.dropped.fetch_add(1, Relaxed);
+            if self.left > 0 {
+                panic_any(Self {
+                    left: self.left - 1,
+                    dropped: self.dropped.clone(),
+                });
+            }
+        }
+    }
+
+    fn dropped_of(left: usize) -> usize {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let payload = Nested {
+            left,
+            dropped: dropped.clone(),
+        };
+        mem::drop(Panic::of(Box::new(payload)));
+        dropped.load(Relaxed)
+    }
+
+    #[test]
+    fn payloads_are_dropped_one_after_the_other() {
+        assert_eq!(dropped_of(0), 1);
+        assert_eq!(dropped_of(10), 11);
+    }
+
+    #[test]
+    fn one_that_never_ends_is_leaked() {
+        assert_eq!(dropped_of(1_000), NESTED_MAX);
+    }
+
+    #[test]
+    fn the_message_of_a_panic_is_its_text() {
+        let message = |payload: Box<dyn Any + Send>| Panic::of(payload).message();
+        assert_eq!(message(Box::new("text")), "text");
+        assert_eq!(message(Box::new("owned".to_owned())), "owned");
+        assert_eq!(message(Box::new(1_u8)), "a panic without a message");
+    }
+}

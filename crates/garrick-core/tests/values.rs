@@ -1,0 +1,201 @@
+//! Values that are strange: of no size, of a large alignment, dropped in the midst of something, bound to one thread.
+#![cfg(not(garrick_loom))]
+#![forbid(unsafe_code)]
+
+use std::{
+    cell::Cell,
+    mem,
+    rc::Rc,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use garrick_core::{
+    deque,
+    queue::{Banker, Chunked, Locked, Queue, Receiver, Sender},
+    ring,
+    steal::{self, Capacity},
+    wheel::Wheel,
+};
+
+const MANY: usize = 1000;
+
+/// A page.
+const ALIGNMENT: usize = 4096;
+
+#[derive(Clone)]
+#[repr(align(4096))]
+struct Page(usize);
+
+impl Page {
+    fn check(&self, number: usize) {
+        assert_eq!((&raw const *self).addr() % ALIGNMENT, 0);
+        assert_eq!(self.0, number);
+    }
+}
+
+fn pages() -> impl Iterator<Item = Page> {
+    (0..MANY).map(Page)
+}
+
+#[test]
+fn values_lie_where_their_alignment_wants_them() {
+    let (mut producer, mut consumer) = ring::channel(MANY);
+    assert_eq!(producer.push_iter(pages()), MANY);
+    for (number, page) in consumer.peek().iter().enumerate() {
+        page.check(number);
+    }
+    let mut worker = deque::growing(1);
+    pages().for_each(|page| worker.push(page).unwrap());
+    for number in 0..MANY {
+        worker.pop_oldest().unwrap().check(number);
+    }
+    fn check<Q: Queue>() {
+        let (sender, mut receiver) = Q::channel();
+        sender.push_many(pages()).unwrap();
+        (0..MANY).for_each(|number| receiver.try_pop().unwrap().check(number));
+    }
+    check::<Banker>();
+    check::<Chunked>();
+    check::<Locked>();
+}
+
+/// Has no size, and counts how many of its kind are alive.
+struct Token;
+
+static ALIVE: AtomicUsize = AtomicUsize::new(0);
+
+impl Token {
+    fn new() -> Self {
+        ALIVE.fetch_add(1, Relaxed);
+        Self
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        ALIVE.fetch_sub(1, Relaxed);
+    }
+}
+
+fn tokens() -> impl Iterator<Item = Token> {
+    (0..MANY).map(|_| Token::new())
+}
+
+/// One test for all, since they share a count.
+#[test]
+fn values_of_no_size_are_dropped_once() {
+    let (mut producer, mut consumer) = ring::try_roomy_channel(1 << 62, 1 << 63).unwrap();
+    producer.push_iter(tokens());
+    producer.spread();
+    producer.push_iter(tokens());
+    assert_eq!(consumer.pop_each(MANY, drop), MANY);
+    consumer.peek().advance(MANY / 2);
+    assert_eq!(ALIVE.load(Relaxed), MANY / 2);
+    drop((producer, consumer));
+    assert_eq!(ALIVE.load(Relaxed), 0);
+
+    let mut worker = deque::growing(1);
+    tokens().for_each(|token| worker.push(token).unwrap_or_else(|_| unreachable!()));
+    let mut thief = deque::bounded(8);
+    drop((worker.stealer().steal_half(&mut thief), worker.pop()));
+    assert_eq!((thief.len(), ALIVE.load(Relaxed)), (8, MANY - 2));
+    drop((worker, thief));
+    assert_eq!(ALIVE.load(Relaxed), 0);
+
+    fn check<Q: Queue>() {
+        let (sender, mut receiver) = Q::channel();
+        sender.push_many(tokens()).unwrap();
+        drop((receiver.try_pop(), receiver.try_pop()));
+        assert_eq!((receiver.len(), ALIVE.load(Relaxed)), (MANY - 2, MANY - 2));
+        drop((sender, receiver));
+        assert_eq!(ALIVE.load(Relaxed), 0);
+    }
+    check::<Banker>();
+    check::<Chunked>();
+    check::<Locked>();
+
+    let mut channel = steal::channel(2, 4, Capacity::Unbounded);
+    assert!(channel.workers[0].send_many(tokens()).is_ok());
+    assert!(channel.workers[1].try_recv().is_ok());
+    drop(channel);
+    assert_eq!(ALIVE.load(Relaxed), 0);
+
+    let mut wheel = Wheel::new(0);
+    let key = wheel.insert(u64::MAX, Token::new());
+    wheel.insert(0, Token::new());
+    assert_eq!(wheel.advance(u64::MAX, drop), 1);
+    assert!(wheel.cancel(key).is_some() && wheel.cancel(key).is_none());
+    assert_eq!(ALIVE.load(Relaxed), 0);
+}
+
+/// A guard that is forgotten leaks what it has written, and the ring goes on as if it had not been.
+#[test]
+fn a_forgotten_guard_spoils_nothing() {
+    let value = Rc::new(());
+    let (mut producer, mut consumer) = ring::channel(2);
+    for round in 1..=5 {
+        let mut poke = producer.poke(2);
+        poke.fill_with(|| value.clone());
+        mem::forget(poke);
+        producer.try_push(value.clone()).unwrap();
+        assert_eq!(consumer.peek().len(), 1);
+        assert_eq!(consumer.pop_each(9, drop), 1);
+        assert_eq!(Rc::strong_count(&value), 1 + 2 * round);
+    }
+}
+
+/// Compiles only if the type has not the trait: otherwise two answers fit.
+macro_rules! assert_without {
+    ($(($type:ty, $trait:ident)),+ $(,)?) => {$(
+        const _: fn() = || {
+            trait Answer<A> {
+                fn answer() {}
+            }
+            struct Yes;
+            impl<T: ?Sized> Answer<()> for T {}
+            impl<T: ?Sized + $trait> Answer<Yes> for T {}
+            let _ = <$type as Answer<_>>::answer;
+        };
+    )+};
+}
+
+type Bound = Rc<()>;
+
+// What carries a value that is bound to its thread is so itself.
+assert_without!(
+    (ring::Producer<Bound>, Send),
+    (ring::Consumer<Bound>, Send),
+    (ring::Peek<'static, Bound>, Send),
+    (ring::Poke<'static, Bound>, Send),
+    (deque::Worker<Bound>, Send),
+    (deque::Stealer<Bound>, Send),
+    (deque::Stealer<Bound>, Sync),
+    (garrick_core::queue::banker::Producer<Bound>, Send),
+    (garrick_core::queue::banker::Consumer<Bound>, Send),
+    (garrick_core::queue::chunked::Producer<Bound>, Send),
+    (garrick_core::queue::chunked::Producer<Bound>, Sync),
+    (garrick_core::queue::chunked::Consumer<Bound>, Send),
+    (garrick_core::queue::locked::Producer<Bound>, Send),
+    (garrick_core::queue::locked::Producer<Bound>, Sync),
+    (garrick_core::queue::locked::Consumer<Bound>, Send),
+    (steal::Worker<Bound>, Send),
+    (steal::Sender<Bound>, Send),
+    (steal::Sender<Bound>, Sync),
+    (steal::Receiver<Bound>, Send),
+    (Wheel<Bound>, Send),
+);
+
+// What one thread at a time may use is not shared, whatever it carries; and who reads in place shares values.
+assert_without!(
+    (ring::Producer<u8>, Sync),
+    (ring::Consumer<u8>, Sync),
+    (ring::Peek<'static, u8>, Sync),
+    (ring::Poke<'static, u8>, Sync),
+    (ring::Iter<'static, Cell<u8>>, Send),
+    (deque::Worker<u8>, Sync),
+    (garrick_core::queue::banker::Producer<u8>, Sync),
+    (garrick_core::queue::banker::Consumer<u8>, Sync),
+    (garrick_core::queue::chunked::Consumer<u8>, Sync),
+    (steal::Worker<u8>, Sync),
+    (steal::Recv<'static, u8>, Sync),
+);

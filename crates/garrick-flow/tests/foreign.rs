@@ -1,0 +1,158 @@
+//! Foreign code where it hurts: wakers and destructors that panic, and panics whose own destructors do.
+
+mod common;
+
+use std::panic::panic_any;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use common::{Result, fail, silence_panics};
+use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, Restarts, Wait, restarting, stages};
+
+/// Longer than any of this takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a panic leaves behind: dropping it is one more panic.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        fail();
+    }
+}
+
+/// Something that ends with a panic of that kind.
+struct BadEnd;
+
+impl Drop for BadEnd {
+    fn drop(&mut self) {
+        panic_any(Bomb);
+    }
+}
+
+#[test]
+fn a_call_that_panics_does_not_end_the_stage_that_makes_it() -> Result {
+    silence_panics();
+    let mut graph = Graph::new();
+    let (numbers, input) = graph.channel::<u32>(2)?;
+    let (output, results) = graph.channel::<u32>(2)?;
+    graph.stage("same", stages::map(input, output, |n| *n));
+    let (mut numbers, mut results) = (AsyncSender::from(numbers), AsyncReceiver::from(results));
+    results.on_ready(|| fail());
+    let running = graph.start()?;
+    pollster::block_on(async {
+        for number in 0..8 {
+            assert!(numbers.send(number).await.is_ok());
+            assert_eq!(results.recv().await, Some(number));
+            results.on_ready(|| fail());
+        }
+    });
+    drop(numbers);
+    assert!(running.wait_timeout(PATIENCE));
+    assert!(running.join().failures().is_empty());
+    Ok(())
+}
+
+/// A waker that panics when it goes.
+struct Frail {
+    drops: Arc<AtomicUsize>,
+    _kept: Mutex<()>,
+}
+
+impl Wake for Frail {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Frail {
+    fn drop(&mut self) {
+        self.drops.fetch_add(1, SeqCst);
+        fail();
+    }
+}
+
+#[test]
+fn wakers_that_panic_when_they_go_end_neither_their_successor_nor_the_process() -> Result {
+    silence_panics();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let frail = || {
+        let drops = drops.clone();
+        let waker = Waker::from(Arc::new(Frail {
+            drops,
+            _kept: Mutex::default(),
+        }));
+        move |poll: &mut dyn FnMut(&mut Context<'_>)| {
+            let waker = waker;
+            poll(&mut Context::from_waker(&waker));
+        }
+    };
+    let mut graph = Graph::new();
+    let (sender, receiver) = graph.channel::<u32>(1)?;
+    let (mut sender, mut receiver) = (AsyncSender::from(sender), AsyncReceiver::from(receiver));
+    frail()(&mut |cx| assert!(receiver.poll_recv(cx).is_pending()));
+    assert_eq!(drops.load(SeqCst), 0);
+    assert!(
+        receiver
+            .poll_recv(&mut Context::from_waker(Waker::noop()))
+            .is_pending()
+    );
+    assert_eq!(drops.load(SeqCst), 1, "it was replaced");
+
+    assert!(sender.try_push(1).is_ok());
+    frail()(&mut |cx| assert!(sender.poll_ready(cx).is_pending()));
+    assert_eq!(receiver.try_pop(), Some(1));
+    frail()(&mut |cx| assert!(receiver.poll_recv(cx).is_pending()));
+    assert!(sender.try_push(2).is_ok());
+    frail()(&mut |cx| assert!(sender.poll_ready(cx).is_pending()));
+    Ok(())
+}
+
+#[test]
+fn a_graph_ends_whatever_the_end_of_its_stages_is() -> Result {
+    silence_panics();
+    let mut graph = Graph::new();
+    let end = BadEnd;
+    graph.stage("bad end", move |_: &mut Cx<'_>| {
+        let _kept = &end;
+        Wait::done()
+    });
+    graph.stage("bad step", |_: &mut Cx<'_>| -> Wait { panic_any(Bomb) });
+    let running = graph.start()?;
+    assert!(running.wait_timeout(PATIENCE), "it hangs");
+    let report = running.join();
+    let mut failed: Vec<_> = report
+        .failures()
+        .iter()
+        .map(|failure| &*failure.stage)
+        .collect();
+    failed.sort_unstable();
+    assert_eq!(failed, ["bad end", "bad step"]);
+    Ok(())
+}
+
+#[test]
+fn a_stage_is_started_again_whatever_the_panic_leaves_behind() -> Result {
+    silence_panics();
+    let mut graph = Graph::new();
+    let starts = Arc::new(AtomicUsize::new(0));
+    let count = starts.clone();
+    let stage = restarting(
+        (),
+        move |()| (count.fetch_add(1, SeqCst), BadEnd),
+        |(start, _), (), _| {
+            if *start < 2 {
+                panic_any(Bomb);
+            }
+            Wait::done()
+        },
+    );
+    // The last state ends badly as well.
+    graph.stage("again", stage.policy(Restarts::unlimited()));
+    let running = graph.start()?;
+    assert!(running.wait_timeout(PATIENCE), "it hangs");
+    let report = running.join();
+    assert_eq!(starts.load(SeqCst), 3);
+    assert_eq!(report.stage("again").map(|stage| stage.restarts), Some(2));
+    Ok(())
+}

@@ -1,0 +1,60 @@
+//! Questions from a thread to a task of another one, by the way that production takes.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use super::{check, here, spawn};
+use crate::reply::{NoReply, Reply};
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
+
+/// Answers, or stops and drops what it was asked, and says that it has handled it.
+struct Answers(bool, Rc<Cell<bool>>);
+
+impl Task for Answers {
+    type Message = Reply<u32>;
+
+    fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
+        self.1.set(true);
+        if self.0 {
+            reply.send(7);
+            return Flow::Continue;
+        }
+        Flow::Stop
+    }
+}
+
+#[test]
+fn loom_a_thread_that_asks_gets_its_answer() {
+    for answers in [true, false] {
+        check(move || {
+            let (here, handled) = (here(), Rc::default());
+            let task = here.spawn(Answers(answers, Rc::clone(&handled)));
+            let asker = spawn(move || task.ask(|reply| reply).wait());
+            // The sponsor stays until the asker has its answer: in loom, a thread that is woken while it waits for a lock
+            // forgets that, and the end of a sponsor takes a lock that the asker may want.
+            here.run_until(|| handled.get());
+            let answer = asker.join().unwrap();
+            assert_eq!(
+                answer,
+                if answers {
+                    Ok(7)
+                } else {
+                    Err(NoReply::Dropped)
+                }
+            );
+        });
+    }
+}
+
+#[test]
+fn loom_an_asker_that_gives_up_leaves_nothing_behind() {
+    check(|| {
+        let here = here();
+        let task = here.spawn(Answers(true, Rc::default()));
+        let asker = spawn(move || drop(task.ask(|reply| reply)));
+        here.run();
+        asker.join().unwrap();
+        here.run();
+    });
+}

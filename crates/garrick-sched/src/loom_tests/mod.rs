@@ -1,0 +1,139 @@
+//! Models of the runtime: the code of production, run by loom in every order of its threads up to a bound.
+//!
+//! Nothing of the runtime is copied here. A model makes sponsors, tasks and addresses as a user does, on threads of loom; the
+//! whole crate reaches its atomics, locks, cells and thread values through `prim`, which is loom's here. What differs from
+//! production under `cfg(garrick_loom)`, and why:
+//!
+//! - blocks come from the allocator and keep their memory until a run is over, so that loom sees each use of a freed one;
+//!   every use of a cell through its pointer is checked (`Header::check_alive`);
+//! - panics are not caught, because in a model a panic is what it has found;
+//! - there is no clock, and nothing spins;
+//! - counts and hints that order nothing are not modelled (`prim::unmodelled`, `Lane::change`);
+//! - a worker gives away all but one of its cells, and claims every second time, so that two cells are enough to see it.
+
+mod asks;
+mod cells;
+mod moves;
+mod rooms;
+mod sponsors;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use loom::thread::JoinHandle;
+
+use crate::pool;
+use crate::remote;
+use crate::runtime::sponsor::{Here, Sponsor};
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
+
+thread_local! {
+    /// Whether what a model spawns runs before what it does itself, where loom begins.
+    static SPAWNED_FIRST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a model with at most so many preemptions; the environment may ask for fewer. At the end of each run all blocks must be
+/// free.
+///
+/// It is run both ways, with the threads that it spawns behind it and before it, because loom does not see everything from
+/// either side: of the accesses to an atomic it keeps the last one, and a thread that reads before it writes hides what another
+/// has read there before.
+fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+    let model = Arc::new(model);
+    for spawned_first in [false, true] {
+        let mut builder = loom::model::Builder::new();
+        let told = builder.preemption_bound.unwrap_or(preemptions);
+        builder.preemption_bound = Some(preemptions.min(told));
+        builder.max_branches = 20_000;
+        let model = model.clone();
+        builder.check(move || {
+            SPAWNED_FIRST.set(spawned_first);
+            pool::reset_model();
+            remote::reset_model();
+            model();
+            assert_eq!(pool::reset_model(), 0, "blocks are left in use");
+        });
+    }
+}
+
+/// Runs a model of two threads.
+fn check(model: impl Fn() + Sync + Send + 'static) {
+    check_with(2, model);
+}
+
+/// Spawns a thread of a model.
+fn spawn<R: 'static>(body: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
+    let thread = loom::thread::spawn(body);
+    if SPAWNED_FIRST.get() {
+        loom::thread::yield_now();
+    }
+    thread
+}
+
+/// A sponsor of the calling thread.
+fn here() -> Here {
+    Sponsor::builder().here().unwrap()
+}
+
+/// What tasks on one thread have handled.
+type Log = Rc<RefCell<Vec<u32>>>;
+
+/// Writes down what it handles.
+struct Sink {
+    log: Log,
+    _lives: Lives,
+}
+
+impl Sink {
+    fn new(log: &Log, alive: &Alive) -> Self {
+        Self {
+            log: log.clone(),
+            _lives: alive.one_more(),
+        }
+    }
+}
+
+impl Task for Sink {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.log.borrow_mut().push(message);
+        Flow::Continue
+    }
+}
+
+/// Counts what is alive, by an atomic that orders nothing.
+#[derive(Clone, Default)]
+struct Alive(Arc<AtomicUsize>);
+
+impl Alive {
+    fn one_more(&self) -> Lives {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Lives(self.clone())
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One of those that are alive.
+struct Lives(Alive);
+
+impl Drop for Lives {
+    fn drop(&mut self) {
+        let before = self.0.0.fetch_sub(1, Ordering::Relaxed);
+        assert!(before > 0, "dropped once");
+    }
+}
+
+/// The numbers of a log that a sender marked by tens.
+fn of(log: &[u32], tens: u32) -> Vec<u32> {
+    log.iter()
+        .copied()
+        .filter(|number| number / 10 == tens)
+        .collect()
+}

@@ -1,0 +1,125 @@
+//! Cells that go from one sponsor to another, and what others send to them meanwhile.
+
+use super::{Alive, Log, Sink, check, here, spawn};
+use crate::runtime::address::Address;
+use crate::runtime::sponsor::Handle;
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
+use std::sync::{Arc, Mutex};
+
+/// Handles on whichever thread.
+struct Traveller(Arc<Mutex<Vec<u32>>>, #[allow(dead_code)] super::Lives);
+
+impl Task for Traveller {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.0.lock().unwrap().push(message);
+        Flow::Continue
+    }
+}
+
+/// Sends somebody to another sponsor.
+struct Mover {
+    whom: Address<u32>,
+    to: Handle,
+}
+
+impl Task for Mover {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        self.whom.send(1).unwrap();
+        turn.send_on(&self.to, &self.whom, 2).unwrap();
+        self.whom.send(3).unwrap();
+        Flow::Stop
+    }
+}
+
+#[test]
+fn loom_a_task_that_moves_handles_each_senders_messages_in_order() {
+    check(|| {
+        let (log, alive): (Arc<Mutex<Vec<u32>>>, _) = (Arc::default(), Alive::default());
+        let there = here();
+        let handle = there.handle();
+        let (seen, lives) = (log.clone(), alive.one_more());
+        let other = spawn(move || {
+            let here = super::here();
+            let whom = here.handle().spawn(Traveller(seen, lives)).unwrap();
+            let stranger = whom.clone();
+            here.spawn(Mover { whom, to: handle }).send(()).unwrap();
+            here.run();
+            stranger.send(11).unwrap();
+            drop(stranger);
+            here.run();
+        });
+        there.run_until(|| log.lock().unwrap().len() >= 3);
+        other.join().unwrap();
+        there.run();
+        let log = log.lock().unwrap();
+        assert_eq!(
+            (super::of(&log, 0), super::of(&log, 1)),
+            (vec![1, 2, 3], vec![11])
+        );
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_a_sender_that_moves_keeps_its_order() {
+    /// Sends from where it is, goes to its receiver's sponsor, and sends again.
+    struct Wanderer {
+        to: Address<u32>,
+        there: Handle,
+    }
+    impl Task for Wanderer {
+        type Message = u32;
+        fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+            self.to.send(number).unwrap();
+            if number == 1 {
+                turn.send_on(&self.there, &turn.address(), 2).unwrap();
+            }
+            Flow::Continue
+        }
+    }
+    check(|| {
+        let (here, log, alive) = (here(), Log::default(), Alive::default());
+        let to = here.spawn(Sink::new(&log, &alive));
+        let there = here.handle();
+        let other = spawn(move || {
+            let away = super::here();
+            let wanderer = away.handle().spawn(Wanderer { to, there }).unwrap();
+            wanderer.send(1).unwrap();
+            drop(wanderer);
+            away.run();
+        });
+        here.run_until(|| log.borrow().len() == 2);
+        other.join().unwrap();
+        here.run();
+        assert_eq!(*log.borrow(), [1, 2]);
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_a_task_that_moves_to_a_sponsor_that_ends_is_somewhere() {
+    check(|| {
+        let (log, alive): (Arc<Mutex<Vec<u32>>>, _) = (Arc::default(), Alive::default());
+        let there = here();
+        let handle = there.handle();
+        let (seen, lives) = (log.clone(), alive.one_more());
+        let other = spawn(move || {
+            let here = super::here();
+            let whom = here.handle().spawn(Traveller(seen, lives)).unwrap();
+            here.spawn(Mover { whom, to: handle }).send(()).unwrap();
+            here.run();
+            here.handle().dead_letters()
+        });
+        let handle = there.handle();
+        there.run();
+        drop(there);
+        let dead = other.join().unwrap() + handle.dead_letters();
+        assert_eq!(log.lock().unwrap().len() as u64 + dead, 3);
+        assert_eq!(alive.count(), 0);
+    });
+}

@@ -1,0 +1,325 @@
+//! Two workers of one sponsor: cells given and claimed, sleep, and the end when nothing is left to do.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use super::{Alive, Lives, check_with, spawn};
+use crate::driver::Driver;
+use crate::runtime::address::Address;
+use crate::runtime::sponsor::{Handle, Shared, Sponsor, serve_in_model, serve_rounds_in_model};
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
+
+/// A sponsor whose threads are still to come.
+fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
+    let shared = Sponsor::builder().workers(workers).share_in_model();
+    (shared.clone(), Handle::new(shared))
+}
+
+/// Lets this thread and another one serve until the sponsor ends.
+fn serve_both(shared: &Arc<Shared>) {
+    let second = shared.clone();
+    let other = spawn(move || serve_in_model(second, 1, None));
+    serve_in_model(shared.clone(), 0, None);
+    other.join().unwrap();
+}
+
+/// Writes down what it handles, on whichever thread.
+struct Note {
+    log: Arc<Mutex<Vec<u32>>>,
+    _lives: Lives,
+}
+
+impl Task for Note {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.log.lock().unwrap().push(message);
+        Flow::Continue
+    }
+}
+
+#[test]
+fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end() {
+    check_with(1, || {
+        let (shared, handle) = sponsor(2);
+        let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
+        // Both at the first worker, so that it has one to give.
+        for number in [1, 11] {
+            let note = Note {
+                log: Arc::clone(&log),
+                _lives: alive.one_more(),
+            };
+            let note = handle.spawn_at(shared.homes[0], note, true).unwrap();
+            note.send(number).unwrap();
+            note.send(number + 1).unwrap();
+        }
+        shared.drain();
+        serve_both(&shared);
+        let log = log.lock().unwrap();
+        assert_eq!(
+            (super::of(&log, 0), super::of(&log, 1)),
+            (vec![1, 2], vec![11, 12])
+        );
+        assert_eq!(alive.count(), 0);
+        assert_eq!(handle.dead_letters(), 0);
+    });
+}
+
+/// Sends to the other one, so many times.
+struct Player {
+    other: Option<Address<u32>>,
+    handled: Arc<AtomicUsize>,
+}
+
+impl Task for Player {
+    type Message = u32;
+
+    fn receive(&mut self, left: u32, _: &Turn<'_, u32>) -> Flow {
+        self.handled.fetch_add(1, Relaxed);
+        if left > 0
+            && let Some(other) = &self.other
+        {
+            other.send(left - 1).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+/// Players at the workers of these numbers, each of which sends to the next one. Returns the first.
+fn relay(
+    shared: &Shared,
+    handle: &Handle,
+    handled: &Arc<AtomicUsize>,
+    workers: &[usize],
+) -> Address<u32> {
+    let place = |other, &worker: &usize| {
+        let handled = Arc::clone(handled);
+        let player = Player { other, handled };
+        Some(handle.spawn_at(shared.homes[worker], player, true).unwrap())
+    };
+    workers.iter().rev().fold(None, place).unwrap()
+}
+
+#[test]
+fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
+    check_with(1, || {
+        let (shared, handle) = sponsor(2);
+        let handled = Arc::new(AtomicUsize::new(0));
+        let first = relay(&shared, &handle, &handled, &[0, 1, 0]);
+        first.send(2).unwrap();
+        drop(first);
+        shared.drain();
+        serve_both(&shared);
+        assert_eq!(
+            handled.load(Relaxed),
+            3,
+            "all of them are handled before the end"
+        );
+        assert_eq!(handle.dead_letters(), 0);
+    });
+}
+
+/// A worker gives one of two cells away, to which another thread sends, drops references and claims.
+fn given_away_while(second: fn(Address<u32>) -> usize) {
+    check_with(1, move || {
+        let (shared, handle) = sponsor(2);
+        let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
+        let note = || Note {
+            log: Arc::clone(&log),
+            _lives: alive.one_more(),
+        };
+        // Both at the first worker, so that it has one to give; the second counts as idle until it serves.
+        let kept = handle.spawn_at(shared.homes[0], note(), true).unwrap();
+        let given = handle.spawn_at(shared.homes[0], note(), true).unwrap();
+        given.send(1).unwrap();
+        kept.send(11).unwrap();
+        let other = {
+            let shared = shared.clone();
+            spawn(move || {
+                let sent = second(given);
+                serve_rounds_in_model(shared, 1, 1);
+                sent
+            })
+        };
+        serve_rounds_in_model(shared, 0, 1);
+        let sent = 2 + other.join().unwrap();
+        drop(kept);
+        let log = log.lock().unwrap();
+        let heard = super::of(&log, 0);
+        assert!(heard.is_sorted(), "in order: {heard:?}");
+        let handled = log.len() + handle.dead_letters() as usize;
+        assert_eq!(handled, sent, "handled, counted, or given back");
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_a_cell_is_given_away_and_claimed_while_others_send_to_it() {
+    given_away_while(|given| usize::from(given.send(2).is_ok()));
+}
+
+#[test]
+fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references() {
+    given_away_while(|given| {
+        let second = given.clone();
+        drop(given);
+        drop(second);
+        0
+    });
+}
+
+/// Sends the task that it has to another sponsor, with a message.
+struct Mover {
+    player: Address<u32>,
+    to: Handle,
+}
+
+impl Task for Mover {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        turn.send_on(&self.to, &self.player, 0).unwrap();
+        Flow::Stop
+    }
+}
+
+/// A cell comes from another sponsor, by the shared queue, to a worker that goes to sleep; then the sponsor is to end.
+fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn Driver>>) {
+    check_with(preemptions, move || {
+        let (shared, to) = sponsor(1);
+        let handled = Arc::new(AtomicUsize::new(0));
+        let player = Player {
+            other: None,
+            handled: Arc::clone(&handled),
+        };
+        let giver = {
+            let shared = shared.clone();
+            spawn(move || {
+                let here = super::here();
+                let player = here.handle().spawn(player).unwrap();
+                here.spawn(Mover { player, to }).send(()).unwrap();
+                here.run();
+                drop(here);
+                // Whatever it was given is handled before the end.
+                shared.drain();
+            })
+        };
+        serve_in_model(shared, 0, driver());
+        giver.join().unwrap();
+        assert_eq!(handled.load(Relaxed), 1);
+    });
+}
+
+#[test]
+fn loom_published_work_is_seen_or_the_sleeper_is_woken() {
+    published_to_a_worker_in(3, || None);
+}
+
+/// What a driver sleeps in. Who is awake learns nothing from a wake-up, while loom's `unpark` tells whoever it is for all that
+/// was done before, asleep or not.
+#[derive(Default)]
+struct Bed {
+    is_woken: loom::sync::Mutex<bool>,
+    bell: loom::sync::Condvar,
+}
+
+impl Wake for Bed {
+    fn wake(self: Arc<Self>) {
+        *self.is_woken.lock().unwrap() = true;
+        self.bell.notify_one();
+    }
+}
+
+struct InBed(Arc<Bed>);
+
+fn in_bed() -> Box<dyn Driver> {
+    Box::new(InBed(Arc::default()))
+}
+
+impl Driver for InBed {
+    fn waker(&self) -> Waker {
+        Waker::from(self.0.clone())
+    }
+
+    fn surround(&self, life: &mut dyn FnMut()) {
+        life();
+    }
+
+    fn park(&self, _: Option<Duration>) {
+        let mut is_woken = self.0.is_woken.lock().unwrap();
+        while !*is_woken {
+            is_woken = self.0.bell.wait(is_woken).unwrap();
+        }
+        *is_woken = false;
+    }
+
+    fn poll(&self) {}
+}
+
+#[test]
+fn loom_published_work_is_seen_by_a_worker_that_looks_for_the_end() {
+    published_to_a_worker_in(2, || Some(in_bed()));
+}
+
+#[test]
+fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
+    // Who looks for the end is the first of them, and may still take itself for parked when it has been sent something.
+    check_with(1, || {
+        let (shared, handle) = sponsor(2);
+        let handled = Arc::new(AtomicUsize::new(0));
+        let first = relay(&shared, &handle, &handled, &[1, 0]);
+        first.send(1).unwrap();
+        drop(first);
+        shared.drain();
+        let second = shared.clone();
+        let other = spawn(move || serve_in_model(second, 1, Some(in_bed())));
+        serve_in_model(shared, 0, Some(in_bed()));
+        other.join().unwrap();
+        assert_eq!(handled.load(Relaxed), 2);
+    });
+}
+
+#[test]
+fn loom_a_worker_that_is_to_stop_closes_whole_newborns() {
+    check_with(2, || {
+        let (shared, handle) = sponsor(1);
+        let alive = Alive::default();
+        let note = Note {
+            log: Arc::default(),
+            _lives: alive.one_more(),
+        };
+        let maker = {
+            let (shared, handle) = (shared.clone(), handle.clone());
+            spawn(move || {
+                let newborn = handle.spawn(note);
+                shared.stop();
+                // Its last address goes when it is closed.
+                newborn
+            })
+        };
+        serve_in_model(shared, 0, None);
+        assert!(
+            maker.join().unwrap().is_ok(),
+            "nobody else ends the sponsor"
+        );
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_a_pool_with_threads_of_its_own_begins_and_ends() {
+    check_with(1, || {
+        let pool = Sponsor::pool(2).unwrap();
+        let handled = Arc::new(AtomicUsize::new(0));
+        let player = Player {
+            other: None,
+            handled: Arc::clone(&handled),
+        };
+        pool.handle().spawn(player).unwrap().send(0).unwrap();
+        pool.shutdown();
+        assert_eq!(handled.load(Relaxed), 1);
+    });
+}

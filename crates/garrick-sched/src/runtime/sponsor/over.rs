@@ -1,0 +1,53 @@
+//! Waits for the threads of a sponsor, with a limit, which a join has not.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Threads that have not ended.
+pub(super) struct Over {
+    left: Mutex<usize>,
+    none: Condvar,
+}
+
+impl Over {
+    pub(super) fn new(threads: usize) -> Self {
+        Self {
+            left: Mutex::new(threads),
+            none: Condvar::new(),
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, usize> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One of them has ended.
+    pub(super) fn count(&self) {
+        let mut left = self.left();
+        *left -= 1;
+        if *left == 0 {
+            self.none.notify_all();
+        }
+    }
+
+    /// Waits until all have ended; false if that takes longer than `limit`.
+    pub(super) fn wait(&self, limit: Duration) -> bool {
+        // A limit that no clock reaches is none.
+        let deadline = Instant::now().checked_add(limit);
+        let mut left = self.left();
+        while *left > 0 {
+            left = match deadline {
+                None => self.none.wait(left).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let now = Instant::now();
+                    if now >= deadline {
+                        return false;
+                    }
+                    let waited = self.none.wait_timeout(left, deadline - now);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+        true
+    }
+}

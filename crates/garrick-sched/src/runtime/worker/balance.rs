@@ -1,0 +1,335 @@
+//! When a worker gives ready cells to others, takes some, and lets go of a cell that runs.
+//!
+//! Three rules, each a type of its own; none of them asks the clock often enough to be felt:
+//! - [`SharedWait`]: what stands in the shared queue is claimed after some activations, or after some time.
+//! - [`Kept`]: the one cell that a worker keeps beside the next, while another worker is idle, is given away once it is clear
+//!   that it does not talk to the other one.
+//! - [`Pace`]: about once a millisecond a worker finds out how long its cells wait for each other. Who has more waiting than
+//!   the average gives the surplus, and an activation handles fewer messages where they take long.
+
+use std::cell::Cell;
+
+use crate::world::Nanos;
+
+/// Activations between two claims from the shared queue, for a worker that has enough of its own.
+const CLAIM_EVERY: u32 = if cfg!(garrick_loom) { 2 } else { 16 };
+/// Cells that have waited in the shared queue for longer are claimed at the next look at the clock.
+const SHARED_WAIT_MAX: Nanos = 50_000;
+/// Cells claimed at once.
+const CLAIMED_MAX: usize = 64;
+
+/// Two cells that are always ready, and do not wake each other, part after so long.
+const KEPT_MAX: Nanos = 50_000;
+/// Activations that are longer than this are worth a core each, whoever wakes whom.
+const LONG: Nanos = 20_000;
+
+/// Time between two looks at the clock, as far as the limits below allow.
+const LOOK_AFTER: Nanos = 1_000_000;
+/// Time over which a worker finds out how long its activations take. Shorter ones tell more of the operating system, which lets
+/// threads run for some milliseconds at a time.
+const BALANCE_AFTER: Nanos = 10_000_000;
+/// Turns between two looks at the clock.
+const TURNS_MIN: u64 = 16;
+const TURNS_MAX: u64 = 2_048;
+/// An activation is to take no longer, if each of its messages takes as long as the average turn.
+const ACTIVATION_MAX: Nanos = 100_000;
+/// Messages that one activation handles at most, before others get their turn.
+const MESSAGES_MAX: u32 = 256;
+/// Cells that wait for each other for less time are not worth moving.
+const ROUND_MIN: Nanos = 100_000;
+
+/// How long cells have been in the shared queue, as far as one worker that has enough of its own has seen it.
+#[derive(Default)]
+pub(crate) struct SharedWait {
+    /// Looks since the last claim.
+    looks: Cell<u32>,
+    /// The time at the second of them. Who has nothing else to do claims after the first one.
+    since: Cell<Nanos>,
+    /// Whether what stands there was given by this worker for others to take.
+    gave: Cell<bool>,
+}
+
+impl SharedWait {
+    /// The shared queue is empty.
+    #[inline]
+    pub(crate) fn is_over(&self) {
+        self.looks.set(0);
+        self.gave.set(false);
+    }
+
+    /// The worker has nothing of its own, and claims.
+    #[inline]
+    pub(crate) fn claims(&self) {
+        self.looks.set(0);
+    }
+
+    /// The others have had their time to take what this worker gave.
+    pub(crate) fn others_had_time(&self) {
+        self.gave.set(false);
+    }
+
+    /// The worker has put cells there, which are for others.
+    pub(crate) fn gave(&self) {
+        self.gave.set(true);
+    }
+
+    /// Somebody waits there. Returns how many of the `queued` cells the worker, one of so many, is to claim now.
+    pub(crate) fn look(&self, queued: usize, workers: usize, now: impl Fn() -> Nanos) -> usize {
+        if self.gave.get() {
+            return 0;
+        }
+        let looks = self.looks.get() + 1;
+        self.looks.set(looks);
+        if looks.is_multiple_of(CLAIM_EVERY) {
+            self.looks.set(0);
+            return 1;
+        }
+        if looks == 2 {
+            self.since.set(now());
+        } else if looks > 2
+            && looks.is_power_of_two()
+            && now().saturating_sub(self.since.get()) > SHARED_WAIT_MAX
+        {
+            // What is left has waited as long: more of it is due at the next look.
+            self.looks.set(3);
+            return queued.div_ceil(workers).min(CLAIMED_MAX);
+        }
+        0
+    }
+}
+
+/// How long one cell has been kept beside the next one, while another worker is idle.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// Looks since it is so.
+    looks: Cell<u32>,
+    /// The number of the turn at the first of them, and the time.
+    turn: Cell<u64>,
+    since: Cell<Nanos>,
+}
+
+impl Kept {
+    /// Nobody is kept, or nobody is idle.
+    #[inline]
+    pub(crate) fn is_over(&self) {
+        self.looks.set(0);
+    }
+
+    /// One is kept, in the turn of that number; the last turn that woke another cell is `woke`. Whether it goes now.
+    pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
+        let looks = self.looks.get() + 1;
+        self.looks.set(looks);
+        if looks == 1 {
+            self.turn.set(turn);
+            self.since.set(now());
+            return false;
+        }
+        if !looks.is_power_of_two() && !looks.is_multiple_of(CLAIM_EVERY) {
+            return false;
+        }
+        let waited = now().saturating_sub(self.since.get());
+        if woke > self.turn.get() {
+            // They talk to each other.
+            self.looks.set(0);
+            return waited / u64::from(looks) > LONG;
+        }
+        waited > KEPT_MAX
+    }
+}
+
+/// How fast a worker works.
+pub(crate) struct Pace {
+    /// Turns at the last look, and the time; none if it has slept since.
+    turns: Cell<u64>,
+    looked: Cell<Option<Nanos>>,
+    /// Activations when it was last found out how long they take, and the time.
+    activations: Cell<u32>,
+    counted: Cell<Nanos>,
+    /// Turns until the next look.
+    stride: Cell<u64>,
+    /// Messages that one activation handles at most.
+    messages_max: Cell<u32>,
+    /// How long an activation takes on average, once after it was found out.
+    activation: Cell<Option<Nanos>>,
+}
+
+impl Pace {
+    pub(crate) fn new() -> Self {
+        Self {
+            turns: Cell::new(0),
+            looked: Cell::new(None),
+            activations: Cell::new(0),
+            counted: Cell::new(0),
+            stride: Cell::new(TURNS_MIN),
+            messages_max: Cell::new(MESSAGES_MAX),
+            activation: Cell::new(None),
+        }
+    }
+
+    /// Messages that one activation handles at most, before others get their turn.
+    #[inline]
+    pub(crate) fn messages_max(&self) -> u32 {
+        self.messages_max.get()
+    }
+
+    /// The worker has had nothing to do.
+    #[inline]
+    pub(crate) fn rests(&self) {
+        self.looked.set(None);
+        self.activation.set(None);
+        self.stride.set(TURNS_MIN);
+    }
+
+    /// Whether it is time to look at the clock.
+    #[inline]
+    pub(crate) fn wants_look(&self, turns: u64) -> bool {
+        turns.wrapping_sub(self.turns.get()) >= self.stride.get()
+    }
+
+    /// Takes how long an activation takes on average, once after it was found out.
+    #[inline]
+    pub(crate) fn take_activation(&self) -> Option<Nanos> {
+        self.activation.take()
+    }
+
+    /// Takes note of the time, after so many turns and activations.
+    pub(crate) fn look(&self, turns: u64, activations: u32, now: Nanos) {
+        let taken = turns.wrapping_sub(self.turns.get()).max(1);
+        self.turns.set(turns);
+        let Some(since) = self.looked.replace(Some(now)) else {
+            self.count_from(activations, now);
+            return;
+        };
+        let elapsed = now.saturating_sub(since);
+        let turn = (elapsed / taken).max(1);
+        let fitting = (ACTIVATION_MAX / turn).clamp(1, u64::from(MESSAGES_MAX)) as u32;
+        self.messages_max.set(fitting);
+        let stride = if elapsed < LOOK_AFTER {
+            2 * self.stride.get()
+        } else {
+            LOOK_AFTER / turn
+        };
+        self.stride.set(stride.clamp(TURNS_MIN, TURNS_MAX));
+        let counted = now.saturating_sub(self.counted.get());
+        if counted >= BALANCE_AFTER {
+            let activated = activations.wrapping_sub(self.activations.get()).max(1);
+            self.activation.set(Some(counted / u64::from(activated)));
+            self.count_from(activations, now);
+        }
+    }
+
+    fn count_from(&self, activations: u32, now: Nanos) {
+        self.activations.set(activations);
+        self.counted.set(now);
+    }
+}
+
+/// How many of its `ready` cells a worker with such a round gives away, if the average round of all is that long: what is above
+/// the average, if it is by a quarter.
+pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
+    if round < ROUND_MIN || round <= average.saturating_add(average / 4) {
+        return 0;
+    }
+    let share = u128::from(round - average) * ready as u128 / u128::from(round);
+    share as usize
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    /// Looks with a clock that goes on by `each` from look to look.
+    fn looks_until_claim(each: Nanos, queued: usize, workers: usize) -> (u32, usize) {
+        let (wait, now) = (SharedWait::default(), Cell::new(0));
+        for look in 1.. {
+            let claimed = wait.look(queued, workers, || now.get());
+            if claimed > 0 {
+                return (look, claimed);
+            }
+            now.set(now.get() + each);
+        }
+        unreachable!("it claims after some looks")
+    }
+
+    #[test]
+    fn what_is_shared_is_claimed_by_age() {
+        // Short activations: one cell for some of them.
+        assert_eq!(looks_until_claim(10, 100, 2), (CLAIM_EVERY, 1));
+        // Long ones: at the fourth look, as many as there are for each worker.
+        assert_eq!(looks_until_claim(1_000_000, 100, 2), (4, 50));
+        assert_eq!(looks_until_claim(1_000_000, 1_000, 2), (4, CLAIMED_MAX));
+        assert_eq!(looks_until_claim(10_000, 3, 2), (8, 2));
+    }
+
+    #[test]
+    fn who_gave_does_not_take_it_back() {
+        let wait = SharedWait::default();
+        wait.gave();
+        assert!((0..1_000).all(|now| wait.look(10, 2, || now * 1_000_000) == 0));
+        wait.is_over();
+        assert!((0..5).any(|now| wait.look(10, 2, || now * 1_000_000) > 0));
+    }
+
+    /// After how many looks a cell goes that is kept.
+    fn kept_for(each: Nanos, wakes: bool) -> Option<u64> {
+        let kept = Kept::default();
+        (1..100_000).find(|&look| {
+            let woke = if wakes { look } else { 0 };
+            kept.look(look, woke, || look * each)
+        })
+    }
+
+    #[test]
+    fn those_who_talk_stay_together_and_others_part() {
+        assert_eq!(kept_for(100, true), None);
+        assert_eq!(kept_for(1_000_000, true), Some(2));
+        assert_eq!(kept_for(1_000_000, false), Some(2));
+        let looks = kept_for(100, false).unwrap();
+        assert!((500..600).contains(&looks), "{looks}");
+    }
+
+    #[test]
+    fn messages_of_an_activation_are_as_many_as_its_time_allows() {
+        let pace = Pace::new();
+        let (mut turns, mut now) = (0, 0);
+        let mut work = |turn: Nanos, looks: u32| {
+            for _ in 0..looks {
+                while !pace.wants_look(turns) {
+                    turns += 1;
+                    now += turn;
+                }
+                pace.look(turns, turns as u32, now);
+            }
+            (pace.messages_max(), pace.stride.get())
+        };
+        assert_eq!(work(5, 20), (MESSAGES_MAX, TURNS_MAX));
+        assert_eq!(work(100_000, 20), (1, TURNS_MIN));
+        assert_eq!(work(10_000, 20), (10, 100));
+        assert_eq!(work(5, 20), (MESSAGES_MAX, TURNS_MAX));
+    }
+
+    #[test]
+    fn a_rest_is_no_work() {
+        let pace = Pace::new();
+        pace.look(16, 16, 1_000);
+        assert_eq!(pace.take_activation(), None);
+        pace.look(32, 24, 17_000);
+        assert_eq!(pace.take_activation(), None);
+        pace.look(48, 32, 1_000 + 2 * BALANCE_AFTER);
+        assert_eq!(pace.take_activation(), Some(BALANCE_AFTER / 8));
+        assert_eq!(pace.take_activation(), None);
+        pace.rests();
+        pace.look(48, 48, 1_000_000_000);
+        assert_eq!(pace.take_activation(), None);
+    }
+
+    #[test]
+    fn who_has_more_than_the_average_gives_it() {
+        assert_eq!(surplus(1_000_000, 500_000, 900), 450);
+        assert_eq!(surplus(1_000_000, 900_000, 900), 0);
+        assert_eq!(surplus(ROUND_MIN - 1, 0, 900), 0);
+        assert_eq!(surplus(2_000_000, 1_500_000, 2), 0);
+        assert_eq!(surplus(Nanos::MAX, 0, usize::MAX), usize::MAX);
+        assert_eq!(surplus(Nanos::MAX, Nanos::MAX, 10), 0);
+    }
+}

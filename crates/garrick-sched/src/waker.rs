@@ -1,0 +1,39 @@
+//! The waker of a plain thread: unparks it.
+
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+
+use garrick_core::prim::thread::{self, Thread};
+
+/// Wakes a parked thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[cfg(not(garrick_loom))]
+thread_local! {
+    /// This thread's waker, made once.
+    static WAKER: Waker = make();
+}
+
+fn make() -> Waker {
+    Waker::from(Arc::new(Unpark(thread::current())))
+}
+
+/// Returns the waker of the calling thread.
+pub(crate) fn waker_of_thread() -> Waker {
+    #[cfg(not(garrick_loom))]
+    if let Ok(waker) = WAKER.try_with(Waker::clone) {
+        return waker;
+    }
+    // A thread that ends may still wait, in a destructor.
+    make()
+}

@@ -1,0 +1,280 @@
+//! Players on two workers, and a plain thread, send numbered messages to each other at random. Each receiver checks
+//! that the next number of a sender is the one after its last: nothing is lost, doubled or reordered.
+//!
+//! `GARRICK_ACCOUNTING_MESSAGES` says how many messages; CONTRIBUTING.md has the command.
+
+use std::env;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use garrick_sched::{Address, Flow, Sponsor, Task, Turn, audit};
+
+const WORKERS: usize = 2;
+const PLAYERS: usize = 16;
+/// The plain thread is a sender too, the last one.
+const SENDERS: usize = PLAYERS + 1;
+const OUTSIDER: usize = PLAYERS;
+/// A sender waits when so many of its messages are not acknowledged.
+const OPEN_MAX: u64 = 4_096;
+/// A receiver acknowledges so many messages of a sender at a time.
+const ACKNOWLEDGED: u64 = 64;
+/// Messages of one turn to one receiver, at most.
+const BURST_MAX: u64 = 64;
+/// One turn in so many is followed by one that sends what nobody may get, and is undone.
+const TURNS_PER_UNDO: u64 = 64;
+/// The number of messages that nobody may get.
+const NEVER: u64 = u64::MAX;
+
+enum Note {
+    /// Know all players, and say that you do.
+    Begin(Box<Table>),
+    /// Send a burst.
+    Go,
+    /// Send what nobody may get, and undo.
+    Fail,
+    Numbered {
+        from: usize,
+        number: u64,
+    },
+    Acknowledged,
+}
+
+/// All players.
+struct Table {
+    players: Vec<Address<Note>>,
+    begun: Sender<()>,
+}
+
+/// Messages between each sender and each receiver.
+type Counts = [[u64; PLAYERS]; SENDERS];
+
+#[derive(Default)]
+struct Books {
+    /// By sender and receiver.
+    sent: Mutex<Counts>,
+    received: Mutex<Counts>,
+    wrong: Mutex<Vec<String>>,
+    /// Messages of the plain thread that were received.
+    from_outside: AtomicU64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends to a task that lives.
+fn tell(turn: &Turn<'_, Note>, to: &Address<Note>, note: Note) {
+    assert!(turn.send(to, note).is_ok());
+}
+
+/// Xorshift, which Marsaglia published in 2003.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: usize) -> Self {
+        Self((seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound
+    }
+}
+
+struct Player {
+    id: usize,
+    players: Vec<Address<Note>>,
+    random: Random,
+    /// Numbered messages that are still to be sent.
+    left: u64,
+    /// Numbered messages that were sent and are not acknowledged.
+    open: u64,
+    /// A `Go` is on its way, as it is at the beginning.
+    goes: bool,
+    sent: [u64; PLAYERS],
+    received: [u64; SENDERS],
+    books: Arc<Books>,
+}
+
+impl Player {
+    fn new(id: usize, left: u64, books: &Arc<Books>) -> Self {
+        Self {
+            id,
+            players: Vec::new(),
+            random: Random::new(id),
+            left,
+            open: 0,
+            goes: true,
+            sent: [0; PLAYERS],
+            received: [0; SENDERS],
+            books: books.clone(),
+        }
+    }
+
+    /// Sends a burst to somebody, and goes on unless it must wait for acknowledgements.
+    fn send_burst(&mut self, turn: &Turn<'_, Note>) {
+        let to = self.random.below(PLAYERS as u64) as usize;
+        let count = (1 + self.random.below(BURST_MAX)).min(self.left);
+        for _ in 0..count {
+            let number = self.sent[to];
+            let from = self.id;
+            tell(turn, &self.players[to], Note::Numbered { from, number });
+            self.sent[to] += 1;
+        }
+        self.left -= count;
+        self.open += count;
+        if self.random.below(TURNS_PER_UNDO) == 0 {
+            tell(turn, &turn.address(), Note::Fail);
+        }
+        self.go_on(turn);
+    }
+
+    fn go_on(&mut self, turn: &Turn<'_, Note>) {
+        self.goes = self.left > 0 && self.open + BURST_MAX <= OPEN_MAX;
+        if self.goes {
+            tell(turn, &turn.address(), Note::Go);
+        }
+    }
+
+    /// Sends what nobody may get.
+    fn send_in_vain(&mut self, turn: &Turn<'_, Note>) {
+        for to in &self.players {
+            let from = self.id;
+            let number = NEVER;
+            tell(turn, to, Note::Numbered { from, number });
+        }
+    }
+
+    fn receive_numbered(&mut self, from: usize, number: u64, turn: &Turn<'_, Note>) {
+        let expected = self.received[from];
+        if number != expected {
+            let to = self.id;
+            let wrong = format!("{from} to {to}: number {number} came instead of {expected}");
+            lock(&self.books.wrong).push(wrong);
+        }
+        self.received[from] += 1;
+        if from == OUTSIDER {
+            self.books.from_outside.fetch_add(1, Relaxed);
+        } else if self.received[from].is_multiple_of(ACKNOWLEDGED) {
+            tell(turn, &self.players[from], Note::Acknowledged);
+        }
+    }
+}
+
+impl Task for Player {
+    type Message = Note;
+
+    fn receive(&mut self, note: Note, turn: &Turn<'_, Note>) -> Flow {
+        match note {
+            Note::Begin(table) => {
+                self.players = table.players;
+                table.begun.send(()).unwrap();
+            }
+            Note::Go => self.send_burst(turn),
+            Note::Fail => {
+                self.send_in_vain(turn);
+                return Flow::Undo;
+            }
+            Note::Numbered { from, number } => self.receive_numbered(from, number, turn),
+            Note::Acknowledged => {
+                self.open -= ACKNOWLEDGED;
+                if !self.goes {
+                    self.go_on(turn);
+                }
+            }
+        }
+        Flow::Continue
+    }
+}
+
+impl Drop for Player {
+    fn drop(&mut self) {
+        lock(&self.books.sent)[self.id] = self.sent;
+        let mut received = lock(&self.books.received);
+        for (from, count) in self.received.iter().enumerate() {
+            received[from][self.id] = *count;
+        }
+    }
+}
+
+/// Sends so many messages from a plain thread, to all players in turns.
+fn send_from_outside(
+    players: &[Address<Note>],
+    count: u64,
+    books: &Books,
+    goes_wrong: impl Fn() -> bool,
+) {
+    let mut sent = [0; PLAYERS];
+    for i in 0..count {
+        while i.saturating_sub(books.from_outside.load(Relaxed)) >= OPEN_MAX {
+            if goes_wrong() {
+                return;
+            }
+            thread::yield_now();
+        }
+        let to = (i % PLAYERS as u64) as usize;
+        let (from, number) = (OUTSIDER, sent[to]);
+        if players[to].send(Note::Numbered { from, number }).is_err() {
+            lock(&books.wrong).push(format!("player {to} took no message"));
+        }
+        sent[to] += 1;
+    }
+    lock(&books.sent)[OUTSIDER] = sent;
+}
+
+fn messages() -> u64 {
+    match env::var("GARRICK_ACCOUNTING_MESSAGES") {
+        Ok(count) => count
+            .parse()
+            .unwrap_or_else(|_| panic!("GARRICK_ACCOUNTING_MESSAGES={count} is not a number")),
+        Err(_) if cfg!(debug_assertions) => 200_000,
+        Err(_) => 5_000_000,
+    }
+}
+
+#[test]
+fn stress_every_message_arrives_once_and_in_order() {
+    let messages = messages();
+    let each = messages / SENDERS as u64;
+    // What is left over comes from outside.
+    let outside = messages - each * PLAYERS as u64;
+    let before = audit();
+    let (books, began) = (Arc::new(Books::default()), Instant::now());
+    let sponsor = Sponsor::pool(WORKERS).unwrap();
+    let handle = sponsor.handle();
+    let players: Vec<_> = (0..PLAYERS)
+        .map(|id| handle.spawn(Player::new(id, each, &books)).unwrap())
+        .collect();
+    let (begun, has_begun) = channel();
+    for player in &players {
+        let (players, begun) = (players.clone(), begun.clone());
+        let begin = player.send(Note::Begin(Box::new(Table { players, begun })));
+        assert!(begin.is_ok());
+    }
+    (0..PLAYERS).for_each(|_| has_begun.recv().unwrap());
+    assert!(players.iter().all(|player| player.send(Note::Go).is_ok()));
+    thread::scope(|scope| {
+        let (players, books, handle) = (&players, &books, &handle);
+        let goes_wrong = move || handle.failures() > 0;
+        let outsider = scope.spawn(move || send_from_outside(players, outside, books, goes_wrong));
+        // Its thread must be over, with its spare blocks given back, before the audit.
+        outsider.join().unwrap();
+    });
+    // The players hold each other: the end drops them after the last message.
+    sponsor.shutdown();
+    drop(players);
+    assert_eq!(handle.failures(), 0);
+    let wrong = std::mem::take(&mut *lock(&books.wrong));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(*lock(&books.sent), *lock(&books.received));
+    let arrived: u64 = lock(&books.received).iter().flatten().sum();
+    assert_eq!(arrived, messages);
+    assert_eq!(handle.dead_letters(), 0);
+    assert_eq!(audit(), before);
+    println!("{arrived} messages, {:?}", began.elapsed());
+}

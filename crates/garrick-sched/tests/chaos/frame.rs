@@ -1,0 +1,153 @@
+//! What a turn under way has staged, as its task sees it: so it is known what vanishes when the turn is undone.
+
+use std::cell::RefCell;
+use std::panic;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread;
+
+use garrick_sched::Flow;
+
+use crate::ledger::{self, NOTHINGS, fate};
+
+/// How every panic on purpose begins.
+pub(crate) const ON_PURPOSE: &str = "chaos";
+
+struct Frame {
+    /// The task whose turn it is; 0 for code that is in no turn.
+    task: u32,
+    staged: Vec<u32>,
+    /// Messages without bytes.
+    nothings: u64,
+}
+
+thread_local! {
+    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+}
+
+fn push(task: u32) {
+    let frame = Frame {
+        task,
+        staged: Vec::new(),
+        nothings: 0,
+    };
+    FRAMES.with_borrow_mut(|frames| frames.push(frame));
+}
+
+/// A turn of a task, until it ends.
+pub(crate) struct InTurn {
+    /// None if it panicked.
+    flow: Option<Flow>,
+}
+
+impl InTurn {
+    pub(crate) fn begin(task: u32) -> Self {
+        push(task);
+        Self { flow: None }
+    }
+
+    pub(crate) fn end(mut self, flow: Flow) -> Flow {
+        self.flow = Some(flow);
+        flow
+    }
+}
+
+impl Drop for InTurn {
+    fn drop(&mut self) {
+        let Some(frame) = FRAMES.with_borrow_mut(Vec::pop) else {
+            return;
+        };
+        match self.flow {
+            Some(Flow::Continue) => return,
+            Some(Flow::Stop) => {
+                ledger::mark(frame.task, fate::STOPS);
+                return;
+            }
+            Some(Flow::Undo) => {}
+            None => {
+                ledger::mark(frame.task, fate::FAILS);
+            }
+        }
+        for id in frame.staged {
+            // What is gone by now came back, or a door kept it.
+            if ledger::fate_of(id) & fate::DROPPED == 0 {
+                ledger::mark(id, fate::UNDONE);
+            }
+        }
+        NOTHINGS.undone.fetch_add(frame.nothings, SeqCst);
+    }
+}
+
+/// Calls `f`, which does nothing that belongs to the turn under way.
+pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
+    struct Outside;
+    impl Drop for Outside {
+        fn drop(&mut self) {
+            FRAMES.with_borrow_mut(Vec::pop);
+        }
+    }
+    push(0);
+    let _outside = Outside;
+    f()
+}
+
+fn with_turn(f: impl FnOnce(&mut Frame)) {
+    FRAMES.with_borrow_mut(|frames| {
+        if let Some(frame) = frames.last_mut()
+            && frame.task != 0
+        {
+            f(frame);
+        }
+    });
+}
+
+/// A value is about to be staged, if this is a turn.
+pub(crate) fn stage(id: u32) {
+    with_turn(|frame| frame.staged.push(id));
+}
+
+/// A message without bytes was staged, if this is a turn.
+pub(crate) fn stage_nothing() {
+    with_turn(|frame| frame.nothings += 1);
+}
+
+/// What a task says that panics.
+pub(crate) fn last_words(task: u32) -> String {
+    format!("{ON_PURPOSE} in {task:#x}")
+}
+
+/// Panics on purpose, unless the thread does so already.
+pub(crate) fn fail() {
+    if !thread::panicking() {
+        let task = FRAMES.with_borrow(|frames| frames.last().map_or(0, |frame| frame.task));
+        panic::panic_any(last_words(task));
+    }
+}
+
+/// A panic that is no text, and whose remains panic.
+struct Grenade;
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        fail();
+    }
+}
+
+/// Panics on purpose, in the worst way.
+pub(crate) fn explode() {
+    if !thread::panicking() {
+        panic::panic_any(Grenade);
+    }
+}
+
+/// Keeps panics on purpose from being printed. All others are wrong.
+pub(crate) fn hook_panics() {
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        let said = info.payload().downcast_ref::<String>();
+        if said.is_some_and(|said| said.starts_with(ON_PURPOSE)) || info.payload().is::<Grenade>() {
+            return;
+        }
+        ledger::wrong(format!("a panic that nobody meant: {info}"));
+        print(info);
+    }));
+}

@@ -1,0 +1,282 @@
+//! Who was made, and what became of it: every value of a round has a number, and a word in a table of the process.
+//!
+//! The table is the process's, so that a value needs to carry its number only. One round is under way at a time;
+//! numbers say which one they are of.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+const CHUNK: usize = 1 << 12;
+const CHUNKS: usize = 1 << 8;
+/// Bits of a number that say which value of its round it is.
+const INDEX_BITS: u32 = 20;
+const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+/// What is told of a round that went wrong.
+const WRONG_MAX: usize = 24;
+
+static TABLE: [OnceLock<Box<[AtomicU32]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
+static NEXT: AtomicU32 = AtomicU32::new(1);
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+static WRONG: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// What a value is. The low bits of its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    Message,
+    Task,
+    Door,
+    Notice,
+    Answer,
+    Place,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind::Message,
+    Kind::Task,
+    Kind::Door,
+    Kind::Notice,
+    Kind::Answer,
+    Kind::Place,
+];
+
+/// What became of a value, as bits of its word.
+pub(crate) mod fate {
+    pub(crate) const DROPPED: u32 = 1 << 4;
+    /// Handed to somebody to send it.
+    pub(crate) const SENT: u32 = 1 << 19;
+    /// Received by a task, or kept by a door.
+    pub(crate) const HANDLED: u32 = 1 << 5;
+    /// Part of a turn that did not commit.
+    pub(crate) const UNDONE: u32 = 1 << 6;
+    /// Its sender got it back.
+    pub(crate) const GIVEN_BACK: u32 = 1 << 7;
+    /// A door gave it back, on a thread that was no worker just then.
+    pub(crate) const REFUSED_OUTSIDE: u32 = 1 << 8;
+    /// The same on a worker.
+    pub(crate) const REFUSED_INSIDE: u32 = 1 << 9;
+    /// A door panicked with it, on a thread that was no worker just then.
+    pub(crate) const LOST_OUTSIDE: u32 = 1 << 10;
+    /// The same on a worker.
+    pub(crate) const LOST_INSIDE: u32 = 1 << 11;
+    /// Nobody has said it: an answer, or a notice.
+    pub(crate) const NO_LETTER: u32 = 1 << 12;
+    /// Whoever asks whether it is a letter hears a panic, and takes it for one.
+    pub(crate) const LETTER_PANICS: u32 = 1 << 13;
+    /// Made of an answer to a task.
+    pub(crate) const CONVERTED: u32 = 1 << 14;
+    /// A notice that was given.
+    pub(crate) const TOLD: u32 = 1 << 15;
+    /// A notice that need not come: cancelled, or in the hands of a door.
+    pub(crate) const MAY_BE_SILENT: u32 = 1 << 16;
+    /// A task that wanted to stop, or was asked to.
+    pub(crate) const STOPS: u32 = 1 << 17;
+    /// A message that a door was given, which makes no difference between letters and others.
+    pub(crate) const AT_DOOR: u32 = 1 << 20;
+    /// A task of which a turn panicked.
+    pub(crate) const FAILS: u32 = 1 << 18;
+}
+
+/// Messages without bytes, which have no number: made, dropped, handled, undone, given back.
+#[derive(Debug)]
+pub(crate) struct Nothings {
+    pub(crate) made: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) handled: AtomicU64,
+    pub(crate) undone: AtomicU64,
+    pub(crate) given_back: AtomicU64,
+}
+
+pub(crate) static NOTHINGS: Nothings = Nothings {
+    made: AtomicU64::new(0),
+    dropped: AtomicU64::new(0),
+    handled: AtomicU64::new(0),
+    undone: AtomicU64::new(0),
+    given_back: AtomicU64::new(0),
+};
+
+/// Replies to tasks that were made.
+pub(crate) static REPLIES_TO_TASKS: AtomicU64 = AtomicU64::new(0);
+
+fn word(index: u32) -> &'static AtomicU32 {
+    let index = index as usize;
+    let chunk =
+        TABLE[index / CHUNK].get_or_init(|| (0..CHUNK).map(|_| AtomicU32::new(0)).collect());
+    &chunk[index % CHUNK]
+}
+
+/// A value's place in the ledger, which notes that it is dropped, and finds the second time.
+#[derive(Debug)]
+pub(crate) struct Token(u32);
+
+impl Token {
+    pub(crate) fn new(kind: Kind) -> Self {
+        let index = NEXT.fetch_add(1, SeqCst);
+        assert!(index <= INDEX_MASK, "a round is too long for its ledger");
+        word(index).store(kind as u32, SeqCst);
+        Self(EPOCH.load(SeqCst) << INDEX_BITS | index)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        let before = mark(self.0, fate::DROPPED);
+        if before & fate::DROPPED != 0 {
+            wrong(format!("{} is dropped twice", describe(self.0, before)));
+        }
+    }
+}
+
+fn is_of_this_round(id: u32) -> bool {
+    id >> INDEX_BITS == EPOCH.load(SeqCst) && id & INDEX_MASK < NEXT.load(SeqCst)
+}
+
+/// Notes what became of a value, and says what was known before. A number that this round has not given is a
+/// value from nowhere.
+pub(crate) fn mark(id: u32, fate: u32) -> u32 {
+    if !is_of_this_round(id) {
+        wrong(format!("number {id:#x} is of no value of this round"));
+        return 0;
+    }
+    word(id & INDEX_MASK).fetch_or(fate, SeqCst)
+}
+
+/// What is known of a value.
+pub(crate) fn fate_of(id: u32) -> u32 {
+    word(id & INDEX_MASK).load(SeqCst)
+}
+
+fn kind_of(word: u32) -> Kind {
+    KINDS[(word & 15) as usize % KINDS.len()]
+}
+
+fn describe(id: u32, word: u32) -> String {
+    format!("{:?} {} ({:#x})", kind_of(word), id & INDEX_MASK, word >> 4)
+}
+
+/// Notes that something is as it must not be.
+pub(crate) fn wrong(what: String) {
+    let mut wrong = WRONG.lock().unwrap_or_else(PoisonError::into_inner);
+    if wrong.len() < WRONG_MAX {
+        wrong.push(what);
+    }
+}
+
+/// Takes what went wrong so far.
+pub(crate) fn take_wrong() -> Vec<String> {
+    std::mem::take(&mut *WRONG.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Begins a round.
+pub(crate) fn begin() {
+    take_wrong();
+    EPOCH.store((EPOCH.load(SeqCst) + 1) % (1 << (32 - INDEX_BITS)), SeqCst);
+    NEXT.store(1, SeqCst);
+    let counts = [
+        &NOTHINGS.made,
+        &NOTHINGS.dropped,
+        &NOTHINGS.handled,
+        &NOTHINGS.undone,
+        &NOTHINGS.given_back,
+        &REPLIES_TO_TASKS,
+    ];
+    counts.iter().for_each(|count| count.store(0, SeqCst));
+}
+
+/// Closes the books of a round in which that many dead letters were counted.
+pub(crate) fn close(dead_letters: u64) {
+    let (mut sure, mut unsure, mut conversions) = (0, 0, 0);
+    for id in 1..NEXT.load(SeqCst) {
+        let word = fate_of(id);
+        if word & fate::DROPPED == 0 {
+            wrong(format!("{} is never dropped", describe(id, word)));
+        }
+        match kind_of(word) {
+            Kind::Notice => check_notice(id, word),
+            Kind::Message => match letter(word) {
+                Letter::Dead => sure += 1,
+                Letter::Unsure => unsure += 1,
+                Letter::Accounted => {}
+            },
+            _ => {}
+        }
+        conversions += u64::from(word & fate::CONVERTED != 0 && word & fate::UNDONE == 0);
+    }
+    sure += close_nothings();
+    if !(sure..=sure + unsure).contains(&dead_letters) {
+        wrong(format!(
+            "{sure} messages (and perhaps {unsure} more) were dropped unhandled, yet {dead_letters} are dead letters"
+        ));
+    }
+    let replies = REPLIES_TO_TASKS.load(SeqCst);
+    if conversions != replies {
+        wrong(format!(
+            "{replies} replies to tasks gave {conversions} answers"
+        ));
+    }
+}
+
+enum Letter {
+    /// Handled, undone, or given back, or nobody has said it.
+    Accounted,
+    /// Dropped, and so a dead letter.
+    Dead,
+    /// Either.
+    Unsure,
+}
+
+fn letter(word: u32) -> Letter {
+    let has = |fates: u32| word & fates != 0;
+    if has(fate::LOST_INSIDE) {
+        return Letter::Dead;
+    }
+    if !has(fate::SENT) || has(fate::HANDLED | fate::UNDONE | fate::GIVEN_BACK) {
+        return Letter::Accounted;
+    }
+    if has(fate::REFUSED_OUTSIDE | fate::LOST_OUTSIDE) {
+        return Letter::Accounted;
+    }
+    if has(fate::NO_LETTER) && has(fate::AT_DOOR) {
+        return Letter::Unsure;
+    }
+    if has(fate::NO_LETTER) {
+        return Letter::Accounted;
+    }
+    Letter::Dead
+}
+
+fn check_notice(id: u32, word: u32) {
+    let told = word & fate::TOLD != 0;
+    if word & fate::UNDONE != 0 {
+        if told {
+            wrong(format!(
+                "{} of an undone turn was given",
+                describe(id, word)
+            ));
+        }
+    } else if word & fate::MAY_BE_SILENT == 0 && !told {
+        wrong(format!("{} never came", describe(id, word)));
+    }
+}
+
+/// Checks the messages without bytes, and says how many are dead letters.
+fn close_nothings() -> u64 {
+    let of = |count: &AtomicU64| count.load(SeqCst);
+    let (made, dropped) = (of(&NOTHINGS.made), of(&NOTHINGS.dropped));
+    if made != dropped {
+        wrong(format!(
+            "{made} empty messages were made, {dropped} dropped"
+        ));
+    }
+    let known = of(&NOTHINGS.handled) + of(&NOTHINGS.undone) + of(&NOTHINGS.given_back);
+    made.checked_sub(known).unwrap_or_else(|| {
+        wrong(format!(
+            "of {made} empty messages, {known} were handled, undone or given back"
+        ));
+        0
+    })
+}

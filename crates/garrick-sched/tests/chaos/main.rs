@@ -1,0 +1,87 @@
+//! Chaos: random programs over everything that tasks can do, and that can be done to them. Afterwards the books are
+//! closed: every value was made and dropped once, every message, watch and question had one end, and no block is
+//! in use that was not before.
+//!
+//! A round is made of one number. It is not the same at every run, for threads are not; but where one has failed, it
+//! soon fails again. CONTRIBUTING.md says how to run it for hours.
+#![forbid(unsafe_code)]
+
+mod asking;
+mod dice;
+mod frame;
+mod gate;
+mod ledger;
+mod mind;
+mod node;
+mod outside;
+mod round;
+mod shapes;
+mod sponsors;
+mod watching;
+mod will;
+
+#[path = "../common/hang.rs"]
+mod hang;
+
+use std::env;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+/// Workers of each sponsor, round by round.
+const WORKERS: [usize; 4] = [1, 2, 4, 8];
+/// Steps of a round.
+const FUEL: i64 = 2_000;
+
+/// What the environment says, if it says something.
+fn told<T: FromStr>(variable: &str) -> Option<T> {
+    let value = env::var(variable).ok()?;
+    let told = value.parse().ok();
+    assert!(told.is_some(), "{variable}={value} is no number");
+    told
+}
+
+/// How to run a round again.
+fn again(seed: u64, workers: usize) -> String {
+    format!(
+        "GARRICK_CHAOS_SEED={seed} GARRICK_CHAOS_WORKERS={workers} GARRICK_CHAOS_ROUNDS=1 \
+         cargo test -p garrick-sched --test chaos"
+    )
+}
+
+fn run(seed: u64, workers: usize) {
+    let hangs = move || {
+        let wrong = ledger::take_wrong().join("\n");
+        eprintln!(
+            "seed {seed} hangs; so far:\n{wrong}\n{}",
+            again(seed, workers)
+        );
+    };
+    hang::ends_or(move || round::run(seed, workers, FUEL), hangs);
+    let wrong = ledger::take_wrong();
+    assert!(
+        wrong.is_empty(),
+        "seed {seed}, {workers} workers:\n{}\n{}",
+        wrong.join("\n"),
+        again(seed, workers)
+    );
+}
+
+#[test]
+fn stress_everything_at_once() {
+    frame::hook_panics();
+    let rounds = if cfg!(debug_assertions) { 40 } else { 200 };
+    let first: u64 = told("GARRICK_CHAOS_SEED").unwrap_or(1);
+    let seconds = told("GARRICK_CHAOS_SECONDS");
+    let rounds =
+        told("GARRICK_CHAOS_ROUNDS").unwrap_or(if seconds.is_some() { u64::MAX } else { rounds });
+    let workers = told("GARRICK_CHAOS_WORKERS");
+    let (began, limit) = (Instant::now(), seconds.map(Duration::from_secs));
+    let mut done = 0;
+    while done < rounds && limit.is_none_or(|limit| began.elapsed() < limit) {
+        let seed = first.wrapping_add(done);
+        let usual = WORKERS[seed as usize % WORKERS.len()];
+        run(seed, workers.unwrap_or(usual));
+        done += 1;
+    }
+    println!("{done} rounds from seed {first} on, {:?}", began.elapsed());
+}

@@ -1,0 +1,420 @@
+//! Messages of all sizes, and addresses of whoever takes them.
+
+use std::mem;
+use std::sync::atomic::Ordering::SeqCst;
+
+use garrick_core::random::mix;
+use garrick_sched::{Address, Ask, Ended, NoReply, Place, Reply, SendError, Watch};
+
+use crate::asking::{Answer, Owing};
+use crate::frame;
+use crate::ledger::{self, Kind, NOTHINGS, Token, fate};
+use crate::sponsors::Keep;
+use crate::watching;
+use crate::will::Will;
+
+/// What every message holds: 24 bytes, as much as an entry of a run queue takes.
+pub(crate) struct Letter {
+    pub(crate) token: Token,
+    /// Who sends it, and the how many-th of theirs it is; 0 if it has no place in any order.
+    pub(crate) sender: u32,
+    pub(crate) number: u64,
+    pub(crate) cargo: Option<Box<Cargo>>,
+}
+
+const _: () = assert!(mem::size_of::<Letter>() == 24);
+
+/// What a message may bring along.
+#[derive(Default)]
+pub(crate) struct Cargo {
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) owing: Option<Owing>,
+    pub(crate) answer: Option<Result<Answer, NoReply>>,
+    /// Who ended, and how.
+    pub(crate) notice: Option<(u32, Ended)>,
+    pub(crate) place: Option<Held>,
+    pub(crate) sponsor: Option<Keep>,
+    /// Whether the receiver is to give the answers that it owes.
+    pub(crate) pay: bool,
+    pub(crate) will: Will,
+}
+
+/// A place in a room, held by a message.
+pub(crate) struct Held {
+    _place: Place,
+    _token: Token,
+}
+
+impl Held {
+    pub(crate) fn new(place: Place) -> Self {
+        Self {
+            _place: place,
+            _token: Token::new(Kind::Place),
+        }
+    }
+}
+
+impl Letter {
+    pub(crate) fn new(sender: u32, number: u64, cargo: Cargo) -> Self {
+        Self {
+            token: Token::new(Kind::Message),
+            sender,
+            number,
+            cargo: Some(Box::new(cargo)),
+        }
+    }
+
+    /// One that has no place in any order.
+    pub(crate) fn plain(cargo: Cargo) -> Self {
+        Self::new(0, 0, cargo)
+    }
+
+    /// One without cargo.
+    pub(crate) fn bare() -> Self {
+        Self {
+            token: Token::new(Kind::Message),
+            sender: 0,
+            number: 0,
+            cargo: None,
+        }
+    }
+
+    /// One that nobody has said.
+    pub(crate) fn unsaid(cargo: Cargo, fates: u32) -> Self {
+        let letter = Self::plain(cargo);
+        ledger::mark(letter.token.id(), fate::NO_LETTER | fates);
+        letter
+    }
+}
+
+/// Fills a message up, and finds out whether its bytes stay what they were.
+pub(crate) struct Padding<const N: usize> {
+    id: u32,
+    bytes: [u64; N],
+}
+
+impl<const N: usize> Padding<N> {
+    fn new(id: u32) -> Self {
+        Self {
+            id,
+            bytes: [mix(u64::from(id)); N],
+        }
+    }
+}
+
+impl<const N: usize> Drop for Padding<N> {
+    fn drop(&mut self) {
+        let expected = mix(u64::from(self.id));
+        if self.bytes.iter().any(|word| *word != expected) {
+            ledger::wrong(format!("message {:#x} was written over", self.id));
+        }
+    }
+}
+
+/// A message without bytes.
+pub(crate) struct Nothing;
+
+impl Nothing {
+    fn new() -> Self {
+        NOTHINGS.made.fetch_add(1, SeqCst);
+        Self
+    }
+}
+
+impl Drop for Nothing {
+    fn drop(&mut self) {
+        NOTHINGS.dropped.fetch_add(1, SeqCst);
+    }
+}
+
+/// Four bytes.
+pub(crate) struct Small(Token);
+
+/// Too large for a run queue's entry.
+pub(crate) struct Wide(Letter, #[allow(dead_code)] Padding<3>);
+
+/// A kibibyte and more.
+pub(crate) struct Kilo(Letter, #[allow(dead_code)] Padding<128>);
+
+/// Larger than any envelope.
+pub(crate) struct Huge(Letter, #[allow(dead_code)] Padding<600>);
+
+/// Aligned more strictly than any envelope.
+#[repr(align(64))]
+pub(crate) struct Aligned(Letter, #[allow(dead_code)] Padding<1>);
+
+/// A kind of message.
+pub(crate) trait Shape: Send + Sized + 'static {
+    /// Whether it has a number of its own.
+    const COUNTED: bool = true;
+
+    fn pack(letter: Letter) -> Self;
+
+    /// Takes it for handled.
+    fn open(self) -> Letter;
+
+    /// Its number; 0 for none.
+    fn id(&self) -> u32;
+
+    fn to(address: Address<Self>) -> To;
+
+    fn of(to: &To) -> Option<&Address<Self>>;
+
+    /// Sends it by `send`; says whether that was possible.
+    fn post(self, send: impl FnOnce(Self) -> Result<(), SendError<Self>>) -> bool {
+        let id = self.id();
+        ledger::mark(id, fate::SENT);
+        frame::stage(id);
+        match send(self) {
+            Ok(()) => true,
+            Err(SendError(back)) => {
+                if back.id() != id {
+                    ledger::wrong(format!("{:#x} came back for {id:#x}", back.id()));
+                }
+                ledger::mark(id, fate::GIVEN_BACK);
+                drop(back);
+                false
+            }
+        }
+    }
+}
+
+impl Shape for Nothing {
+    const COUNTED: bool = false;
+
+    fn pack(letter: Letter) -> Self {
+        drop(letter);
+        Self::new()
+    }
+
+    fn open(self) -> Letter {
+        NOTHINGS.handled.fetch_add(1, SeqCst);
+        let letter = Letter::bare();
+        ledger::mark(letter.token.id(), fate::HANDLED);
+        letter
+    }
+
+    fn id(&self) -> u32 {
+        0
+    }
+
+    fn to(address: Address<Self>) -> To {
+        To::Nothing(address)
+    }
+
+    fn of(to: &To) -> Option<&Address<Self>> {
+        let To::Nothing(address) = to else {
+            return None;
+        };
+        Some(address)
+    }
+
+    fn post(self, send: impl FnOnce(Self) -> Result<(), SendError<Self>>) -> bool {
+        let sent = send(self).is_ok();
+        if sent {
+            frame::stage_nothing();
+        } else {
+            NOTHINGS.given_back.fetch_add(1, SeqCst);
+        }
+        sent
+    }
+}
+
+impl Shape for Small {
+    fn pack(letter: Letter) -> Self {
+        let Letter { token, cargo, .. } = letter;
+        // It may panic, and then a return value that is there already would never be dropped.
+        drop(cargo);
+        Self(token)
+    }
+
+    fn open(self) -> Letter {
+        ledger::mark(self.0.id(), fate::HANDLED);
+        Letter {
+            token: self.0,
+            sender: 0,
+            number: 0,
+            cargo: None,
+        }
+    }
+
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    fn to(address: Address<Self>) -> To {
+        To::Small(address)
+    }
+
+    fn of(to: &To) -> Option<&Address<Self>> {
+        let To::Small(address) = to else { return None };
+        Some(address)
+    }
+}
+
+impl Shape for Letter {
+    fn pack(letter: Letter) -> Self {
+        letter
+    }
+
+    fn open(self) -> Letter {
+        ledger::mark(self.token.id(), fate::HANDLED);
+        self
+    }
+
+    fn id(&self) -> u32 {
+        self.token.id()
+    }
+
+    fn to(address: Address<Self>) -> To {
+        To::Letter(address)
+    }
+
+    fn of(to: &To) -> Option<&Address<Self>> {
+        let To::Letter(address) = to else { return None };
+        Some(address)
+    }
+}
+
+/// A shape that is a letter with padding.
+macro_rules! padded {
+    ($($shape:ident)*) => {$(
+        impl Shape for $shape {
+            fn pack(letter: Letter) -> Self {
+                let id = letter.token.id();
+                Self(letter, Padding::new(id))
+            }
+
+            fn open(self) -> Letter {
+                if !(&raw const self).is_aligned() {
+                    ledger::wrong("a message is not aligned".to_owned());
+                }
+                self.0.open()
+            }
+
+            fn id(&self) -> u32 {
+                self.0.id()
+            }
+
+            fn to(address: Address<Self>) -> To {
+                To::$shape(address)
+            }
+
+            fn of(to: &To) -> Option<&Address<Self>> {
+                let To::$shape(address) = to else { return None };
+                Some(address)
+            }
+        }
+    )*};
+}
+
+padded!(Wide Kilo Huge Aligned);
+
+/// An address of somebody.
+#[derive(Clone)]
+pub(crate) enum To {
+    Nothing(Address<Nothing>),
+    Small(Address<Small>),
+    Letter(Address<Letter>),
+    Wide(Address<Wide>),
+    Kilo(Address<Kilo>),
+    Huge(Address<Huge>),
+    Aligned(Address<Aligned>),
+}
+
+/// Does the same with an address of whatever kind.
+macro_rules! each {
+    ($to:expr, $address:ident => $do:expr) => {
+        match $to {
+            To::Nothing($address) => $do,
+            To::Small($address) => $do,
+            To::Letter($address) => $do,
+            To::Wide($address) => $do,
+            To::Kilo($address) => $do,
+            To::Huge($address) => $do,
+            To::Aligned($address) => $do,
+        }
+    };
+}
+
+/// Somebody to send to.
+#[derive(Clone)]
+pub(crate) struct Peer {
+    pub(crate) to: To,
+    /// The task, or the one behind the door.
+    pub(crate) task: u32,
+    pub(crate) is_door: bool,
+    /// Whether watches are handed on to the task.
+    pub(crate) tells: bool,
+}
+
+impl Peer {
+    pub(crate) fn task<M: Shape>(address: Address<M>, task: u32) -> Self {
+        Self {
+            to: M::to(address),
+            task,
+            is_door: false,
+            tells: true,
+        }
+    }
+
+    /// Sends a letter in the peer's shape.
+    pub(crate) fn send(&self, letter: Letter) -> bool {
+        each!(&self.to, address => send(address, letter))
+    }
+
+    /// Asks for an answer; none if the shape has no room for a question.
+    pub(crate) fn ask(&self, mut cargo: Cargo) -> Option<(u32, Ask<Answer>)> {
+        let letter = Letter::bare();
+        let question = letter.token.id();
+        let make = |reply: Reply<Answer>| {
+            cargo.owing = Some(Owing { reply, question });
+            Letter {
+                cargo: Some(Box::new(cargo)),
+                ..letter
+            }
+        };
+        if matches!(self.to, To::Nothing(_) | To::Small(_)) {
+            return None;
+        }
+        Some((question, each!(&self.to, address => ask(address, make))))
+    }
+
+    pub(crate) fn watch(&self, will: Will, fails: bool) -> (u32, Watch) {
+        each!(&self.to, address => watching::watch(address, self, will, fails))
+    }
+
+    pub(crate) fn stop(&self) {
+        ledger::mark(self.task, fate::STOPS);
+        each!(&self.to, address => address.stop());
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        each!(&self.to, address => address.is_stopped())
+    }
+
+    /// Looks at it in all harmless ways.
+    pub(crate) fn look(&self) {
+        each!(&self.to, address => {
+            let same = address.clone();
+            if same != *address || same.id() != address.id() || address.task_name().is_empty() {
+                ledger::wrong("an address is not itself".to_owned());
+            }
+            address.prefetch_if_idle(64);
+        });
+    }
+}
+
+fn send<M: Shape>(to: &Address<M>, letter: Letter) -> bool {
+    M::pack(letter).post(|message| to.send(message))
+}
+
+/// A question that cannot be sent is dropped in there, so nobody can say whether it is a dead letter.
+fn ask<M: Shape>(to: &Address<M>, make: impl FnOnce(Reply<Answer>) -> Letter) -> Ask<Answer> {
+    to.ask(|reply| {
+        let message = M::pack(make(reply));
+        ledger::mark(message.id(), fate::SENT | fate::NO_LETTER);
+        frame::stage(message.id());
+        message
+    })
+}

@@ -1,0 +1,17 @@
+//! Programs of safe code that once broke the runtime, and their relatives. Each is named after what it must not break.
+#![forbid(unsafe_code)]
+
+#[path = "soundness/again.rs"]
+mod again;
+#[path = "soundness/doors.rs"]
+mod doors;
+#[path = "soundness/ends.rs"]
+mod ends;
+#[path = "soundness/foreign.rs"]
+mod foreign;
+#[path = "soundness/references.rs"]
+mod references;
+#[path = "soundness/watches.rs"]
+mod watches;
+
+mod common;

@@ -1,0 +1,130 @@
+//! Programs of safe code that once broke the runtime, by the facade. Those by the scheduler alone are beside it.
+#![forbid(unsafe_code)]
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use garrick::prelude::*;
+use garrick::{Door, Ended, SendError, door};
+
+/// What a test that hangs may take. Nothing is measured by it.
+const HANGS_AFTER: Duration = Duration::from_secs(60);
+
+/// Panics when dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        std::panic::panic_any("on purpose");
+    }
+}
+
+#[test]
+fn a_cancelled_watch_with_a_destructor_that_panics_hurts_nobody() {
+    let system = System::builder().workers(1).start().unwrap();
+    let watched = system.spawn_behavior(|(): (), _| Next::Continue).unwrap();
+    let bomb = Bomb;
+    watched
+        .watch(move |_: Ended| {
+            let _bomb = &bomb;
+        })
+        .cancel();
+    // The last address goes with an actor that nobody can reach.
+    let keeper = system.spawn_behavior(move |(): (), _| {
+        let _kept = &watched;
+        Next::Continue
+    });
+    keeper.unwrap().send(()).unwrap();
+    let handled = Arc::new(AtomicUsize::new(0));
+    let count = handled.clone();
+    let innocent = system.spawn_behavior(move |(): (), _| {
+        count.fetch_add(1, Relaxed);
+        Next::Continue
+    });
+    let innocent = innocent.unwrap();
+    innocent.send(()).unwrap();
+    assert_eq!(system.failures(), 0);
+    system.shutdown();
+    assert_eq!(handled.load(Relaxed), 1);
+}
+
+/// Sends to itself, so many times.
+struct Deep(Arc<AtomicUsize>);
+
+impl Door for Deep {
+    type Message = (Rc<()>, ThreadId, u32);
+
+    fn pass(
+        &self,
+        (rc, made_on, left): Self::Message,
+        here: &Address<Self::Message>,
+    ) -> Result<(), SendError<Self::Message>> {
+        if left > 0 {
+            return here.send((rc, made_on, left - 1));
+        }
+        assert_eq!(
+            thread::current().id(),
+            made_on,
+            "an Rc has changed its thread"
+        );
+        self.0.fetch_add(1, Relaxed);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_message_that_is_not_send_stays_on_its_thread_behind_many_doors() {
+    let system = System::builder().workers(2).start().unwrap();
+    let passed = Arc::new(AtomicUsize::new(0));
+    let count = passed.clone();
+    let maker = system.spawn_behavior(move |(): (), _| {
+        let address = door(Deep(count.clone()));
+        for _ in 0..1000 {
+            let message = (Rc::new(()), thread::current().id(), 40);
+            assert!(address.send(message).is_ok());
+        }
+        Next::Stop
+    });
+    maker.unwrap().send(()).unwrap();
+    let handle = system.handle();
+    system.shutdown();
+    assert_eq!((passed.load(Relaxed), handle.failures()), (1000, 0));
+}
+
+#[test]
+fn a_system_that_a_task_of_its_own_driver_drops_ends() {
+    for workers in [1, 2] {
+        let system = System::builder()
+            .workers(workers)
+            .driver(garrick::tokio::Tokio::new())
+            .start()
+            .unwrap();
+        let handle = system.handle();
+        let (give, given) = tokio::sync::oneshot::channel::<System>();
+        let (tell, heard) = mpsc::channel();
+        let begin = handle
+            .spawn_behavior({
+                let parts = Mutex::new(Some((given, tell)));
+                move |(): (), _| {
+                    if let Some((given, tell)) = parts.lock().unwrap().take() {
+                        tokio::spawn(async move {
+                            drop(given.await);
+                            tell.send(()).unwrap();
+                        });
+                    }
+                    Next::Continue
+                }
+            })
+            .unwrap();
+        begin.send(()).unwrap();
+        assert!(give.send(system).is_ok());
+        assert_eq!(
+            heard.recv_timeout(HANGS_AFTER),
+            Ok(()),
+            "it waits for itself"
+        );
+    }
+}

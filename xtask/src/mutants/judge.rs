@@ -1,0 +1,378 @@
+//! Runs mutants against what should kill them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+use std::{fs, thread};
+
+use anyhow::{Result, bail};
+
+use super::plan::Mutant;
+use super::programs::{Programs, Trial};
+use crate::process::{Ended, Job};
+
+/// The bounds on preemptions, one after the other; a mutant that lives by the first faces the next.
+pub(super) const PREEMPTIONS: &[u32] = &[2, 3];
+
+/// How often a test program that failed is run once more. It is a kill if one of these fails too: tests of threads fail
+/// now and then for reasons of the machine, where a model finds the same each time.
+const MORE_RUNS: usize = 4;
+
+/// What loom says of a thread that goes round and round.
+const ENDLESS: &str = "Model exceeded maximum number of branches";
+
+/// Models that take longer come after the tests.
+const QUICK: Duration = Duration::from_secs(5);
+
+/// A mutated model may have more orders to try than the original; this many times as long is no hang yet.
+const TIMES_THE_BASELINE: u32 = 3;
+
+/// What became of a mutant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Fate {
+    /// Something failed, or hung.
+    Killed {
+        by: String,
+        seconds: f64,
+        /// The bound, for a model.
+        preemptions: Option<u32>,
+        hung: bool,
+    },
+    /// Nothing did of these.
+    Survived { faced: Vec<String> },
+}
+
+/// How mutants are run.
+pub(super) struct Judge<'a> {
+    pub(super) programs: &'a Programs,
+    /// Mutants at one time.
+    pub(super) jobs: usize,
+    /// The bounds on preemptions, one after the other.
+    pub(super) preemptions: &'a [u32],
+    /// Only models that are quick without a mutant are run, and a survivor has not faced all.
+    pub(super) quick: bool,
+    /// The least time in which a trial must end.
+    pub(super) limit: Duration,
+    /// Where the output of what failed is kept.
+    pub(super) logs: PathBuf,
+}
+
+/// How long each trial takes without a mutant; none if it did not end. Such a model still may fail soon with a mutant,
+/// but it does not count that it does not end.
+type Baseline = HashMap<Trial, Option<Duration>>;
+
+impl Judge<'_> {
+    /// The fate of each of `mutants`, in their order.
+    pub(super) fn judge(&self, mutants: &[&Mutant]) -> Result<Vec<Fate>> {
+        fs::create_dir_all(&self.logs)?;
+        let mut fates: Vec<Option<Fate>> = vec![None; mutants.len()];
+        for (round, &preemptions) in self.preemptions.iter().enumerate() {
+            let mut left: Vec<(usize, &Mutant, Vec<Trial>)> = Vec::new();
+            for (index, mutant) in mutants.iter().enumerate() {
+                if matches!(fates[index], None | Some(Fate::Survived { .. })) {
+                    let mut trials = self.programs.models(mutant);
+                    if round == 0 {
+                        trials.extend(self.programs.tests(mutant)?);
+                    }
+                    left.push((index, mutant, trials));
+                }
+            }
+            let baseline = self.baseline(&left, preemptions)?;
+            println!("\n== {} mutants, {preemptions} preemptions", left.len());
+            let done = AtomicUsize::new(0);
+            let judged = in_parallel(&left, self.jobs, |(_, mutant, trials)| {
+                let fate = self.run(mutant, trials, &baseline, preemptions)?;
+                let nth = done.fetch_add(1, Relaxed) + 1;
+                println!(
+                    "{nth:>4}/{} {:<9} {}  {}",
+                    left.len(),
+                    fate.word(),
+                    mutant.id,
+                    fate.detail()
+                );
+                Ok(fate)
+            })?;
+            for ((index, ..), fate) in left.iter().zip(judged) {
+                fates[*index] = Some(fate.with_trials_of(fates[*index].as_ref()));
+            }
+        }
+        Ok(fates.into_iter().flatten().collect())
+    }
+
+    /// Runs all trials without a mutant: they must pass.
+    fn baseline(
+        &self,
+        mutants: &[(usize, &Mutant, Vec<Trial>)],
+        preemptions: u32,
+    ) -> Result<Baseline> {
+        let trials: BTreeSet<&Trial> = mutants.iter().flat_map(|(.., trials)| trials).collect();
+        let trials: Vec<&Trial> = trials.into_iter().collect();
+        println!(
+            "\n== {} models and test programs without a mutant, {preemptions} preemptions",
+            trials.len()
+        );
+        let times = in_parallel(&trials, self.jobs, |trial| {
+            let is_quick = self.quick && trial.is_model;
+            let limit = if is_quick {
+                QUICK
+            } else {
+                self.limit * TIMES_THE_BASELINE
+            };
+            let run = trial.job(0, preemptions, limit).watch()?;
+            if run.ended == Ended::Failed || run.ended == Ended::Hung && !trial.is_model {
+                bail!(
+                    "`{}` must pass without a mutant:\n{}",
+                    trial.name,
+                    run.output
+                );
+            }
+            let time = (run.ended == Ended::Passed).then_some(run.time);
+            let word = time.map_or("no end in ", |_| "");
+            println!("{word}{:>8.1} s  {}", run.time.as_secs_f64(), trial.name);
+            Ok(time)
+        })?;
+        Ok(trials.into_iter().cloned().zip(times).collect())
+    }
+
+    /// Runs the trials of one mutant until one fails: quick models, tests, other models, and of each those of its module
+    /// first.
+    fn run(
+        &self,
+        mutant: &Mutant,
+        trials: &[Trial],
+        baseline: &Baseline,
+        preemptions: u32,
+    ) -> Result<Fate> {
+        let mut trials: Vec<&Trial> = trials.iter().collect();
+        let time = |trial: &Trial| baseline[trial];
+        trials.retain(|trial| !self.quick || time(trial).is_some());
+        trials.sort_by_key(|trial| {
+            let is_long = trial.is_model && time(trial).is_none_or(|time| time > QUICK);
+            let is_test = !trial.is_model;
+            (
+                is_long,
+                is_test,
+                !trial.is_own,
+                time(trial).unwrap_or(Duration::MAX),
+            )
+        });
+        let mut hang = None;
+        for trial in &trials {
+            let limit = self
+                .limit
+                .max(time(trial).unwrap_or_default() * TIMES_THE_BASELINE);
+            let run = trial.job(mutant.number, preemptions, limit).watch()?;
+            let killed = |by: &str, hung| Fate::Killed {
+                by: by.to_owned(),
+                seconds: run.time.as_secs_f64(),
+                preemptions: trial.is_model.then_some(preemptions),
+                hung,
+            };
+            match run.ended {
+                Ended::Passed => {}
+                Ended::Hung if time(trial).is_none() => {}
+                // What fails says more than a model that has too much to try, if anything does.
+                Ended::Hung if trial.is_model => hang = hang.or(Some(killed(&trial.name, true))),
+                ended => {
+                    let job = trial.job(mutant.number, preemptions, limit);
+                    if !trial.is_model && !fails_again(&job)? {
+                        println!(
+                            "once of {} runs: {} with {}",
+                            MORE_RUNS + 1,
+                            trial.name,
+                            mutant.id
+                        );
+                        continue;
+                    }
+                    self.keep_log(mutant, &run.output)?;
+                    let failed = failed_test(&run.output).filter(|_| !trial.is_model);
+                    let by = failed.map_or(trial.name.clone(), |test| {
+                        format!("{} ({test})", trial.name)
+                    });
+                    let hung = ended == Ended::Hung || run.output.contains(ENDLESS);
+                    return Ok(killed(&by, hung));
+                }
+            }
+        }
+        let faced = trials.iter().map(|trial| trial.name.clone()).collect();
+        Ok(hang.unwrap_or(Fate::Survived { faced }))
+    }
+
+    fn keep_log(&self, mutant: &Mutant, output: &str) -> Result<()> {
+        fs::write(self.logs.join(format!("{}.log", mutant.number)), output)?;
+        Ok(())
+    }
+}
+
+impl Fate {
+    /// In one word.
+    pub(super) fn word(&self) -> &'static str {
+        match self {
+            Self::Killed { .. } => "killed",
+            Self::Survived { .. } => "SURVIVED",
+        }
+    }
+
+    /// By what, and how fast.
+    pub(super) fn detail(&self) -> String {
+        match self {
+            Self::Survived { faced } => format!("{} models and test programs", faced.len()),
+            Self::Killed {
+                by,
+                seconds,
+                preemptions,
+                hung,
+            } => {
+                let hung = if *hung { " (HANG)" } else { "" };
+                let last = PREEMPTIONS
+                    .last()
+                    .filter(|last| Some(**last) == *preemptions);
+                let bound = last.map_or(String::new(), |bound| format!(", {bound} preemptions"));
+                format!("by {by}{hung}, {seconds:.1} s{bound}")
+            }
+        }
+    }
+
+    /// A survivor of this round and of the one before has survived both.
+    fn with_trials_of(self, before: Option<&Self>) -> Self {
+        match (self, before) {
+            (Self::Survived { mut faced }, Some(Self::Survived { faced: before })) => {
+                faced.extend(before.iter().cloned());
+                faced.sort_unstable();
+                faced.dedup();
+                Self::Survived { faced }
+            }
+            (fate, _) => fate,
+        }
+    }
+
+    /// Whether it has survived what `verdict` says killed it.
+    pub(super) fn refutes(&self, verdict: &str) -> bool {
+        let Self::Survived { faced } = self else {
+            return false;
+        };
+        let by = |name: &String| {
+            let rest = verdict
+                .strip_prefix("killed by ")?
+                .strip_prefix(name.as_str())?;
+            Some(rest.starts_with([',', ' ']))
+        };
+        faced.iter().any(|name| by(name) == Some(true))
+    }
+}
+
+/// Whether `verdict` tells of a kill with more preemptions than the first round has.
+pub(super) fn needs_all_bounds(verdict: &str) -> bool {
+    verdict.ends_with(" preemptions")
+}
+
+/// Does it fail or hang in any of a few more runs?
+fn fails_again(job: &Job) -> Result<bool> {
+    for _ in 0..MORE_RUNS {
+        if job.watch()?.ended != Ended::Passed {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The first test that a harness calls failed.
+fn failed_test(output: &str) -> Option<&str> {
+    let mut lines = output.lines();
+    lines.find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+}
+
+/// Does `work` for each item, `jobs` at a time, and returns what came of each, or the first error.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    jobs: usize,
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, Result<R>)>> = Mutex::default();
+    thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    let result = work(item);
+                    results
+                        .lock()
+                        .expect("no worker panics with the lock")
+                        .push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results
+        .into_inner()
+        .expect("no worker panics with the lock");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Where the logs of a run are.
+pub(super) fn logs(folder: &Path) -> PathBuf {
+    folder.join("logs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_in_parallel_comes_back_in_order() {
+        let items: Vec<usize> = (0..100).collect();
+        let doubled = in_parallel(&items, 3, |item| Ok(item * 2)).unwrap();
+        assert_eq!(doubled[99], 198);
+        assert_eq!(doubled.len(), 100);
+        let failed = in_parallel(&items, 3, |item| {
+            if *item == 7 {
+                bail!("seven");
+            }
+            Ok(())
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "seven");
+    }
+
+    #[test]
+    fn the_first_failed_test_is_named() {
+        assert_eq!(
+            failed_test("test a ... ok\ntest b::c ... FAILED\n"),
+            Some("b::c")
+        );
+        assert_eq!(failed_test("test a ... ok\n"), None);
+    }
+
+    #[test]
+    fn who_has_faced_its_killer_and_lives_was_not_killed_by_it() {
+        let faced = vec!["ends".to_owned(), "ring::wraps".to_owned()];
+        let lived = Fate::Survived { faced };
+        assert!(lived.refutes("killed by ends (a_test), 0.1 s"));
+        assert!(lived.refutes("killed by ring::wraps, 0.1 s"));
+        assert!(!lived.refutes("killed by ring::wraps_twice, 9.0 s"));
+        assert!(!lived.refutes("not run"));
+    }
+
+    #[test]
+    fn a_fate_says_what_killed_and_how_fast() {
+        let killed = |preemptions, hung| Fate::Killed {
+            by: "ring::wraps".to_owned(),
+            seconds: 0.25,
+            preemptions,
+            hung,
+        };
+        assert_eq!(killed(Some(2), false).detail(), "by ring::wraps, 0.2 s");
+        assert_eq!(
+            killed(Some(3), false).detail(),
+            "by ring::wraps, 0.2 s, 3 preemptions"
+        );
+        assert!(needs_all_bounds(&killed(Some(3), false).detail()));
+        assert!(!needs_all_bounds(&killed(Some(2), false).detail()));
+        assert_eq!(killed(None, true).detail(), "by ring::wraps (HANG), 0.2 s");
+    }
+}

@@ -1,0 +1,365 @@
+//! The logic of `garrick-sched`.
+
+use super::Logic;
+
+/// What should notice a message lost, kept or dropped twice.
+const TASKS: &[&str] = &[
+    "asks",
+    "destructors",
+    "here",
+    "ends",
+    "references",
+    "undo",
+    "stress",
+];
+
+/// What should notice a worker that sleeps too long, or a sponsor that ends too early.
+const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
+
+/// What should notice a sponsor that ends too early.
+const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
+
+/// What should notice how many messages an activation handles.
+const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_messages_at_a_time"];
+
+/// What should notice a place that nobody gets.
+const ROOM: &[&str] = &["lib", "here", "doors"];
+
+pub(super) const MUTANTS: &[Logic] = &[
+    Logic {
+        name: "drops-the-unpark",
+        breaks: "a worker that sleeps is not woken for a message",
+        file: "cell/ready.rs",
+        find: "Ok(_) if seen == PARKED => return Notice::Unpark,",
+        put: "Ok(_) if seen == PARKED && !MUTANT => return Notice::Unpark,",
+        tests: REST,
+    },
+    Logic {
+        name: "parks-without-a-second-look",
+        breaks: "work that came before the announcement of sleep waits",
+        file: "runtime/sponsor/idle.rs",
+        find: "if wanted() || self.shared.end_if_drained() {",
+        put: "if (!MUTANT && wanted()) || self.shared.end_if_drained() {",
+        tests: REST,
+    },
+    Logic {
+        name: "counts-no-wake",
+        breaks: "`shutdown()` may end with work left",
+        file: "runtime/sponsor/mod.rs",
+        find: "self.wakes.fetch_add(1, Release);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: END,
+    },
+    Logic {
+        name: "ends-without-a-second-look",
+        breaks: "`shutdown()` may end with work left",
+        file: "runtime/sponsor/idle.rs",
+        find: "if !parked() || self.wakes() != wakes {",
+        put: "if !MUTANT && (!parked() || self.wakes() != wakes) {",
+        tests: END,
+    },
+    Logic {
+        name: "ends-without-a-look-at-the-shared-queue",
+        breaks: "`shutdown()` may end with work left",
+        file: "runtime/sponsor/idle.rs",
+        find: "!parked() || self.queued() > 0",
+        put: "!parked() || (!MUTANT && self.queued() > 0)",
+        tests: END,
+    },
+    Logic {
+        name: "publishes-and-wakes-half",
+        breaks: "nothing but speed: as many workers are woken as find half of the work",
+        file: "runtime/sponsor/mod.rs",
+        find: "fn wake_some(&self, mut wanted: usize) {",
+        put: "ORIGINAL if MUTANT { wanted = wanted.div_ceil(2); }",
+        tests: REST,
+    },
+    Logic {
+        name: "publishes-and-wakes-nobody",
+        breaks: "what is given away waits until somebody comes by",
+        file: "runtime/sponsor/mod.rs",
+        find: "fn wake_some(&self, mut wanted: usize) {",
+        put: "ORIGINAL if MUTANT { wanted = 0; }",
+        tests: REST,
+    },
+    Logic {
+        name: "leaves-the-shared-queue-open",
+        breaks: "what stands in the shared queue at the end is never closed",
+        file: "runtime/sponsor/shutdown.rs",
+        find: "while let Some(entry) = self.shared.claim() {",
+        put: "while let Some(entry) = if MUTANT { None } else { self.shared.claim() } {",
+        tests: REST,
+    },
+    Logic {
+        name: "keeps-timers-at-the-end",
+        breaks: "timed messages of a sponsor that ends are never dropped",
+        file: "runtime/sponsor/shutdown.rs",
+        find: "while let Some(timed) = self.timers.pop_any() {",
+        put: "while let Some(timed) = if MUTANT { None } else { self.timers.pop_any() } {",
+        tests: &["timers", "destructors", "ends"],
+    },
+    Logic {
+        name: "awaited-is-never-counted-down",
+        breaks: "a sponsor never ends",
+        file: "runtime/worker/ready.rs",
+        find: "self.awaited.set(self.awaited.get().saturating_sub(1));",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: REST,
+    },
+    Logic {
+        name: "awaited-is-not-waited-for",
+        breaks: "a worker is gone before a token comes back to it",
+        file: "runtime/sponsor/shutdown.rs",
+        find: "self.awaited.get() == 0",
+        put: "(MUTANT || ORIGINAL)",
+        tests: REST,
+    },
+    Logic {
+        name: "takes-over-without-a-reference",
+        breaks: "the last reference to a cell that was given away is dropped elsewhere",
+        file: "runtime/sponsor/idle.rs",
+        find: "if cell.local_refs() == 0 {",
+        put: "if cell.local_refs() == 0 && !MUTANT {",
+        tests: &["stress", "references", "moves"],
+    },
+    Logic {
+        name: "gives-away-with-the-token-out",
+        breaks: "a cell changes its home while a carrier is on the way to the old one",
+        file: "runtime/sponsor/idle.rs",
+        find: "!cell.table().moves || !cell.try_hold()",
+        put: "!cell.table().moves || (!cell.try_hold() && !MUTANT)",
+        tests: &["stress", "moves", "big"],
+    },
+    Logic {
+        name: "clears-the-home-before-references-are-shared",
+        breaks: "nothing, as far as is known: the token is held meanwhile",
+        file: "runtime/sponsor/idle.rs",
+        find: "cell.share_refs();
+               cell.set_home(Home::NOBODY);
+               true",
+        put: "if MUTANT {
+                  cell.set_home(Home::NOBODY);
+                  cell.share_refs();
+              } else {
+                  cell.share_refs();
+                  cell.set_home(Home::NOBODY);
+              }
+              true",
+        tests: &["stress", "moves", "big"],
+    },
+    Logic {
+        name: "is-unreachable-with-the-token-out",
+        breaks: "a cell is freed one step early, at the end of its activation",
+        file: "runtime/worker/ready.rs",
+        find: "cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()",
+        put: "cell.settle() == Settled::Unreferenced && (MUTANT || cell.inbox_is_idle())",
+        tests: TASKS,
+    },
+    Logic {
+        name: "settles-with-the-token-out",
+        breaks: "a cell is freed one step early, when its last reference is dropped",
+        file: "runtime/worker/ready.rs",
+        find: "if cell.inbox_is_idle() {",
+        put: "if MUTANT || cell.inbox_is_idle() {",
+        tests: TASKS,
+    },
+    Logic {
+        name: "closes-the-inbox-before-the-orphan-mark",
+        breaks: "who drops a reference meanwhile tries again and again until the mark is there",
+        file: "runtime/worker/end.rs",
+        find: "cell.orphan_refs();
+               cell.set_home(Home::NOBODY);
+               let list = cell.close();",
+        put: "let early = MUTANT.then(|| cell.close());
+              cell.orphan_refs();
+              cell.set_home(Home::NOBODY);
+              let list = early.unwrap_or_else(|| cell.close());",
+        tests: TASKS,
+    },
+    Logic {
+        name: "a-panic-undoes-nothing",
+        breaks: "the effects of a turn that panicked stay",
+        file: "runtime/worker/end.rs",
+        find: "let is_at_mailbox = self.undo();",
+        put: "let is_at_mailbox = if MUTANT { false } else { self.undo() };",
+        tests: TASKS,
+    },
+    Logic {
+        name: "does-not-drop-the-task",
+        breaks: "the destructor of a task that is stopped is not run",
+        file: "runtime/worker/end.rs",
+        find: "if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {",
+        put: "if let Err(panic) = quiet::call(|| unsafe { if !MUTANT { (table.drop_task)(cell) } }) {",
+        tests: TASKS,
+    },
+    Logic {
+        name: "finishes-without-dropping-the-task",
+        breaks: "the destructor of a task that nobody can reach is not run",
+        file: "runtime/run.rs",
+        find: "task_of::<T>(cell).drop_in_place()",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "one-over-the-limit",
+        breaks: "an activation handles a message more than it may",
+        file: "runtime/run.rs",
+        find: "left: max",
+        put: "ORIGINAL + u32::from(MUTANT)",
+        tests: SHARES,
+    },
+    Logic {
+        name: "one-under-the-limit",
+        breaks: "an activation handles a message less than it may",
+        file: "runtime/run.rs",
+        find: "left: max",
+        put: "ORIGINAL - u32::from(MUTANT)",
+        tests: SHARES,
+    },
+    Logic {
+        name: "stages-without-a-reference",
+        breaks: "the receiver of a staged envelope may be freed before it is delivered",
+        file: "runtime/stage.rs",
+        find: "cell.clone_foreign();
+               self.set_dirty();
+               outgoing.push(",
+        put: "if !MUTANT { cell.clone_foreign(); }
+              self.set_dirty();
+              outgoing.push(",
+        tests: TASKS,
+    },
+    Logic {
+        name: "undo-leaves-part-of-an-envelope",
+        breaks: "messages of an undone turn are handled",
+        file: "runtime/stage.rs",
+        find: "if !entry.tail.is_null() {
+                   let count =",
+        put: "if !entry.tail.is_null() && !MUTANT {
+                   let count =",
+        tests: TASKS,
+    },
+    Logic {
+        name: "undo-leaves-the-handoff",
+        breaks: "a message of an undone turn is handled",
+        file: "runtime/worker/undo.rs",
+        find: "entries.extend(self.handoff.take_of_turn(turn));",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "undo-leaves-newborns",
+        breaks: "a task of an undone turn runs",
+        file: "runtime/worker/undo.rs",
+        find: "for queue in [&self.old, &self.born] {",
+        put: "for queue in [&self.old, if MUTANT { &self.old } else { &self.born }] {",
+        tests: TASKS,
+    },
+    Logic {
+        name: "undo-leaves-the-scheduled-mark",
+        breaks: "a cell that stands in no queue is taken for scheduled",
+        file: "runtime/worker/undo.rs",
+        find: "entry.cell().clear(SCHEDULED);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "undo-looks-at-the-mark-before-it-is-cleared",
+        breaks: "a cell that has sent to itself is taken to be at its mailbox",
+        file: "runtime/worker/undo.rs",
+        find: "for entry in &entries {
+                   entry.cell().clear(SCHEDULED);
+               }
+               let running = self.running.get();
+               let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED));",
+        put: "let early = self.running.get().is_some_and(|cell| cell.has(SCHEDULED));
+              ORIGINAL
+              let is_at_mailbox = if MUTANT { early } else { is_at_mailbox };",
+        tests: TASKS,
+    },
+    Logic {
+        name: "undo-refuses-no-answer",
+        breaks: "who asked waits for an answer that was undone",
+        file: "runtime/worker/undo.rs",
+        find: "let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "does-not-drop-messages",
+        breaks: "messages that nobody handles leak",
+        file: "runtime/worker/undo.rs",
+        find: "Kind::Messages => dropped += (cell.table().drop_unread)(list),",
+        put: "Kind::Messages if MUTANT => {}
+              ORIGINAL",
+        tests: TASKS,
+    },
+    Logic {
+        name: "counts-no-dead-letters",
+        breaks: "messages that nobody handles are not counted",
+        file: "runtime/worker/undo.rs",
+        find: "self.shared.count_dead_letters(count);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "sends-past-the-inbox",
+        breaks: "a message overtakes those that wait in the inbox",
+        file: "runtime/turn.rs",
+        find: "if !cell.inbox_is_idle() {",
+        put: "if !MUTANT && !cell.inbox_is_idle() {",
+        tests: TASKS,
+    },
+    Logic {
+        name: "sends-no-release-note",
+        breaks: "a cell without references is never freed",
+        file: "runtime/address.rs",
+        find: "Dropped::WithOwner => unsafe {",
+        put: "Dropped::WithOwner if MUTANT => return,
+              Dropped::WithOwner => unsafe {",
+        tests: TASKS,
+    },
+    Logic {
+        name: "a-token-names-no-cell",
+        breaks: "the owner does not know whose token came back",
+        file: "runtime/address.rs",
+        find: "unsafe { (*chain.oldest).set_token_of(Some(cell)) };",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "takes-the-waker-and-calls-it-not",
+        breaks: "who asked is not woken for the answer",
+        file: "reply/answer.rs",
+        find: "waker.wake();",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: TASKS,
+    },
+    Logic {
+        name: "a-place-back-wakes-nobody",
+        breaks: "who waits for room waits for ever",
+        file: "room.rs",
+        find: "> 0 {
+                   self.wake_first();",
+        put: "> 0 && !MUTANT {
+                  self.wake_first();",
+        tests: ROOM,
+    },
+    Logic {
+        name: "waits-without-a-second-look",
+        breaks: "a place that came back before the wait is not seen",
+        file: "room.rs",
+        find: "let ticket = self.stand_in_line(waker_of_thread());
+               if let Some(place) = self.try_take() {",
+        put: "let ticket = self.stand_in_line(waker_of_thread());
+              if let Some(place) = if MUTANT { None } else { self.try_take() } {",
+        tests: ROOM,
+    },
+    Logic {
+        name: "awaits-without-a-second-look",
+        breaks: "a place that came back before the wait is not seen",
+        file: "room.rs",
+        find: "let place = self.try_take();",
+        put: "let place = if MUTANT { None } else { self.try_take() };",
+        tests: ROOM,
+    },
+];

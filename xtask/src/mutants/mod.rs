@@ -1,0 +1,290 @@
+//! `cargo xtask mutants`: weakens memory orderings and breaks the logic of the lock-free parts, and sees who notices.
+//!
+//! | module | what it knows |
+//! | --- | --- |
+//! | [`weaker`] | what an ordering can be weakened to |
+//! | [`site`] | where orderings stand |
+//! | [`logic`] | mutants of the logic, written by hand |
+//! | [`reasons`] | why mutants live that nothing kills |
+//! | [`rewrite`] | how all of them get into one text |
+//! | [`plan`] | all mutants, by their ids |
+//! | [`copied`] | the small workspace that they are built in, once for all |
+//! | [`programs`] | its models and tests, and which a mutant has to face |
+//! | [`judge`] | running them |
+//! | [`page`] | `docs/mutants.md` |
+
+mod weaker;
+
+mod site;
+
+mod logic;
+mod reasons;
+
+mod rewrite;
+
+mod plan;
+
+mod copied;
+mod programs;
+
+mod judge;
+
+mod page;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::tidy::Violation;
+use crate::workspace::Workspace;
+use judge::{Fate, Judge};
+use page::Verdicts;
+use plan::{Mutant, Plan};
+use programs::Programs;
+use reasons::Reason;
+
+/// Which mutants are run, and how.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Run only mutants with one of these in their id.
+    filters: Vec<String>,
+    /// Run only the mutant of exactly this id.
+    #[arg(long, value_name = "ID")]
+    only: Vec<String>,
+    /// Show the mutants instead of running them.
+    #[arg(long)]
+    list: bool,
+    /// Run so many at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Seconds in which a model or test program must end; one that takes long without a mutant gets three times that.
+    #[arg(long, default_value_t = 30, value_name = "SECONDS")]
+    time_limit: u64,
+    /// Try these bounds on preemptions, one after the other, until a mutant is killed.
+    #[arg(long, value_delimiter = ',', default_values_t = judge::PREEMPTIONS.to_vec())]
+    preemptions: Vec<u32>,
+    /// Leave out models that take more than 5 s without a mutant, and all bounds but the first: a survivor of that has
+    /// still to face them.
+    #[arg(long)]
+    quick: bool,
+    /// Write what came of it to `docs/mutants.md`; rows of mutants that were not run stay, and after a quick run those
+    /// that were not killed.
+    #[arg(long)]
+    write_docs: bool,
+}
+
+/// Runs the command. The exit code is a failure if a mutant lives without a reason, or a reason is wrong.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
+    let start = Instant::now();
+    let plan = match Plan::load(workspace) {
+        Ok(plan) => plan,
+        Err(violations) => {
+            violations
+                .iter()
+                .for_each(|violation| println!("{violation}"));
+            bail!("the tables of mutants do not fit the sources");
+        }
+    };
+    let chosen: Vec<&Mutant> = plan
+        .mutants
+        .iter()
+        .filter(|mutant| options.choose(mutant))
+        .collect();
+    if chosen.is_empty() {
+        bail!("no mutant is chosen: see `cargo xtask mutants --list`");
+    }
+    if options.list {
+        for mutant in &chosen {
+            let breaks = mutant.logic.map_or("", |logic| logic.breaks);
+            println!("{:>4}  {}  {breaks}", mutant.number, mutant.id);
+        }
+        println!("{} of {} mutants", chosen.len(), plan.mutants.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let is_tried = |mutant: &&Mutant| mutant.beyond.is_none();
+    let tried: Vec<&Mutant> = chosen.iter().copied().filter(is_tried).collect();
+    let folder = workspace.target.join("mutants");
+    let src = folder.join("src");
+    copied::write(workspace, &plan, &src)?;
+    let judge = Judge {
+        programs: &Programs::build(&folder, &src, &tried)?,
+        jobs: options.jobs,
+        preemptions: &options.preemptions[..if options.quick {
+            1
+        } else {
+            options.preemptions.len()
+        }],
+        quick: options.quick,
+        limit: Duration::from_secs(options.time_limit),
+        logs: judge::logs(&folder),
+    };
+    let fates = judge.judge(&tried)?;
+    let outcome = Outcome::of(&chosen, &tried, &fates);
+    if options.write_docs {
+        outcome.write_page(workspace, &plan, options.quick)?;
+    }
+    println!(
+        "\n{}\n{:.0} s",
+        outcome.summary(),
+        start.elapsed().as_secs_f64()
+    );
+    Ok(if outcome.is_good() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Checks without running anything that the tables and the page fit the sources.
+pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
+    match Plan::load(workspace) {
+        Err(violations) => violations,
+        Ok(plan) => {
+            let page = fs::read_to_string(workspace.root.join(page::PATH)).ok();
+            page::check(&plan, page.as_deref())
+        }
+    }
+}
+
+impl Options {
+    fn choose(&self, mutant: &Mutant) -> bool {
+        let is_free = self.filters.is_empty() && self.only.is_empty();
+        is_free
+            || self.only.contains(&mutant.id)
+            || self
+                .filters
+                .iter()
+                .any(|filter| mutant.id.contains(filter.as_str()))
+    }
+}
+
+/// What came of a run.
+#[derive(Debug, Default)]
+struct Outcome {
+    verdicts: Verdicts,
+    fates: BTreeMap<String, Fate>,
+    killed: usize,
+    explained: usize,
+    /// Mutants that live without a reason.
+    survivors: Vec<String>,
+    /// Mutants that are killed in spite of a reason why they live.
+    unreasonable: Vec<String>,
+}
+
+impl Outcome {
+    fn of(chosen: &[&Mutant], tried: &[&Mutant], fates: &[Fate]) -> Self {
+        let mut outcome = Self::default();
+        for mutant in chosen {
+            let nth = tried.iter().position(|other| other.number == mutant.number);
+            outcome.add(&mutant.id, nth.map(|nth| &fates[nth]), mutant.reason());
+        }
+        outcome
+    }
+
+    /// Takes note of one mutant; it has no fate if it was not run.
+    fn add(&mut self, id: &str, fate: Option<&Fate>, reason: Option<Reason>) {
+        let verdict = match (fate, reason) {
+            (Some(fate @ Fate::Killed { .. }), reason) => {
+                self.killed += 1;
+                if reason.is_some() {
+                    self.unreasonable.push(id.to_owned());
+                }
+                format!("killed {}", fate.detail())
+            }
+            (_, Some(reason)) => {
+                self.explained += 1;
+                reason.text()
+            }
+            (_, None) => {
+                self.survivors.push(id.to_owned());
+                page::SURVIVED.to_owned()
+            }
+        };
+        self.fates
+            .extend(fate.map(|fate| (id.to_owned(), fate.clone())));
+        self.verdicts.insert(id.to_owned(), verdict);
+    }
+
+    fn is_good(&self) -> bool {
+        self.survivors.is_empty() && self.unreasonable.is_empty()
+    }
+
+    fn summary(&self) -> String {
+        let mut lines = Vec::new();
+        let survivors = self
+            .survivors
+            .iter()
+            .map(|id| format!("lives without a reason: {id}"));
+        lines.extend(survivors);
+        let unreasonable = self.unreasonable.iter();
+        lines.extend(
+            unreasonable.map(|id| format!("is killed in spite of its reason to live: {id}")),
+        );
+        lines.push(format!(
+            "{} mutants: {} killed, {} live for a reason, {} without",
+            self.verdicts.len(),
+            self.killed,
+            self.explained,
+            self.survivors.len()
+        ));
+        lines.join("\n")
+    }
+
+    /// Writes the page, with the rows of mutants that were not run as they were. A quick run has not seen enough to say
+    /// more than that a mutant is killed, or why it need not be.
+    fn write_page(&self, workspace: &Workspace, plan: &Plan, quick: bool) -> Result<()> {
+        let path = workspace.root.join(page::PATH);
+        let mut verdicts = page::read(&fs::read_to_string(&path).unwrap_or_default());
+        for (id, fate) in &self.fates {
+            // A model may see with the last bound what it does not see with the first, which alone a quick run has tried.
+            let is_refuted = |verdict: &String| {
+                !(quick && judge::needs_all_bounds(verdict)) && fate.refutes(verdict)
+            };
+            if verdicts.get(id).is_some_and(is_refuted) {
+                verdicts.remove(id);
+            }
+        }
+        let seen = self.verdicts.iter();
+        let seen = seen.filter(|(_, verdict)| !quick || *verdict != page::SURVIVED);
+        verdicts.extend(seen.map(|(id, verdict)| (id.clone(), verdict.clone())));
+        fs::write(path, page::write(plan, &verdicts))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn killed() -> Fate {
+        Fate::Killed {
+            by: "model".to_owned(),
+            seconds: 1.0,
+            preemptions: Some(2),
+            hung: false,
+        }
+    }
+
+    #[test]
+    fn a_survivor_needs_a_reason_and_one_that_is_killed_must_have_none() {
+        let lived = Fate::Survived { faced: Vec::new() };
+        let reason = Some(Reason::Equivalent("it is"));
+        let mut outcome = Outcome::default();
+        outcome.add("a", Some(&killed()), None);
+        outcome.add("b", Some(&lived), reason);
+        outcome.add("c", None, reason);
+        assert!(outcome.is_good());
+        assert_eq!(outcome.verdicts["a"], "killed by model, 1.0 s");
+        assert_eq!(outcome.verdicts["b"], "equivalent because it is");
+
+        outcome.add("d", Some(&lived), None);
+        outcome.add("e", Some(&killed()), reason);
+        assert_eq!(outcome.survivors, ["d"]);
+        assert_eq!(outcome.unreasonable, ["e"]);
+        assert!(!outcome.is_good());
+    }
+}

@@ -1,0 +1,213 @@
+//! Builds the programs with the mutants in them, and says which of their models and tests a mutant has to face.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use cargo_metadata::TargetKind;
+
+use super::copied::VARIABLE;
+use super::plan::{Mutant, PACKAGES};
+use crate::process::{Executable, Job};
+
+/// The unit tests of a crate.
+const UNIT: &str = "lib";
+
+/// Models of other modules that reach a module, beside its own.
+const REACHED_BY: &[(&str, &str)] = &[
+    ("core/fence", "deque"),
+    ("core/fence", "steal"),
+    ("core/deque", "steal"),
+    ("core/park", "queue"),
+    ("core/park", "steal"),
+];
+
+/// Modules of models that drive a whole crate, so that any mutant of it has to face them.
+const OF_THE_CRATE: &[&str] = &["loom_tests", "models"];
+
+/// What should notice a missing fence of `garrick-sched` on a processor that really reorders.
+const FENCE_TESTS: &[&str] = &["stress", "sponsors", "idle", "asks"];
+
+/// One run of a program that a mutant may not survive.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Trial {
+    /// How it is called in tables.
+    pub(super) name: String,
+    /// Whether it is a model, or else a test.
+    pub(super) is_model: bool,
+    /// Whether it is made for the module of the mutant.
+    pub(super) is_own: bool,
+    program: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Trial {
+    /// The run with the mutant of that number; 0 for none.
+    pub(super) fn job(&self, mutant: usize, preemptions: u32, limit: Duration) -> Job {
+        Job::new(&self.program)
+            .arguments(&self.arguments)
+            .environment(VARIABLE, mutant.to_string())
+            .environment("LOOM_MAX_PREEMPTIONS", preemptions.to_string())
+            .environment("RUST_BACKTRACE", "0")
+            .limit(limit)
+    }
+}
+
+/// The programs, by their packages.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    /// The models of a package: their program and their paths.
+    models: HashMap<&'static str, (PathBuf, Vec<String>)>,
+    /// The test programs.
+    tests: HashMap<(&'static str, String), PathBuf>,
+    /// The paths of unit tests.
+    units: HashMap<&'static str, Vec<String>>,
+}
+
+impl Programs {
+    /// Builds what `mutants` need of the workspace at `src`, as `cargo xtask loom` and as `cargo test` would.
+    pub(super) fn build(folder: &Path, src: &Path, mutants: &[&Mutant]) -> Result<Self> {
+        let mut programs = Self::default();
+        let is_needed = |package: &str| mutants.iter().any(|mutant| mutant.package == package);
+        let manifest = src.join("Cargo.toml");
+        let cargo = |arguments: &[&str], target: &str| {
+            let mut job = Job::cargo(&["test", "--no-run", "--manifest-path"])
+                .arguments(&[&manifest])
+                .arguments(arguments)
+                .environment("CARGO_TARGET_DIR", folder.join(target));
+            for package in PACKAGES.iter().filter(|package| is_needed(package)) {
+                job = job.arguments(&["-p", package]);
+            }
+            job
+        };
+        let loom = cargo(&["--lib"], "loom")
+            .optimized()
+            .environment("CARGO_PROFILE_CI_DEBUG_ASSERTIONS", "true")
+            // What the mutants leave unused is no news.
+            .environment("RUSTFLAGS", "--cfg garrick_loom --cap-lints allow");
+        for program in loom.build()? {
+            let paths = list(&program.path)?;
+            programs
+                .models
+                .insert(package_of(&program)?, (program.path, paths));
+        }
+        if mutants.iter().all(|mutant| tests_of(mutant).is_empty()) {
+            return Ok(programs);
+        }
+        let plain = cargo(&["--tests"], "tests").environment("RUSTFLAGS", "--cap-lints allow");
+        for program in plain.build()? {
+            let package = package_of(&program)?;
+            let mut name = program.name;
+            if program.kind.contains(&TargetKind::Lib) {
+                programs.units.insert(package, list(&program.path)?);
+                name = UNIT.to_owned();
+            }
+            programs.tests.insert((package, name), program.path);
+        }
+        Ok(programs)
+    }
+
+    /// The models that a mutant has to face.
+    pub(super) fn models(&self, mutant: &Mutant) -> Vec<Trial> {
+        let Some((program, paths)) = self.models.get(mutant.package) else {
+            return Vec::new();
+        };
+        let part = mutant.part();
+        let trial = |path: &String| Trial {
+            name: path.replace("loom_tests::", ""),
+            is_model: true,
+            is_own: path.starts_with(&format!("{}::", mutant.module())),
+            program: program.clone(),
+            arguments: vec!["--exact".to_owned(), path.clone()],
+        };
+        paths
+            .iter()
+            .filter(|path| path.contains("loom") && drives(path, &part, mutant.module()))
+            .map(trial)
+            .collect()
+    }
+
+    /// The tests that a mutant has to face.
+    pub(super) fn tests(&self, mutant: &Mutant) -> Result<Vec<Trial>> {
+        let mut trials = Vec::new();
+        for shown in tests_of(mutant) {
+            let (name, test) = shown
+                .split_once("::")
+                .map_or((*shown, None), |(name, test)| (name, Some(test.to_owned())));
+            let program = self.tests.get(&(mutant.package, name.to_owned()));
+            let program = program.with_context(|| format!("there is no test program `{name}`"))?;
+            let mut arguments = Vec::from_iter(test);
+            let mut shown = (*shown).to_owned();
+            if name == UNIT {
+                let module = format!("{}::", mutant.module());
+                let mut units = self.units.get(mutant.package).into_iter().flatten();
+                if !units.any(|path| path.starts_with(&module)) {
+                    continue;
+                }
+                shown = format!("unit tests of {}", mutant.module());
+                arguments.push(module);
+            }
+            trials.push(Trial {
+                name: shown,
+                is_model: false,
+                is_own: true,
+                program: program.clone(),
+                arguments,
+            });
+        }
+        Ok(trials)
+    }
+}
+
+/// The names of the test programs that a mutant has to face.
+fn tests_of(mutant: &Mutant) -> &'static [&'static str] {
+    match mutant.logic {
+        Some(logic) => logic.tests,
+        None if mutant.is_no_fence && mutant.package == "garrick-sched" => FENCE_TESTS,
+        None => &[],
+    }
+}
+
+/// May the model at `path` notice a mutant of that part?
+fn drives(path: &str, part: &str, module: &str) -> bool {
+    let driven = path.split("::").next().unwrap_or_default();
+    driven == module || REACHED_BY.contains(&(part, driven)) || OF_THE_CRATE.contains(&driven)
+}
+
+/// The package that a program is of.
+fn package_of(program: &Executable) -> Result<&'static str> {
+    let is_its = |package: &&&str| program.folder.ends_with(package);
+    let package = PACKAGES.iter().find(is_its);
+    package
+        .copied()
+        .with_context(|| format!("no package has a program `{}`", program.name))
+}
+
+/// The paths of the tests in a program.
+fn list(program: &Path) -> Result<Vec<String>> {
+    let listed = Job::new(program)
+        .arguments(&["--list", "--format", "terse"])
+        .watch()?;
+    let lines = listed.output.lines();
+    let paths = lines.filter_map(|line| line.strip_suffix(": test"));
+    Ok(paths.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_driven_by_its_own_models_and_by_those_that_reach_it() {
+        assert!(drives("ring::loom_tests::a", "core/ring", "ring"));
+        assert!(!drives("ring::loom_tests::a", "core/gate", "gate"));
+        assert!(drives("deque::loom_tests::a", "core/fence", "fence"));
+    }
+
+    #[test]
+    fn the_models_of_a_crate_drive_all_of_it() {
+        assert!(drives("loom_tests::cells::a", "sched/room", "room"));
+        assert!(!drives("reply::loom_tests::a", "sched/room", "room"));
+    }
+}

@@ -1,0 +1,131 @@
+//! Why mutants live that nothing kills.
+//!
+//! A reason for a mutant that is killed is an error, and so is one for a mutant that does not exist.
+
+/// Why a mutant lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It is as right as the original, because ..
+    Equivalent(&'static str),
+    /// No model can tell, because .., and what stands in for one.
+    NotModelled(&'static str),
+}
+
+/// The reason for each survivor, by its id.
+pub(super) const REASONS: &[(&str, Reason)] = &[
+    (
+        "core/deque/shared.rs:counts-the-tail-before-the-done",
+        Reason::Equivalent(
+            "the one who asks, `verdict`, compares the marks before and after: what came between the two looks has \
+             changed one, or its send is still under way; and what was there before lies below `done`",
+        ),
+    ),
+    (
+        "core/deque/stealer.rs:is-done-before-the-head-is-back",
+        Reason::Equivalent(
+            "who compares the two holds the lock, and `done` is what the head will be; without a panic in between \
+             nobody else can tell",
+        ),
+    ),
+    (
+        "sched/remote.rs:claim:swap:AcqRel->Release",
+        Reason::Equivalent(
+            "what it swaps out is null, and nothing is read on the strength of that",
+        ),
+    ),
+    ("sched/remote.rs:claim:swap:AcqRel->Acquire", REMOTES),
+    ("sched/remote.rs:of:load:Acquire->Relaxed", REMOTES),
+    (
+        "sched/room.rs:try_take:fetch_update/failure:SeqCst->Relaxed",
+        ROOM,
+    ),
+    ("sched/room.rs:note_waiting:store:SeqCst->Relaxed", ROOM),
+    ("sched/room.rs:give_back:load:SeqCst->Relaxed", ROOM),
+    (
+        "sched/runtime/sponsor/idle.rs:clears-the-home-before-references-are-shared",
+        Reason::Equivalent(
+            "the token is held, so nobody learns the home from an empty inbox before the cell is taken over; who drops \
+             a reference meanwhile looks at the shared count either way",
+        ),
+    ),
+    (
+        "sched/runtime/sponsor/mod.rs:announce_busy:fetch_add:Release->Relaxed",
+        THREE_WORKERS,
+    ),
+    (
+        "sched/runtime/sponsor/mod.rs:wakes:load:Acquire->Relaxed",
+        THREE_WORKERS,
+    ),
+    (
+        "sched/runtime/sponsor/shutdown.rs:wind_up:fetch_add:Release->Relaxed",
+        CLOSED,
+    ),
+    (
+        "sched/runtime/sponsor/shutdown.rs:is_over:load:Acquire->Relaxed",
+        CLOSED,
+    ),
+    (
+        "sched/runtime/sponsor/thread.rs:drop:fetch_add:Release->Relaxed",
+        CLOSED,
+    ),
+    (
+        "sched/runtime/sponsor/mod.rs:publishes-and-wakes-half",
+        Reason::NotModelled(
+            "nothing is lost: a worker that is awake claims what is left before it rests; only the time until then \
+             grows, and no test measures it",
+        ),
+    ),
+];
+
+const REMOTES: Reason = Reason::NotModelled(
+    "loom's atomics cannot lie in a static; one caller needs the order, which has read a home out of a cell that has \
+     just come there (`Ask::wait`), and nothing stands in",
+);
+
+/// Two workers do not suffice to tell.
+const THREE_WORKERS: Reason = Reason::NotModelled(
+    "it takes three workers to see it, two of which send to and fro while the third looks, and that is more than loom \
+     can look through; the proof stands in (`runtime/sponsor/README.md`, the end)",
+);
+
+/// The places of a room go by more than their orderings.
+const ROOM: Reason = Reason::NotModelled(
+    "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
+     between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
+     of `room.rs` stands in",
+);
+
+/// The count of workers that have closed their cells.
+const CLOSED: Reason = Reason::Equivalent(
+    "the number is what is waited for, and nothing is read on the strength of it: a token that is out is waited for by \
+     `awaited`, and acquired from the ready stack; a closed cell is freed by whoever drops its last reference; newborns \
+     are ordered by `admits`",
+);
+
+/// The reason for a mutant that loom cannot judge, whoever writes the model.
+pub(super) const SEQ_CST: Reason = Reason::NotModelled(
+    "loom takes a SeqCst access as AcqRel; where more is needed a fence of the model's own stands beside it, which is a \
+     mutant too",
+);
+
+/// The same for the fence that is none for the processor.
+pub(super) const COMPILER_FENCE: Reason = Reason::NotModelled(
+    "loom has none, and the switch between mutants is itself what a compiler does not reorder around; the table in \
+     `core/fence.rs` says what stands in, with a stress test of the pair",
+);
+
+/// The reason for the mutant of that id.
+pub(super) fn of(id: &str) -> Option<Reason> {
+    let found = REASONS.iter().find(|(known, _)| *known == id);
+    found.map(|(_, reason)| *reason)
+}
+
+impl Reason {
+    /// How it reads in a table.
+    pub(super) fn text(self) -> String {
+        match self {
+            Self::Equivalent(because) => format!("equivalent because {because}"),
+            Self::NotModelled(because) => format!("not modelled because {because}"),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a memory ordering can be weakened to.
+
+/// An ordering that can be weakened. `Relaxed` is the weakest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strength {
+    Acquire,
+    Release,
+    AcqRel,
+    SeqCst,
+}
+
+/// What an operation does to the word, which says the orderings that it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Reads, also in vain: what a compare-and-exchange does that fails.
+    Load,
+    Store,
+    /// Reads and writes in one step.
+    Change,
+    /// Touches no word.
+    Fence,
+    /// The same, and in models alone.
+    FenceForLoom,
+}
+
+/// A fence that is left out has no ordering.
+pub(super) const NONE: &str = "none";
+
+impl Strength {
+    /// The ordering of that name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "Acquire" => Self::Acquire,
+            "Release" => Self::Release,
+            "AcqRel" => Self::AcqRel,
+            "SeqCst" => Self::SeqCst,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Acquire => "Acquire",
+            Self::Release => "Release",
+            Self::AcqRel => "AcqRel",
+            Self::SeqCst => "SeqCst",
+        }
+    }
+
+    /// Everything weaker by one step, and what is weakest of all where loom cannot tell the first step.
+    pub(super) fn weaker(self, access: Access) -> &'static [&'static str] {
+        match (self, access) {
+            (Self::Acquire | Self::Release, Access::Fence) | (_, Access::FenceForLoom) => &[NONE],
+            (Self::Acquire | Self::Release, _) => &["Relaxed"],
+            (Self::AcqRel, _) => &["Acquire", "Release"],
+            (Self::SeqCst, Access::Load) => &["Acquire", "Relaxed"],
+            (Self::SeqCst, Access::Store) => &["Release", "Relaxed"],
+            (Self::SeqCst, Access::Change) => &["AcqRel", "Relaxed"],
+            (Self::SeqCst, Access::Fence) => &["AcqRel", NONE],
+        }
+    }
+}
+
+/// The name and the access of the ordering number `nth` (from 0) among the arguments of `operation`; none if that is
+/// no atomic operation, or has not so many.
+pub(super) fn operation(operation: &str, nth: usize) -> Option<(String, Access)> {
+    let access = match (operation, nth) {
+        ("load", 0) => Access::Load,
+        ("store", 0) => Access::Store,
+        ("fence" | "compiler_fence", 0) => Access::Fence,
+        ("swap" | "compare_exchange" | "compare_exchange_weak" | "fetch_update", 0) => {
+            Access::Change
+        }
+        ("fetch_add" | "fetch_sub" | "fetch_and" | "fetch_or" | "fetch_xor", 0) => Access::Change,
+        ("fetch_nand" | "fetch_max" | "fetch_min", 0) => Access::Change,
+        ("compare_exchange" | "compare_exchange_weak" | "fetch_update", 1) => {
+            return Some((format!("{operation}/failure"), Access::Load));
+        }
+        _ => return None,
+    };
+    Some((operation.to_owned(), access))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_strength_is_known_by_its_name() {
+        for name in ["Acquire", "Release", "AcqRel", "SeqCst"] {
+            assert_eq!(Strength::of(name).map(Strength::name), Some(name));
+        }
+        assert_eq!(Strength::of("Relaxed"), None);
+    }
+
+    #[test]
+    fn a_load_never_gets_what_only_a_store_may_have() {
+        for strength in [Strength::Acquire, Strength::SeqCst] {
+            let weaker = strength.weaker(Access::Load);
+            assert!(!weaker.contains(&"Release") && !weaker.contains(&"AcqRel"));
+        }
+        let weaker = Strength::SeqCst.weaker(Access::Store);
+        assert!(!weaker.contains(&"Acquire") && !weaker.contains(&"AcqRel"));
+    }
+
+    #[test]
+    fn a_fence_is_left_out_rather_than_relaxed() {
+        for strength in [Strength::Acquire, Strength::Release, Strength::SeqCst] {
+            let weaker = strength.weaker(Access::Fence);
+            assert!(weaker.contains(&NONE) && !weaker.contains(&"Relaxed"));
+        }
+    }
+
+    #[test]
+    fn the_second_ordering_of_an_exchange_is_a_load() {
+        let name = "compare_exchange/failure".to_owned();
+        assert_eq!(operation("compare_exchange", 1), Some((name, Access::Load)));
+        assert_eq!(operation("load", 1), None);
+        assert_eq!(operation("push", 0), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! Rule: what the actor model does follows from what was sent, so no collection whose order differs from run to run is in its
+//! crates.
+//!
+//! Whatever goes through a table of the standard library, or only drops one, sends, cancels and drops in an order that
+//! the seed of its hashes chose. The names alone are forbidden: whether a table is gone through, its users cannot show.
+
+use super::source::{Source, is_ident};
+use super::violation::Violation;
+
+/// The crates whose effects are to have one order.
+const ORDERED_CRATES: &[&str] = &["garrick-actor", "garrick-flow"];
+
+/// What has an order of its own.
+const UNORDERED: &[&str] = &[
+    "HashMap",
+    "HashSet",
+    "HashTable",
+    "hash_map",
+    "hash_set",
+    "hash_table",
+];
+
+/// Modules that may use one of them, and why is written there: plain data, and sorted where it is gone through.
+const SORTED: &[(&str, &str, &str)] = &[("garrick-actor", "waits", "HashTable")];
+
+/// Reports collections without an order in one file. Test code is exempt: it has no effects but its verdict.
+pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    if !ORDERED_CRATES.contains(&package) {
+        return violations;
+    }
+    source.each_token(|trees, index| {
+        let tree = trees.get(index);
+        let Some(name) = UNORDERED.iter().find(|name| is_ident(tree, name)) else {
+            return;
+        };
+        let span = trees[index].span();
+        if !source.in_test(span) && !is_sorted(package, source, name) {
+            violations.push(source.violation(
+                span,
+                format!("a `{name}` has another order in every run"),
+                "BTreeMap, IndexMap or Vec, whose order is that of keys or of arrival",
+            ));
+        }
+    });
+    violations
+}
+
+fn is_sorted(package: &str, source: &Source, name: &str) -> bool {
+    let module = source.modules.join("::");
+    SORTED.contains(&(package, module.as_str(), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn lines(package: &str, module: &str, text: &str) -> Vec<usize> {
+        let modules = [module.to_owned()];
+        let source = Source::parse(Path::new("a.rs"), &modules, false, text.to_owned());
+        let found = check(package, &source.expect("valid Rust"));
+        found.into_iter().map(|violation| violation.line).collect()
+    }
+
+    #[test]
+    fn tables_are_found_in_every_spelling() {
+        for text in [
+            "use std::collections::HashMap;",
+            "use std::collections::{BTreeMap, HashSet as Set};",
+            "fn a() { let b = std::collections::hash_map::Entry::c(); }",
+            "type A = hashbrown::HashTable<u8>;",
+            "macro_rules! a { () => { std::collections::HashMap::new() } }",
+        ] {
+            assert_eq!(lines("garrick-actor", "pipes", text), [1], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_an_order_is_fine_and_so_are_words_about_others() {
+        let text = "use indexmap::IndexMap;\n/// Not a [`HashMap`].\nstruct A(BTreeMap<u8, u8>); // HashMap";
+        assert!(lines("garrick-flow", "post", text).is_empty());
+    }
+
+    #[test]
+    fn tests_other_crates_and_what_sorts_are_exempt() {
+        let text = "use std::collections::HashMap;";
+        assert!(lines("garrick-telemetry", "history", text).is_empty());
+        let test = format!("#[cfg(test)] mod tests {{ {text} }}");
+        assert!(lines("garrick-actor", "pipes", &test).is_empty());
+        let table = "use hashbrown::HashTable;";
+        assert!(lines("garrick-actor", "waits", table).is_empty());
+        assert_eq!(lines("garrick-actor", "waits", text), [1]);
+        assert_eq!(lines("garrick-flow", "waits", table), [1]);
+    }
+}
