@@ -8,6 +8,7 @@ mod crowd;
 
 mod actors;
 mod futures;
+mod latency;
 mod mailbox;
 mod pipeline;
 mod secure;
@@ -47,7 +48,12 @@ static SCENARIOS: &[Scenario] = &[
 ];
 
 /// What has tables of its own.
-static STUDIES: &[Study] = &[futures::ASYNC, timers::TIMERS, secure::SECURE];
+static STUDIES: &[Study] = &[
+    futures::ASYNC,
+    timers::TIMERS,
+    latency::LATENCY,
+    secure::SECURE,
+];
 
 fn main() -> ExitCode {
     if let Some(code) = actors::child() {

@@ -13,7 +13,7 @@ use garrick_bench::Result;
 use tokio::runtime;
 
 /// What an actor does, in whichever framework.
-pub(super) trait Role<F: Framework>: Sized + Send + 'static {
+pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
     /// What it is told.
     type Message: Send + 'static;
 
@@ -24,7 +24,7 @@ pub(super) trait Role<F: Framework>: Sized + Send + 'static {
 
 /// How an actor goes on after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(crate) enum Flow {
     /// It waits for more.
     Continue,
     /// There will be no more. Where an actor ends with its last address nothing has to be done about that.
@@ -32,7 +32,7 @@ pub(super) enum Flow {
 }
 
 /// An actor library.
-pub(super) trait Framework: Sized + Send + Sync + 'static {
+pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// What it is called in tables.
     const NAME: &'static str;
 
@@ -90,7 +90,7 @@ pub(super) trait Framework: Sized + Send + Sync + 'static {
 
 /// Runs `driver` on a tokio runtime: of the calling thread for one worker, else of so many threads beside it. It is
 /// a task as the actors' are, because the future that a runtime blocks on is woken through the system's poll.
-pub(super) fn run_on_tokio<T: Send + 'static>(
+pub(crate) fn run_on_tokio<T: Send + 'static>(
     workers: usize,
     driver: impl Future<Output = T> + Send + 'static,
 ) -> Result<T> {

@@ -9,10 +9,10 @@
 //! without a message to itself. Those of one worker run all of it on one thread
 //! (threads cannot); CPU time is counted of the whole process.
 
-mod framework;
+pub(crate) mod framework;
 mod roles;
 
-mod frameworks;
+pub(crate) mod frameworks;
 
 mod ask;
 mod fan_in;

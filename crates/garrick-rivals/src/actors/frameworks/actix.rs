@@ -14,10 +14,10 @@ use crate::actors::framework::{Framework, Role};
 
 /// The library.
 #[derive(Debug)]
-pub(in crate::actors) struct Actix;
+pub(crate) struct Actix;
 
 /// Plays a role.
-pub(in crate::actors) struct Host<R>(R);
+pub(crate) struct Host<R>(pub(crate) R);
 
 /// What a [`Host`] is told.
 struct Told<M>(M);
@@ -45,7 +45,7 @@ impl<R: Role<Actix>> Handler<Told<R::Message>> for Host<R> {
 }
 
 /// Answers a number with the next one.
-pub(in crate::actors) struct Answerer;
+pub(crate) struct Answerer;
 
 /// What an [`Answerer`] is asked.
 struct Question(u64);

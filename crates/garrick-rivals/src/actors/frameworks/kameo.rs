@@ -12,10 +12,10 @@ use crate::actors::framework::{Framework, Role};
 
 /// The library.
 #[derive(Debug)]
-pub(in crate::actors) struct Kameo;
+pub(crate) struct Kameo;
 
 /// Plays a role.
-pub(in crate::actors) struct Host<R>(R);
+pub(crate) struct Host<R>(R);
 
 impl<R: Role<Kameo>> Actor for Host<R> {
     type Args = Self;
@@ -35,7 +35,7 @@ impl<R: Role<Kameo>> Message<R::Message> for Host<R> {
 }
 
 /// Answers a number with the next one.
-pub(in crate::actors) struct Answerer;
+pub(crate) struct Answerer;
 
 /// What an [`Answerer`] is asked.
 struct Question(u64);

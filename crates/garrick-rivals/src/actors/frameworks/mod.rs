@@ -2,16 +2,16 @@
 //! where a scenario does not ask for bounded ones, and without the features that cost time and are not needed
 //! (tracing, spans carried along with messages).
 
-mod actix;
+pub(crate) mod actix;
 mod kameo;
 mod ractor;
 mod tasks;
 mod threads;
 mod xtra;
 
-pub(super) use actix::Actix;
-pub(super) use kameo::Kameo;
-pub(super) use ractor::Ractor;
-pub(super) use tasks::Tasks;
-pub(super) use threads::Threads;
-pub(super) use xtra::Xtra;
+pub(crate) use actix::Actix;
+pub(crate) use kameo::Kameo;
+pub(crate) use ractor::Ractor;
+pub(crate) use tasks::Tasks;
+pub(crate) use threads::Threads;
+pub(crate) use xtra::Xtra;

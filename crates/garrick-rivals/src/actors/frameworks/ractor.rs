@@ -8,7 +8,7 @@ use crate::actors::framework::{Flow, Framework, Role};
 
 /// The library.
 #[derive(Debug)]
-pub(in crate::actors) struct Ractor;
+pub(crate) struct Ractor;
 
 /// Plays a role, which is its state.
 struct Host<R>(PhantomData<fn() -> R>);
@@ -43,7 +43,7 @@ impl<R: Role<Ractor>> Actor for Host<R> {
 struct Answerer;
 
 /// What an [`Answerer`] is asked, and where the answer goes.
-pub(in crate::actors) struct Question(u64, RpcReplyPort<u64>);
+pub(crate) struct Question(u64, RpcReplyPort<u64>);
 
 impl Actor for Answerer {
     type Msg = Question;

@@ -7,11 +7,11 @@ use crate::actors::framework::{Framework, Role};
 
 /// What stands in for a library.
 #[derive(Debug)]
-pub(in crate::actors) struct Tasks;
+pub(crate) struct Tasks;
 
 /// Where a task's messages are sent.
 #[derive(Debug)]
-pub(in crate::actors) enum Sender<M> {
+pub(crate) enum Sender<M> {
     /// Has room for so many that a sender may have to wait.
     Bounded(mpsc::Sender<M>),
     /// Always has room.
@@ -41,7 +41,7 @@ async fn serve<R: Role<Tasks>>(mut role: R, mut mailbox: mpsc::UnboundedReceiver
 
 /// A number, and where the next one goes.
 #[derive(Debug)]
-pub(in crate::actors) struct Question(u64, oneshot::Sender<u64>);
+pub(crate) struct Question(u64, oneshot::Sender<u64>);
 
 impl Framework for Tasks {
     const NAME: &'static str = "tokio";

@@ -14,7 +14,7 @@ use crate::actors::framework::{Framework, Role, run_on_tokio};
 
 /// What stands in for a library.
 #[derive(Debug)]
-pub(in crate::actors) struct Threads;
+pub(crate) struct Threads;
 
 /// No thread here needs the 2 MiB that it would be given.
 const STACK_BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ fn serve<R: Role<Threads>>(mut role: R, mailbox: &Receiver<R::Message>) {
 
 /// A number, and where the next one goes.
 #[derive(Debug)]
-pub(in crate::actors) struct Question(u64, Sender<u64>);
+pub(crate) struct Question(u64, Sender<u64>);
 
 impl Framework for Threads {
     const NAME: &'static str = "threads";

@@ -6,10 +6,10 @@ use crate::actors::framework::{Framework, Role};
 
 /// The library.
 #[derive(Debug)]
-pub(in crate::actors) struct Xtra;
+pub(crate) struct Xtra;
 
 /// Plays a role.
-pub(in crate::actors) struct Host<R>(R);
+pub(crate) struct Host<R>(R);
 
 impl<R: Role<Xtra>> Actor for Host<R> {
     type Stop = ();
@@ -26,7 +26,7 @@ impl<R: Role<Xtra>> Handler<R::Message> for Host<R> {
 }
 
 /// Answers a number with the next one.
-pub(in crate::actors) struct Answerer;
+pub(crate) struct Answerer;
 
 /// What an [`Answerer`] is asked.
 struct Question(u64);

@@ -1,0 +1,142 @@
+//! Actors that are never done: each works, and sends itself the next message.
+
+use std::iter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Instant;
+
+use super::WAIT_MAX;
+use super::peers::Peer;
+use super::work::Work;
+use crate::actors::framework::{Flow, Role};
+
+/// How many turns somebody has had. Only they write it, and have the line for themselves.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Count(AtomicU64);
+
+/// What the busy ones share with those who watch them.
+#[derive(Debug)]
+pub(super) struct Turns {
+    counts: Box<[Count]>,
+    /// Whether they are to stop.
+    over: AtomicBool,
+}
+
+impl Turns {
+    /// Turns of each until now.
+    pub(super) fn all(&self) -> Vec<u64> {
+        let counts = self.counts.iter();
+        counts
+            .map(|count| count.0.load(Ordering::Relaxed))
+            .collect()
+    }
+
+    /// The most turns that one of them has had since `before`.
+    pub(super) fn most_since(&self, before: &[u64]) -> u64 {
+        let turns = self.all().into_iter().zip(before);
+        turns.map(|(now, before)| now - before).max().unwrap_or(0)
+    }
+}
+
+/// One of them.
+pub(super) struct Busy<F: Peer> {
+    number: usize,
+    work: Work,
+    turns: Arc<Turns>,
+    /// Whom to tell of the first turn. None after that.
+    started: Option<Sender<()>>,
+    /// What is dropped in the end.
+    ended: Option<Sender<()>>,
+    me: Option<F::Address<Self>>,
+}
+
+/// What a [`Busy`] receives.
+pub(super) enum Turn<F: Peer> {
+    /// Who it is.
+    Begin(F::Address<Busy<F>>),
+    Again,
+}
+
+impl<F: Peer> Role<F> for Busy<F> {
+    type Message = Turn<F>;
+
+    async fn receive(&mut self, message: Turn<F>) -> Flow {
+        if let Turn::Begin(me) = message {
+            self.me = Some(me);
+        }
+        if self.turns.over.load(Ordering::Relaxed) {
+            self.me = None;
+            self.started = None;
+            self.ended = None;
+            return Flow::Stop;
+        }
+        self.work.spin();
+        self.turns.counts[self.number]
+            .0
+            .fetch_add(1, Ordering::Relaxed);
+        if let Some(started) = self.started.take() {
+            // Who waits for that waits not for ever.
+            let _ = started.send(());
+        }
+        if let Some(me) = &self.me {
+            F::tell::<Self>(me, Turn::Again).await;
+        }
+        Flow::Continue
+    }
+}
+
+/// All of them.
+pub(super) struct Company {
+    pub(super) turns: Arc<Turns>,
+    started: Receiver<()>,
+    ended: Receiver<()>,
+}
+
+impl Company {
+    /// Makes so many from outside, and lets them begin.
+    pub(super) async fn gather<F: Peer>(count: usize, work: Work) -> Self {
+        let turns = Arc::new(Turns {
+            counts: iter::repeat_with(Count::default).take(count).collect(),
+            over: AtomicBool::new(false),
+        });
+        let (starts, started) = mpsc::channel();
+        let (ends, ended) = mpsc::channel();
+        for number in 0..count {
+            let busy = F::place(Busy::<F> {
+                number,
+                work,
+                turns: turns.clone(),
+                started: Some(starts.clone()),
+                ended: Some(ends.clone()),
+                me: None,
+            })
+            .await;
+            F::tell::<Busy<F>>(&busy, Turn::Begin(busy.clone())).await;
+        }
+        Self {
+            turns,
+            started,
+            ended,
+        }
+    }
+
+    /// Waits until each has had a turn, or for as long as anybody waits here.
+    pub(super) fn wait_for_all(&self) {
+        let end = Instant::now() + WAIT_MAX;
+        for _ in 0..self.turns.counts.len() {
+            let left = end.saturating_duration_since(Instant::now());
+            if self.started.recv_timeout(left).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Has them stop, and waits until they have.
+    pub(super) fn disperse(self) {
+        self.turns.over.store(true, Ordering::Relaxed);
+        // Nothing is ever sent: it ends with its last sender.
+        assert!(self.ended.recv().is_err(), "nobody says anything");
+    }
+}

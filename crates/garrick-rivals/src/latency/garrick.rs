@@ -1,0 +1,124 @@
+//! Garrick as one of the frameworks, so that it plays the same roles as the others.
+//!
+//! A role sends through addresses, not through its context: inside of a turn that is the same staged send. It makes
+//! actors through the handle of the system that its thread belongs to.
+
+use std::cell::RefCell;
+use std::future::{Future, ready};
+
+use futures_util::FutureExt;
+use garrick::{Actor, Address, Context, Handle, Next, Reply, System};
+use garrick_bench::Result;
+
+use super::peers::Peer;
+use crate::actors::framework::{Flow, Framework, Role};
+
+/// The library.
+#[derive(Debug)]
+pub(super) struct Garrick;
+
+thread_local! {
+    /// The system that this thread works for, or makes actors on.
+    static HERE: RefCell<Option<Handle>> = const { RefCell::new(None) };
+}
+
+/// Plays a role.
+struct Host<R>(R);
+
+impl<R: Role<Garrick>> Actor for Host<R> {
+    type Msg = R::Message;
+
+    fn receive(&mut self, message: R::Message, cx: &mut Context<'_, R::Message>) -> Next {
+        // A worker's thread ends with its system, so it belongs to this one for good.
+        HERE.with_borrow_mut(|here| {
+            here.get_or_insert_with(|| cx.sponsor());
+        });
+        let flow = self.0.receive(message).now_or_never();
+        match flow.expect("nothing in it waits") {
+            Flow::Continue => Next::Continue,
+            Flow::Stop => Next::Stop,
+        }
+    }
+}
+
+/// A number, and where the next one goes.
+pub(super) struct Question(u64, Reply<u64>);
+
+/// Answers a number with the next one.
+struct Answerer;
+
+impl Actor for Answerer {
+    type Msg = Question;
+
+    fn receive(
+        &mut self,
+        Question(number, reply): Question,
+        _: &mut Context<'_, Question>,
+    ) -> Next {
+        reply.send(number + 1);
+        Next::Continue
+    }
+}
+
+fn start<A: Actor<Msg: Send> + Send>(actor: A) -> Address<A::Msg> {
+    HERE.with_borrow(|here| {
+        let here = here.as_ref().expect("a system runs here");
+        here.spawn(actor).expect("the system is not ending")
+    })
+}
+
+impl Framework for Garrick {
+    const NAME: &'static str = "garrick";
+    const HAS_BOUNDED: bool = false;
+
+    type Address<R: Role<Self>> = Address<R::Message>;
+    type Answerer = Address<Question>;
+
+    fn run<T: Send + 'static>(
+        workers: usize,
+        driver: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        Self::outside(workers, driver)
+    }
+
+    fn spawn<R: Role<Self>>(
+        role: R,
+        _: Option<usize>,
+    ) -> impl Future<Output = Self::Address<R>> + Send {
+        ready(start(Host(role)))
+    }
+
+    fn tell<R: Role<Self>>(
+        to: &Self::Address<R>,
+        message: R::Message,
+    ) -> impl Future<Output = ()> + Send {
+        assert!(to.send(message).is_ok(), "the actor is there");
+        ready(())
+    }
+
+    async fn answerer() -> Self::Answerer {
+        start(Answerer)
+    }
+
+    async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
+        let answer = answerer.ask(|reply| Question(number, reply)).await;
+        answer.expect("the answerer answers")
+    }
+}
+
+impl Peer for Garrick {
+    const ON_TOKIO: bool = false;
+
+    fn outside<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
+        let system = System::builder().workers(workers).start()?;
+        HERE.set(Some(system.handle()));
+        let end = Ok(pollster::block_on(driver));
+        HERE.set(None);
+        end
+    }
+
+    fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
+        let answer = answerer.ask(|reply| Question(number, reply)).wait();
+        answer.expect("the answerer answers")
+    }
+}

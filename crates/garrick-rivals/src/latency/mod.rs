@@ -1,0 +1,70 @@
+//! Who waits how long for whom: late messages, starved actors, unequal shares, work that stays on one core, and asks from outside.
+//!
+//! The roles are written once, on the frameworks of `actors`. The driver is a plain thread that is none of the framework's, so
+//! that `workers` threads run actors and nothing else:
+//!
+//! ```text
+//!   this thread --- place, tell, ask ---> workers [ actors ]
+//! ```
+//!
+//! Contenders take turns, round by round, each time with threads of their own that begin and end with the round; a figure is
+//! the median of the rounds.
+
+mod work;
+
+mod turns;
+
+mod peers;
+
+mod garrick;
+
+mod busy;
+
+mod asks;
+mod equal;
+mod pair;
+mod spread;
+mod starve;
+mod tail;
+
+use std::time::Duration;
+
+use comfy_table::{Table, presets::UTF8_FULL};
+use garrick_bench::{Result, Study};
+
+/// For how long anybody is waited for who may never come.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// The subcommand.
+pub(super) const LATENCY: Study = Study {
+    name: "latency",
+    about: "Late messages, starved actors, unequal shares, idle cores and asks from outside, beside other actor libraries",
+    run,
+};
+
+fn run(quick: bool) -> Result<String> {
+    let sections = [
+        tail::section,
+        starve::section,
+        equal::section,
+        spread::section,
+        pair::section,
+        asks::section,
+    ];
+    let mut told = Vec::new();
+    for section in sections {
+        let section = section(quick)?;
+        // All of it takes minutes, and whoever breaks it off has what was done by then.
+        eprintln!("{section}\n");
+        told.push(section);
+    }
+    Ok(told.join("\n\n"))
+}
+
+/// A table under the sentence that says what is measured.
+fn told<const N: usize>(sentence: &str, header: [&str; N], rows: Vec<[String; N]>) -> String {
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL).set_header(header);
+    table.add_rows(rows);
+    format!("{sentence}\n{table}")
+}

@@ -1,0 +1,289 @@
+//! Actors that can only work one after the other, on more workers than they can use; and a chain of many stages.
+
+use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
+
+use garrick_bench::{Clock, Result, Span, Stopwatch};
+
+use super::peers::{Peer, peers};
+use super::told;
+use super::turns::{Contender, in_turns, median, shown};
+use super::work::Work;
+use crate::actors::framework::{Flow, Role};
+
+/// Who talks to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// Two, made by the driver.
+    Outside,
+    /// Two, made by an actor.
+    Inside,
+    /// So many stages, made by the driver.
+    Chain,
+}
+
+impl Shape {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Outside => "pair, made outside",
+            Self::Inside => "pair, made inside",
+            Self::Chain => "chain of 60, made outside",
+        }
+    }
+}
+
+/// Stages of the chain.
+const STAGES: usize = 60;
+
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    shape: Shape,
+    workers: usize,
+    /// What a turn takes.
+    grain: Duration,
+    /// Turns of the pair, or values that go through the chain.
+    values: u64,
+}
+
+/// One of a pair, or a stage.
+struct Link<F: Peer> {
+    work: Work,
+    /// Whom it passes things on to. None before it is told, at the end of a chain, and after the end.
+    next: Option<F::Address<Self>>,
+    /// Values that are still to come to the end of a chain.
+    left: u64,
+    /// Where the last turn is told. None after the end, so that the driver knows of that too.
+    done: Option<Sender<()>>,
+}
+
+/// What a [`Link`] receives.
+enum Pass<F: Peer> {
+    /// Who comes next.
+    Next(F::Address<Link<F>>),
+    /// To and fro, so many times.
+    Token(u64),
+    /// Through the chain.
+    Value(u64),
+    /// Forget the next one, who does the same.
+    End,
+}
+
+impl<F: Peer> Link<F> {
+    fn new(plan: Plan, done: &Sender<()>) -> Self {
+        Self {
+            work: Work::of(plan.grain),
+            next: None,
+            left: plan.values,
+            done: Some(done.clone()),
+        }
+    }
+
+    async fn pass(&self, message: Pass<F>) {
+        if let Some(next) = &self.next {
+            F::tell::<Self>(next, message).await;
+        }
+    }
+
+    fn say(&self) {
+        if let Some(done) = &self.done {
+            // A driver that has given up listens no more.
+            let _ = done.send(());
+        }
+    }
+
+    async fn end(&mut self) {
+        if let Some(next) = self.next.take() {
+            F::tell::<Self>(&next, Pass::End).await;
+        }
+    }
+}
+
+impl<F: Peer> Role<F> for Link<F> {
+    type Message = Pass<F>;
+
+    async fn receive(&mut self, message: Pass<F>) -> Flow {
+        match message {
+            Pass::Next(next) => self.next = Some(next),
+            Pass::Token(left) => {
+                self.work.spin();
+                if left > 1 {
+                    self.pass(Pass::Token(left - 1)).await;
+                } else {
+                    self.say();
+                    self.end().await;
+                }
+            }
+            Pass::Value(value) => {
+                self.work.spin();
+                if self.next.is_some() {
+                    self.pass(Pass::Value(value)).await;
+                } else {
+                    self.left -= 1;
+                    if self.left == 0 {
+                        self.say();
+                    }
+                }
+            }
+            Pass::End => {
+                self.end().await;
+                self.done = None;
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+}
+
+/// Makes a pair.
+struct Maker {
+    plan: Plan,
+    /// The pair's. None when it has been made.
+    done: Option<Sender<()>>,
+}
+
+impl<F: Peer> Role<F> for Maker {
+    type Message = ();
+
+    async fn receive(&mut self, (): ()) -> Flow {
+        if let Some(done) = self.done.take() {
+            let one = F::spawn(Link::<F>::new(self.plan, &done), None).await;
+            let other = F::spawn(Link::<F>::new(self.plan, &done), None).await;
+            talk::<F>(self.plan, one, other).await;
+        }
+        Flow::Stop
+    }
+}
+
+/// Has two talk to each other.
+async fn talk<F: Peer>(plan: Plan, one: F::Address<Link<F>>, other: F::Address<Link<F>>) {
+    F::tell::<Link<F>>(&one, Pass::Next(other.clone())).await;
+    F::tell::<Link<F>>(&other, Pass::Next(one.clone())).await;
+    F::tell::<Link<F>>(&one, Pass::Token(plan.values)).await;
+}
+
+fn contender<F: Peer>() -> Contender<Plan, Span> {
+    Contender {
+        name: F::NAME,
+        round: |plan| F::outside(plan.workers, round::<F>(*plan))?,
+    }
+}
+
+async fn round<F: Peer>(plan: Plan) -> Result<Span> {
+    let (done, all_done) = mpsc::channel();
+    let watch = Stopwatch::start(Clock::Process);
+    let span = match plan.shape {
+        Shape::Outside => {
+            let one = F::place(Link::<F>::new(plan, &done)).await;
+            let other = F::place(Link::<F>::new(plan, &done)).await;
+            talk::<F>(plan, one, other).await;
+            all_done.recv()?;
+            watch.stop()
+        }
+        Shape::Inside => {
+            let maker = Maker {
+                plan,
+                done: Some(done.clone()),
+            };
+            let maker = F::place(maker).await;
+            F::tell::<Maker>(&maker, ()).await;
+            all_done.recv()?;
+            watch.stop()
+        }
+        Shape::Chain => {
+            let first = chain::<F>(plan, &done).await;
+            for value in 0..plan.values {
+                F::tell::<Link<F>>(&first, Pass::Value(value)).await;
+            }
+            all_done.recv()?;
+            let span = watch.stop();
+            F::tell::<Link<F>>(&first, Pass::End).await;
+            span
+        }
+    };
+    drop(done);
+    // Were the threads stopped before, somebody could find the next one gone.
+    assert!(all_done.recv().is_err(), "there is one last turn");
+    Ok(span)
+}
+
+/// The first of so many stages.
+async fn chain<F: Peer>(plan: Plan, done: &Sender<()>) -> F::Address<Link<F>> {
+    let mut first = F::place(Link::<F>::new(plan, done)).await;
+    for _ in 1..STAGES {
+        let before = F::place(Link::<F>::new(plan, done)).await;
+        F::tell::<Link<F>>(&before, Pass::Next(first)).await;
+        first = before;
+    }
+    first
+}
+
+fn plans(quick: bool) -> Vec<Plan> {
+    let part = if quick { 10 } else { 1 };
+    let shapes = [
+        (Shape::Outside, 1_000, 200_000),
+        (Shape::Inside, 1_000, 200_000),
+        (Shape::Chain, 50, 20_000),
+    ];
+    let plans = shapes.into_iter().flat_map(|(shape, nanos, values)| {
+        [1, 2].map(|workers| Plan {
+            shape,
+            workers,
+            grain: Duration::from_nanos(nanos),
+            values: values / part,
+        })
+    });
+    plans.collect()
+}
+
+pub(super) fn section(quick: bool) -> Result<String> {
+    let rounds = if quick { 3 } else { 5 };
+    let mut rows = Vec::new();
+    for plan in plans(quick) {
+        let turns = match plan.shape {
+            Shape::Chain => plan.values * STAGES as u64,
+            _ => plan.values,
+        };
+        let work = plan.grain * turns as u32;
+        for (name, rounds) in in_turns(&peers!(contender), &plan, rounds)? {
+            rows.push([
+                plan.shape.name().to_owned(),
+                plan.workers.to_string(),
+                name.to_owned(),
+                shown(work),
+                shown(median(&rounds, |span| span.wall)),
+                shown(median(&rounds, |span| span.cpu)),
+            ]);
+        }
+    }
+    let sentence = format!(
+        "pair: two actors of which only one can work at a time, 1 us a turn, and values that go through {STAGES} stages of 50 ns; \
+         from the first actor's making to the last turn. {rounds} rounds"
+    );
+    let header = ["who", "workers", "contender", "work", "wall", "CPU"];
+    Ok(told(&sentence, header, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_contender_comes_to_the_end_of_every_shape() {
+        for shape in [Shape::Outside, Shape::Inside, Shape::Chain] {
+            for workers in [1, 2] {
+                let plan = Plan {
+                    shape,
+                    workers,
+                    grain: Duration::from_nanos(100),
+                    values: 50,
+                };
+                let rounds = in_turns(&peers!(contender), &plan, 1).expect("all come to an end");
+                assert!(
+                    rounds
+                        .iter()
+                        .all(|(_, rounds)| rounds[0].wall > Duration::ZERO)
+                );
+            }
+        }
+    }
+}

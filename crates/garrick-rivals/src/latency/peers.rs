@@ -1,0 +1,102 @@
+//! Frameworks with the driver outside: on a plain thread that is none of theirs.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, ready};
+
+use ::actix::{Actor, Arbiter, System};
+use garrick_bench::Result;
+use tokio::runtime::Builder;
+
+use crate::actors::framework::{Framework, Role};
+use crate::actors::frameworks::actix::{Answerer, Host};
+use crate::actors::frameworks::{Actix, Kameo, Ractor, Tasks, Xtra};
+
+/// Calls `$function::<F>($argument..)` for each contender, and collects what they return.
+macro_rules! peers {
+    ($function:ident $(, $argument:expr)*) => {
+        [
+            $function::<$crate::latency::garrick::Garrick>($($argument),*),
+            $function::<$crate::actors::frameworks::Kameo>($($argument),*),
+            $function::<$crate::actors::frameworks::Ractor>($($argument),*),
+            $function::<$crate::actors::frameworks::Actix>($($argument),*),
+            $function::<$crate::actors::frameworks::Xtra>($($argument),*),
+            $function::<$crate::actors::frameworks::Tasks>($($argument),*),
+        ]
+    };
+}
+pub(super) use peers;
+
+/// A framework whose actors run on so many threads while a plain thread tells them what to do.
+pub(super) trait Peer: Framework {
+    /// Whether its actors are tasks of tokio's ordinary runtime, so that other tasks run on the same threads.
+    const ON_TOKIO: bool = true;
+
+    /// Runs `driver` on this thread, and the actors on so many others. The driver may block.
+    fn outside<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(workers)
+            .enable_all()
+            .build()?;
+        Ok(runtime.block_on(driver))
+    }
+
+    /// Makes an actor from outside. Where actors stay on a thread that whoever makes them chooses, the next one in turn.
+    fn place<R: Role<Self>>(role: R) -> impl Future<Output = Self::Address<R>> + Send {
+        Self::spawn(role, None)
+    }
+
+    /// The same for one that answers.
+    fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
+        Self::answerer()
+    }
+
+    /// Asks from a plain thread, which waits for the answer.
+    fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
+        pollster::block_on(Self::ask(answerer, number))
+    }
+}
+
+impl Peer for Kameo {}
+impl Peer for Ractor {}
+impl Peer for Tasks {}
+impl Peer for Xtra {}
+
+thread_local! {
+    /// The threads that actors are started on from this one.
+    static ARBITERS: RefCell<Vec<Arbiter>> = const { RefCell::new(Vec::new()) };
+    /// How many actors have been.
+    static PLACED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Starts an actor on the next thread in turn.
+fn place<A: Actor<Context = ::actix::Context<A>> + Send>(actor: A) -> ::actix::Addr<A> {
+    let number = PLACED.replace(PLACED.get() + 1);
+    ARBITERS.with_borrow(|arbiters| {
+        let arbiter = &arbiters[number % arbiters.len()];
+        A::start_in_arbiter(&arbiter.handle(), |_| actor)
+    })
+}
+
+impl Peer for Actix {
+    const ON_TOKIO: bool = false;
+
+    fn outside<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
+        System::new().block_on(async {
+            ARBITERS.set((0..workers).map(|_| Arbiter::new()).collect());
+            let end = driver.await;
+            for arbiter in ARBITERS.take() {
+                arbiter.stop();
+                arbiter.join().expect("no actor panics");
+            }
+            Ok(end)
+        })
+    }
+
+    fn place<R: Role<Self>>(role: R) -> impl Future<Output = Self::Address<R>> + Send {
+        ready(place(Host(role)))
+    }
+
+    fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
+        ready(place(Answerer))
+    }
+}

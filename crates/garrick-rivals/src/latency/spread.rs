@@ -1,0 +1,325 @@
+//! Whether the work of a few actors that one actor has made comes to all cores.
+
+use std::iter;
+use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use garrick_bench::{Clock, Result, Span, Stopwatch};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tokio::runtime::Builder;
+
+use super::peers::{Peer, peers};
+use super::told;
+use super::turns::{Contender, busy, in_turns, median, shown};
+use super::work::Work;
+use crate::actors::framework::{Flow, Role};
+
+const WORKERS: usize = 2;
+
+/// How much work there is, and for how many.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    children: usize,
+    /// What a turn takes.
+    grain: Duration,
+    /// Turns of each.
+    turns: u64,
+}
+
+impl Plan {
+    /// What all of it takes.
+    fn work(&self) -> Duration {
+        self.grain * (self.children as u32 * self.turns as u32)
+    }
+}
+
+/// Makes children, and adds up what they say.
+struct Parent {
+    plan: Plan,
+    /// Who has not yet said anything.
+    open: usize,
+    sum: u64,
+    told: Sender<u64>,
+}
+
+/// What a [`Parent`] receives.
+enum ToParent<F: Peer> {
+    Begin(F::Address<Parent>),
+    /// So many turns one of its children has had.
+    Done(u64),
+}
+
+impl<F: Peer> Role<F> for Parent {
+    type Message = ToParent<F>;
+
+    async fn receive(&mut self, message: ToParent<F>) -> Flow {
+        match message {
+            ToParent::Begin(me) => {
+                for _ in 0..self.open {
+                    let child = Child::<F> {
+                        work: Work::of(self.plan.grain),
+                        turns: self.plan.turns,
+                        had: 0,
+                        family: None,
+                    };
+                    let child = F::spawn(child, None).await;
+                    let begin = ToChild::Begin(child.clone(), me.clone());
+                    F::tell::<Child<F>>(&child, begin).await;
+                }
+            }
+            ToParent::Done(turns) => {
+                self.sum += turns;
+                self.open -= 1;
+                if self.open == 0 {
+                    // A driver that has given up listens no more.
+                    let _ = self.told.send(self.sum);
+                    return Flow::Stop;
+                }
+            }
+        }
+        Flow::Continue
+    }
+}
+
+/// Works, turn by turn.
+struct Child<F: Peer> {
+    work: Work,
+    turns: u64,
+    had: u64,
+    /// Its own address and its parent's, from the first turn to the last.
+    family: Option<(F::Address<Self>, F::Address<Parent>)>,
+}
+
+/// What a [`Child`] receives.
+enum ToChild<F: Peer> {
+    Begin(F::Address<Child<F>>, F::Address<Parent>),
+    Again,
+}
+
+impl<F: Peer> Role<F> for Child<F> {
+    type Message = ToChild<F>;
+
+    async fn receive(&mut self, message: ToChild<F>) -> Flow {
+        if let ToChild::Begin(me, parent) = message {
+            self.family = Some((me, parent));
+        }
+        self.work.spin();
+        self.had += 1;
+        if self.had < self.turns {
+            if let Some((me, _)) = &self.family {
+                F::tell::<Self>(me, ToChild::Again).await;
+            }
+            return Flow::Continue;
+        }
+        if let Some((_, parent)) = self.family.take() {
+            F::tell::<Parent>(&parent, ToParent::Done(self.had)).await;
+        }
+        Flow::Stop
+    }
+}
+
+fn contender<F: Peer>() -> Contender<Plan, Span> {
+    Contender {
+        name: F::NAME,
+        round: |plan| F::outside(WORKERS, round::<F>(*plan))?,
+    }
+}
+
+async fn round<F: Peer>(plan: Plan) -> Result<Span> {
+    let (told, heard) = mpsc::channel();
+    let parent = Parent {
+        plan,
+        open: plan.children,
+        sum: 0,
+        told,
+    };
+    let parent = F::place(parent).await;
+    let watch = Stopwatch::start(Clock::Process);
+    F::tell::<Parent>(&parent, ToParent::Begin(parent.clone())).await;
+    Ok(checked(&plan, heard.recv()?, &watch))
+}
+
+/// The time until now, in which so many turns were had.
+fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
+    let span = watch.stop();
+    assert_eq!(turns, plan.children as u64 * plan.turns, "no turn is lost");
+    span
+}
+
+/// Has its turns without others in between.
+fn at_a_stretch(plan: &Plan) -> u64 {
+    let work = Work::of(plan.grain);
+    iter::repeat_n(work, plan.turns as usize)
+        .map(|work| {
+            work.spin();
+            1
+        })
+        .sum()
+}
+
+/// Tasks without channels, made by one of them, which let others go first after each turn.
+fn tokio_tasks(plan: &Plan) -> Result<Span> {
+    let plan = *plan;
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .build()?;
+    let child = move || async move {
+        let work = Work::of(plan.grain);
+        for _ in 0..plan.turns {
+            work.spin();
+            tokio::task::yield_now().await;
+        }
+        plan.turns
+    };
+    runtime.block_on(async move {
+        let watch = Stopwatch::start(Clock::Process);
+        let parent = tokio::spawn(async move {
+            let children = (0..plan.children).map(|_| tokio::spawn(child()));
+            let children: Vec<_> = children.collect();
+            let turns = join_all(children).await;
+            turns.into_iter().sum::<std::result::Result<u64, _>>()
+        });
+        Ok(checked(&plan, parent.await??, &watch))
+    })
+}
+
+fn pool() -> Result<ThreadPool> {
+    Ok(ThreadPoolBuilder::new().num_threads(WORKERS).build()?)
+}
+
+fn rayon_iterator(plan: &Plan) -> Result<Span> {
+    let pool = pool()?;
+    let watch = Stopwatch::start(Clock::Process);
+    let children = || (0..plan.children).into_par_iter();
+    let turns = pool.install(|| children().map(|_| at_a_stretch(plan)).sum());
+    Ok(checked(plan, turns, &watch))
+}
+
+fn rayon_scope(plan: &Plan) -> Result<Span> {
+    let pool = pool()?;
+    let watch = Stopwatch::start(Clock::Process);
+    let (told, heard) = mpsc::channel();
+    pool.scope(|scope| {
+        for _ in 0..plan.children {
+            let told = told.clone();
+            scope.spawn(move |_| told.send(at_a_stretch(plan)).expect("the sum is below"));
+        }
+    });
+    drop(told);
+    Ok(checked(plan, heard.into_iter().sum(), &watch))
+}
+
+/// Those without actors.
+const OTHERS: [Contender<Plan, Span>; 3] = [
+    Contender {
+        name: "tokio tasks, yield_now",
+        round: tokio_tasks,
+    },
+    Contender {
+        name: "rayon, par_iter",
+        round: rayon_iterator,
+    },
+    Contender {
+        name: "rayon, scope",
+        round: rayon_scope,
+    },
+];
+
+fn contenders() -> Vec<Contender<Plan, Span>> {
+    let actors = peers!(contender).into_iter();
+    actors.chain(OTHERS).collect()
+}
+
+/// Actors, and milliseconds of work for each.
+const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
+/// Microseconds of a turn.
+const GRAINS: [u64; 3] = [10, 100, 2_000];
+/// Milliseconds of work that are divided among mappers.
+const MAPPED: u64 = 200;
+
+/// All that is measured: what it is called, and how it is done.
+fn plans(quick: bool) -> Vec<(String, Plan)> {
+    let part = if quick { 5 } else { 1 };
+    let with_grain = |grain: u64| {
+        WORK.map(|(children, millis)| {
+            let plan = Plan {
+                children,
+                grain: Duration::from_micros(grain),
+                turns: (millis * 1_000 / part).div_ceil(grain),
+            };
+            (format!("turns of {grain} us"), plan)
+        })
+    };
+    let mapped = WORK.map(|(children, _)| {
+        let plan = Plan {
+            children,
+            grain: Duration::from_millis(MAPPED / part) / children as u32,
+            turns: 1,
+        };
+        ("map-reduce".to_owned(), plan)
+    });
+    let plans = GRAINS.into_iter().flat_map(with_grain);
+    plans.chain(mapped).collect()
+}
+
+pub(super) fn section(quick: bool) -> Result<String> {
+    let rounds = if quick { 1 } else { 3 };
+    let mut rows = Vec::new();
+    for (name, plan) in plans(quick) {
+        let work = plan.work().as_secs_f64();
+        for (contender, rounds) in in_turns(&contenders(), &plan, rounds)? {
+            let speed_up = median(&rounds, |span| work / span.wall.as_secs_f64());
+            rows.push([
+                name.clone(),
+                plan.children.to_string(),
+                contender.to_owned(),
+                shown(plan.work()),
+                shown(median(&rounds, |span| span.wall)),
+                format!("{speed_up:.2}"),
+                shown(median(&rounds, |span| span.cpu)),
+                format!("{:.0} %", 100.0 * median(&rounds, busy)),
+            ]);
+        }
+    }
+    let sentence = format!(
+        "spread: CPU-bound actors made by one actor, on {WORKERS} workers; each sends to itself until its work is done, or, with \
+         map-reduce, has one turn; rayon's tasks have all their work at a stretch. How many times faster than the sum of all work. \
+         {rounds} rounds"
+    );
+    let header = [
+        "how",
+        "actors",
+        "contender",
+        "work",
+        "wall",
+        "speed-up",
+        "CPU",
+        "CPU used",
+    ];
+    Ok(told(&sentence, header, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_contender_does_all_the_work() {
+        for (children, turns) in [(1, 1), (3, 20), (40, 2)] {
+            let plan = Plan {
+                children,
+                grain: Duration::from_micros(20),
+                turns,
+            };
+            // Who loses a turn panics in there.
+            let rounds = in_turns(&contenders(), &plan, 1).expect("threads are to be had");
+            assert!(
+                rounds
+                    .iter()
+                    .all(|(_, rounds)| rounds[0].wall > Duration::ZERO)
+            );
+        }
+    }
+}

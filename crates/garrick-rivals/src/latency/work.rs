@@ -1,0 +1,55 @@
+//! Work that takes a known time of a core.
+//!
+//! It is steps, not a look at the clock: whoever is interrupted has as much left to do as before.
+
+use std::hint::black_box;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use garrick_bench::{Clock, Stopwatch};
+
+/// Steps of a round of the calibration, which takes a fraction of a millisecond.
+const ROUND: u64 = 200_000;
+/// Rounds, the shortest of which counts: in that one nothing came between.
+const ROUNDS: usize = 9;
+
+/// So many steps of work.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work(u64);
+
+impl Work {
+    /// What keeps a core of this machine busy for so long.
+    pub(super) fn of(time: Duration) -> Self {
+        static STEP: OnceLock<f64> = OnceLock::new();
+        let step = STEP.get_or_init(|| {
+            let rounds = (0..ROUNDS).map(|_| {
+                let watch = Stopwatch::start(Clock::Thread);
+                Self(ROUND).spin();
+                watch.stop().cpu.as_secs_f64() / ROUND as f64
+            });
+            rounds.fold(f64::INFINITY, f64::min)
+        });
+        Self((time.as_secs_f64() / step) as u64)
+    }
+
+    /// Does it.
+    pub(super) fn spin(self) {
+        let mut number = 1_u64;
+        for _ in 0..self.0 {
+            number = black_box(number).wrapping_mul(0x5851_f42d_4c95_7f2d);
+        }
+        black_box(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_takes_the_time_that_it_should_and_not_a_fraction_of_it() {
+        let watch = Stopwatch::start(Clock::Thread);
+        Work::of(Duration::from_millis(20)).spin();
+        assert!(watch.stop().cpu > Duration::from_millis(10));
+    }
+}
