@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use garrick_actor::{
     Actor, Address, Backoff, Child, ChildState, Context, Decision, Ended, Fault, Next, NoReply,
-    Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System, behavior,
+    Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System, Tree, behavior,
 };
 use troupe::{ByHand, Msg, Stage, player};
 
@@ -580,14 +580,15 @@ fn two_systems() -> ([System; 2], mpsc::Sender<()>, Gate) {
     (systems, go, Gate::new(gate.into()))
 }
 
-#[test]
-fn a_child_that_has_moved_does_not_outlive_the_system_where_it_was_to_be_started_again() {
-    let ([near, far], go, gate) = two_systems();
-    let (entered, at_work) = mpsc::channel();
+/// A child of a supervisor on the first system, which was started on the second one and has moved to the first.
+fn moved(
+    near: &System,
+    far: &System,
+    busy: Child<impl Actor<Msg = Busy> + Send>,
+) -> (Tree, Address<Busy>) {
     let tree = Supervisor::new("app", Strategy::OneForOne);
     let tree = tree.spawn(&near.handle()).unwrap();
-    let child = busy(&entered, &gate);
-    let child = tree.start_on(&far.handle(), child).unwrap();
+    let child = tree.start_on(&far.handle(), busy).unwrap();
     let (here, moved) = (near.handle(), child.clone());
     let mover = near.spawn_behavior(move |reply: Reply<()>, cx| {
         cx.send_on(&here, &moved, Busy::Answer(reply)).unwrap();
@@ -595,6 +596,14 @@ fn a_child_that_has_moved_does_not_outlive_the_system_where_it_was_to_be_started
     });
     let arrived = mover.unwrap().ask(|reply| reply);
     assert_eq!(arrived.wait_timeout(HANGS_AFTER), Ok(()));
+    (tree, child)
+}
+
+#[test]
+fn a_child_that_has_moved_does_not_outlive_the_system_where_it_was_to_be_started_again() {
+    let ([near, far], go, gate) = two_systems();
+    let (entered, at_work) = mpsc::channel();
+    let (tree, child) = moved(&near, &far, busy(&entered, &gate));
 
     let blocks = far.spawn(behavior(move |(): (), _| {
         entered.send(()).unwrap();
@@ -603,7 +612,7 @@ fn a_child_that_has_moved_does_not_outlive_the_system_where_it_was_to_be_started
     }));
     blocks.unwrap().send(()).unwrap();
     at_work.recv_timeout(HANGS_AFTER).unwrap();
-    // What is to stop it waits behind that, and never begins.
+    // What is to stop it waits behind that, and never begins; or it finds that the system is about to end.
     child.send(Busy::Fail).unwrap();
     while tree.to_string().contains("up") {
         std::thread::yield_now();
@@ -611,6 +620,17 @@ fn a_child_that_has_moved_does_not_outlive_the_system_where_it_was_to_be_started
     far.begin_shutdown_now();
     go.send(()).unwrap();
     far.shutdown_now();
+    let asked = child.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
+    assert_eq!(asked, Err(NoReply::Dropped));
+}
+
+#[test]
+fn a_child_that_has_moved_is_not_started_again_elsewhere_if_its_system_has_ended() {
+    let ([near, far], _go, gate) = two_systems();
+    let (entered, _at_work) = mpsc::channel();
+    let (_tree, child) = moved(&near, &far, busy(&entered, &gate));
+    far.shutdown_now();
+    child.send(Busy::Fail).unwrap();
     let asked = child.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
     assert_eq!(asked, Err(NoReply::Dropped));
 }

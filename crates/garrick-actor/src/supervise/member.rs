@@ -38,18 +38,20 @@ where
     A::Msg: Send,
 {
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
+        // The child's worker may be stuck in the very turn that nobody waits for any more.
+        let sponsor = self.sponsor.as_ref().filter(|_| job != Job::Abandon);
         let errand = Errand {
             seat: self.seat.clone(),
             front: self.front.clone(),
             job,
+            sponsor: sponsor.filter(|_| job == Job::Begin).cloned(),
             actor: None,
             has_begun: false,
         };
         // It starts by itself, and goes when it is done.
-        drop(match &self.sponsor {
-            // The child's worker may be stuck in the very turn that nobody waits for any more.
-            Some(sponsor) if job != Job::Abandon => turn.spawn_on(sponsor, errand),
-            _ => turn.spawn(errand),
+        drop(match sponsor {
+            Some(sponsor) => turn.spawn_on(sponsor, errand),
+            None => turn.spawn(errand),
         });
     }
 

@@ -18,7 +18,7 @@ use std::any::type_name;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Address, Flow, Task, Turn, count_dead_letters};
+use garrick_sched::{Address, Flow, Handle, Task, Turn, count_dead_letters};
 
 use super::note::{Job, Line, Report};
 use crate::actor::{Actor, Next};
@@ -257,6 +257,8 @@ pub(super) struct Errand<A: Actor> {
     pub(super) seat: Arc<Seat<A>>,
     pub(super) front: Address<A::Msg>,
     pub(super) job: Job,
+    /// The only sponsor on which it may be done, if there is one.
+    pub(super) sponsor: Option<Handle>,
     /// As in [`Front`].
     pub(super) actor: Option<Box<A>>,
     /// True once its turn has begun.
@@ -322,6 +324,7 @@ where
                 seat: self.seat.clone(),
                 front: self.front.clone(),
                 job: Job::Drain,
+                sponsor: None,
                 actor: None,
                 has_begun: false,
             })),
@@ -371,6 +374,10 @@ where
     const STARTS: bool = true;
 
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        // A sponsor that ends takes nobody: the errand was left with the supervisor, where the actor does not belong.
+        if (self.sponsor.as_ref()).is_some_and(|sponsor| *sponsor != turn.sponsor()) {
+            return Flow::Stop;
+        }
         self.has_begun = true;
         match self.job {
             Job::Begin => self.begin(turn),
@@ -402,8 +409,8 @@ where
 }
 
 impl<A: Actor> Drop for Errand<A> {
-    /// Its sponsor has ended before it began. The front may be elsewhere, if a message has moved it: nobody would open its gate any
-    /// more, so it goes as well.
+    /// The child's sponsor has ended before the errand began. The front may be elsewhere, if a message has moved it: nobody would
+    /// open its gate any more, so it goes as well.
     fn drop(&mut self) {
         if !self.has_begun {
             self.front.stop();

@@ -209,7 +209,8 @@ impl Tree {
     }
 
     /// Starts one more child as [`Tree::start`] does, on another system. What its handlers do there, even if they
-    /// block, does not keep the supervisor from its work.
+    /// block, does not keep the supervisor from its work. If it fails once that system has begun to end, it ends: it is never started
+    /// again elsewhere.
     ///
     /// # Errors
     /// See [`SuperviseError`].

@@ -563,6 +563,15 @@ impl Handle {
     }
 }
 
+/// Handles are equal if they are of one sponsor.
+impl PartialEq for Handle {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl Eq for Handle {}
+
 impl fmt::Debug for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handle")
