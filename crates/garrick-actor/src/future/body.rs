@@ -146,8 +146,9 @@ where
         }
         drop(inner);
         if let Some(sleepers) = self.shared.known_sleepers()
-            && sleepers.any()
+            && (self.armed.is_some() || sleepers.any())
         {
+            // An alarm that has rung is none any more, also if nobody sleeps whom it was for: the next sleep needs one of its own.
             let now = turn.now();
             if self.armed.is_some_and(|armed| armed <= now) {
                 self.armed = None;

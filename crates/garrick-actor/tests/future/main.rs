@@ -509,6 +509,39 @@ fn a_sleep_that_is_dropped_wakes_nobody() {
 }
 
 #[test]
+fn a_sleep_ends_though_one_before_it_was_given_up() {
+    let (clock, local) = common::local();
+    let heard = Heard::<u32>::default();
+    let told = heard.clone();
+    let actor = local.spawn_async(move |mut mailbox: Incoming<u32>| async move {
+        let cx = mailbox.context();
+        // A message comes before the time is over. The timing wheel rings for it later all the same.
+        {
+            let message = pin!(mailbox.recv());
+            let sleep = pin!(cx.sleep(ms(5)));
+            assert!(matches!(select(message, sleep).await, Either::Left((Some(1), _))));
+        }
+        for n in [2, 3] {
+            assert_eq!(mailbox.recv().await, Some(n));
+            cx.sleep(ms(1)).await;
+            told.borrow_mut().push(n);
+        }
+    });
+    settle(&local);
+    actor.send(1).unwrap();
+    settle(&local);
+    clock.advance(ms(10));
+    settle(&local);
+    for n in [2, 3] {
+        actor.send(n).unwrap();
+        settle(&local);
+        clock.advance(ms(2));
+        settle(&local);
+        assert_eq!(heard.borrow().last(), Some(&n));
+    }
+}
+
+#[test]
 fn receiving_inside_of_a_future_of_its_own_is_woken_there() {
     let (_, local) = common::local();
     let heard = Heard::<u32>::default();
