@@ -661,3 +661,85 @@ fn a_branch_that_is_stopped_for_good_stops_though_its_parent_halts_it() {
     let asked = sibling.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
     assert_eq!(asked, Ok(()), "the others go on");
 }
+
+/// Has a child removed when it is dropped.
+struct Removes(Tree, &'static str);
+
+impl Drop for Removes {
+    fn drop(&mut self) {
+        drop(self.0.remove(self.1));
+    }
+}
+
+#[test]
+fn a_child_that_is_removed_while_its_supervisor_is_halted_spares_nobody() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForAll);
+    let sibling = tree.start(player(&stage, "s")).unwrap();
+    let branch = Supervisor::new("branch", Strategy::OneForAll);
+    let branch = tree.start_supervisor(branch).unwrap();
+    for name in ["a", "b"] {
+        branch.start(player(&stage, name)).unwrap();
+    }
+    let removing = branch.clone();
+    let last = Child::new("c", move || {
+        let removes = Removes(removing.clone(), "b");
+        behavior(move |(): (), _| {
+            let _kept = &removes;
+            Next::Continue
+        })
+    });
+    branch.start(last).unwrap();
+    stage.run();
+    stage.said();
+    sibling.send(Msg::Fail).unwrap();
+    stage.run();
+    // All of the branch has stopped before its sibling is started again, also those that had not been stopped yet.
+    assert_eq!(stage.said(), ["-b1", "-a1", "-s1", "+s2", "+a2"]);
+    assert!(!tree.to_string().contains("stopping"), "{tree}");
+}
+
+#[test]
+fn a_branch_that_is_stopped_for_good_is_not_begun_again() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForAll);
+    let kept: std::sync::Arc<std::sync::Mutex<Option<Tree>>> = std::sync::Arc::default();
+    let stopping = kept.clone();
+    let sibling = Child::new("s", move || {
+        let stopping = stopping.clone();
+        let stops = Stops(stopping);
+        behavior(move |(): (), cx| {
+            let _kept = &stops;
+            cx.fail("as it is told")
+        })
+    });
+    let sibling = tree.start(sibling).unwrap();
+    let branch = Supervisor::new("branch", Strategy::OneForAll);
+    let branch = tree.start_supervisor(branch).unwrap();
+    for _ in 0..100 {
+        branch.start(player(&stage, "a")).unwrap();
+    }
+    stage.run();
+    stage.said();
+    *kept.lock().unwrap() = Some(branch.clone());
+    sibling.send(()).unwrap();
+    stage.run();
+    // It is stopped while it is down, and its parent begins it while it takes leave of its children.
+    let said = stage.said();
+    assert!(said.iter().all(|line| line.starts_with('-')), "{said:?}");
+    assert!(branch.is_stopped());
+    assert_eq!(
+        tree.to_string().trim_end(),
+        "tree (one for all)\n└─ s: up, restarts: 1"
+    );
+}
+
+/// Has a tree stopped when it is dropped.
+struct Stops(std::sync::Arc<std::sync::Mutex<Option<Tree>>>);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        let tree = self.0.lock().unwrap().take();
+        drop(tree.map(|tree| tree.stop()));
+    }
+}

@@ -281,7 +281,10 @@ impl Crew {
                 plan.members.retain(|member| !members.contains(member));
                 self.plans.push(plan);
             } else if plan.members.iter().any(|member| members.contains(member)) {
-                plan.members.retain(|member| !self.is_done(*member));
+                // One that is up is where the plan wants it, unless it is still to be stopped.
+                if plan.phase == Phase::Starting {
+                    plan.members.retain(|member| !self.is_done(*member));
+                }
                 members.append(&mut plan.members);
             } else {
                 self.plans.push(plan);

@@ -158,7 +158,9 @@ impl Root {
 
     /// A child is not up any more.
     fn fault(&mut self, id: Id, fault: &Fault, turn: &Turn<'_, Note>) {
-        let is_to_be_stopped = self.crew.is_to_be_stopped(id);
+        // Who stops its children, for whatever reason, starts none of them.
+        let is_to_be_stopped =
+            !matches!(self.mode, Mode::Running) || self.crew.is_to_be_stopped(id);
         let Some(slot) = self.crew.slot(id) else {
             return;
         };
@@ -271,6 +273,9 @@ impl Root {
     /// Does what the parent wants.
     fn obey(&mut self, job: Job, turn: &Turn<'_, Note>) {
         match job {
+            // It ends for good: its parent will hear of that, and whoever waits for it is told.
+            Job::Begin | Job::Resume | Job::Halt
+                if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Begin | Job::Resume => {
                 self.incarnation = self.incarnation.wrapping_add(u32::from(job == Job::Begin));
                 self.owes_up = job == Job::Begin;
@@ -280,8 +285,6 @@ impl Root {
                 self.crew.plan(all, Duration::ZERO, true);
             }
             Job::Drain => {}
-            // It ends for good: its parent will hear of that, and whoever waits for it is told.
-            Job::Halt if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Halt => {
                 self.mode = Mode::Ending(After::Halted);
                 self.stop_all();

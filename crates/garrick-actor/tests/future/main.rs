@@ -519,7 +519,10 @@ fn a_sleep_ends_though_one_before_it_was_given_up() {
         {
             let message = pin!(mailbox.recv());
             let sleep = pin!(cx.sleep(ms(5)));
-            assert!(matches!(select(message, sleep).await, Either::Left((Some(1), _))));
+            assert!(matches!(
+                select(message, sleep).await,
+                Either::Left((Some(1), _))
+            ));
         }
         for n in [2, 3] {
             assert_eq!(mailbox.recv().await, Some(n));
