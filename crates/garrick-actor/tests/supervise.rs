@@ -635,6 +635,56 @@ fn a_child_that_has_moved_is_not_started_again_elsewhere_if_its_system_has_ended
     assert_eq!(asked, Err(NoReply::Dropped));
 }
 
+/// Says that it is being dropped, and takes its time.
+struct Slow(mpsc::Sender<()>, Gate);
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+        let _ = self.1.lock().unwrap().recv_timeout(HANGS_AFTER);
+    }
+}
+
+#[test]
+fn a_child_that_ends_while_it_is_to_be_started_again_is_not_made_again() {
+    let ([near, far], go, gate) = two_systems();
+    let (entered, dropping) = mpsc::channel();
+    let tree = Supervisor::new("app", Strategy::OneForAll);
+    let tree = tree.spawn(&near.handle()).unwrap();
+    let made = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = made.clone();
+    let (telling, waiting) = (entered.clone(), gate.clone());
+    let slow = Child::new("slow", move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let slow = Slow(telling.clone(), waiting.clone());
+        behavior(move |reply: Reply<()>, _| {
+            let _kept = &slow;
+            reply.send(());
+            Next::Continue
+        })
+    });
+    let slow = tree.start(slow).unwrap();
+    let sibling = tree.start(busy(&entered, &gate)).unwrap();
+    // Its errands run on the first system, and what ends it on the second one.
+    let (there, moved) = (far.handle(), slow.clone());
+    let mover = near.spawn_behavior(move |reply: Reply<()>, cx| {
+        cx.send_on(&there, &moved, reply).unwrap();
+        Next::Continue
+    });
+    let arrived = mover.unwrap().ask(|reply| reply);
+    assert_eq!(arrived.wait_timeout(HANGS_AFTER), Ok(()));
+    slow.stop();
+    dropping.recv_timeout(HANGS_AFTER).unwrap();
+    sibling.send(Busy::Fail).unwrap();
+    while !tree.to_string().contains("starting") {
+        std::thread::yield_now();
+    }
+    go.send(()).unwrap();
+    let asked = sibling.ask(Busy::Answer).wait_timeout(HANGS_AFTER);
+    assert_eq!(asked, Ok(()));
+    assert_eq!(made.load(std::sync::atomic::Ordering::SeqCst), 1);
+}
+
 #[test]
 fn a_branch_that_is_stopped_for_good_stops_though_its_parent_halts_it() {
     let ([near, far], go, gate) = two_systems();

@@ -116,12 +116,15 @@ impl<A: Actor> Seat<A> {
         Admitted::Held
     }
 
-    /// An errand is about to make the next actor.
-    fn enter(&self) -> u32 {
+    /// An errand is about to make the next actor. None if the child has ended for good: the actor before may just be dropped.
+    fn enter(&self) -> Option<u32> {
         let mut sitting = self.sitting();
+        if sitting.gate == Gate::Over {
+            return None;
+        }
         sitting.is_running = true;
         sitting.incarnation = sitting.incarnation.wrapping_add(1);
-        sitting.incarnation
+        Some(sitting.incarnation)
     }
 
     /// A turn of the actor is over: it goes back to its seat, and the supervisor hears if it must. Says how the
@@ -273,7 +276,9 @@ where
     fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
-        let incarnation = self.seat.enter();
+        let Some(incarnation) = self.seat.enter() else {
+            return Flow::Stop;
+        };
         let factory = &self.seat.factory;
         let made = factory.lock().unwrap_or_else(PoisonError::into_inner)();
         let actor = self.actor.insert(Box::new(made));
