@@ -19,6 +19,7 @@ use garrick_core::park::Spin;
 use super::{Handle, Signal};
 use crate::cell::{CellPtr, Envelope, Home};
 use crate::parcel;
+use crate::pool;
 use crate::quiet;
 use crate::remote::Remote;
 use crate::run_queue::Entry;
@@ -155,6 +156,7 @@ impl Worker {
         shared.note_free(self.index);
         self.pace.rests();
         shared.tell_round(self.index, 0);
+        self.lay_bare();
         if !self.is_driven() {
             // There is a core to spin on only if there are more of them than workers awake.
             spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
@@ -165,6 +167,15 @@ impl Worker {
             AWAKE.fetch_add(1, Relaxed);
         }
         shared.announce_busy();
+    }
+
+    /// Gives spare blocks to the depot, once for each of its watches, so that none of them keeps memory from the system.
+    fn lay_bare(&self) {
+        if let Some(watch) = pool::watch()
+            && self.bared.replace(watch) != watch
+        {
+            self.pool.flush();
+        }
     }
 
     /// Parks unless something is wanted.
@@ -183,17 +194,22 @@ impl Worker {
         self.sleep();
         self.lane.wakes(self.now());
         if ready.is_parked() {
-            // Nobody woke us, but a timer.
+            // Nobody woke us, but a timer, or memory that nobody uses.
             ready.unpark();
             // The thread of a `Here` that waits is no worker just now.
             self.fire_due();
+            if self.shared.is_real() {
+                pool::reclaim(|| self.has_something() || wanted());
+            }
         }
     }
 
-    /// Sleeps until somebody wakes this worker, or a timer is due.
+    /// Sleeps until somebody wakes this worker, a timer is due, or memory is to be given back.
     fn sleep(&self) {
         while self.remote().ready.is_parked() {
-            match self.timers.time_left(self.now()) {
+            let timer = self.timers.time_left(self.now());
+            let memory = self.shared.is_real().then(pool::time_left).flatten();
+            match [timer, memory].into_iter().flatten().min() {
                 Some(Duration::ZERO) => return,
                 left => self.wait(left),
             }

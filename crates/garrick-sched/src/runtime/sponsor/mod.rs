@@ -325,6 +325,11 @@ impl Shared {
         }
     }
 
+    /// Whether its time is that of the real world.
+    pub(crate) fn is_real(&self) -> bool {
+        self.clock.is_some()
+    }
+
     /// The time of the sponsor's world, for a worker. A clock that panics is foreign code in the middle of the worker's
     /// business: the panic is reported once, and the last time that it told stays.
     #[inline]

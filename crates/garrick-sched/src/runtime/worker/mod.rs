@@ -57,6 +57,8 @@ pub(crate) struct Worker {
     turn: Cell<u64>,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
+    /// The watch of the depot for which it has given away its spare blocks last.
+    pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
     /// The cell that runs now, or ran last; none once anything else has been done.
@@ -101,6 +103,7 @@ impl Worker {
             pauses: Cell::new(0),
             stage: Stage::new(),
             pool: Pool::new(),
+            bared: Cell::new(0),
             remote: Remote::of(home),
             shared,
             running: Cell::new(None),

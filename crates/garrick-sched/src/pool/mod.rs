@@ -3,8 +3,13 @@
 //! Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001): a thread allocates from and
 //! frees to its own lists without atomics; a list that grows past two batches hands one to the depot,
 //! an empty one takes one from there. So a block freed on another worker finds its way back a batch
-//! at a time. Blocks are carved from slabs that are kept for the life of the process; a cell that
-//! outlives its system, because somebody still holds its address, therefore always has its memory.
+//! at a time. Blocks are carved from slabs that keep their addresses for the life of the process; a cell that
+//! outlives its system, because somebody still holds its address, therefore always has its memory. The pages of a slab
+//! of which no block is used for a while go back to the system (`reclaim`).
+
+mod reclaim;
+
+pub(crate) use reclaim::{reclaim, time_left, watch};
 
 use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 use std::alloc::{self, Layout};
@@ -12,6 +17,7 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use self::reclaim::Reclaim;
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind, SCHEDULED};
 
 /// Cells up to this many bytes, header included, have a class for every 8 bytes.
@@ -118,14 +124,14 @@ impl Rest {
     };
 }
 
-/// One slab of cells, for walking.
+/// One slab, for walking.
 #[derive(Clone, Copy)]
 struct Slab {
     base: *mut u8,
-    block_bytes: usize,
+    class: usize,
 }
 
-// SAFETY: a slab is never given back, and walking reads atomics only.
+// SAFETY: a slab stays mapped, and walking reads atomics only.
 unsafe impl Send for Slab {}
 
 struct Depot {
@@ -133,15 +139,12 @@ struct Depot {
     batches: [Vec<List>; CLASSES],
     /// Rests of slabs of threads that ended, by class.
     rests: [Vec<Rest>; CLASSES],
-    /// All slabs of cells.
+    /// All slabs.
     slabs: Vec<Slab>,
+    reclaim: Reclaim,
 }
 
-static DEPOT: Mutex<Depot> = Mutex::new(Depot {
-    batches: [const { Vec::new() }; CLASSES],
-    rests: [const { Vec::new() }; CLASSES],
-    slabs: Vec::new(),
-});
+static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
 
 /// Envelopes handed out less those taken back, as far as threads have told; exact when they are idle.
 static ENVELOPES_OUT: AtomicU64 = AtomicU64::new(0);
@@ -222,10 +225,11 @@ impl Pool {
             head: rest,
             count: list.count - BATCH,
         });
-        depot().batches[class].push(List {
+        let batch = List {
             head: list.head,
             count: BATCH,
-        });
+        };
+        depot().push(class, batch);
     }
 
     #[cold]
@@ -234,7 +238,7 @@ impl Pool {
         let rest = self.rests[class].get();
         if rest.at == rest.end {
             let mut depot = depot();
-            if let Some(batch) = depot.batches[class].pop() {
+            if let Some(batch) = depot.pop(class) {
                 drop(depot);
                 self.lists[class].set(batch);
                 return self.take(class);
@@ -314,7 +318,7 @@ impl Pool {
         for class in 0..CLASSES {
             let list = self.lists[class].replace(List::EMPTY);
             if list.count > 0 {
-                depot.batches[class].push(list);
+                depot.push(class, list);
             }
             let rest = self.rests[class].replace(Rest::EMPTY);
             if rest.at != rest.end {
@@ -331,6 +335,15 @@ impl Drop for Pool {
 }
 
 impl Depot {
+    const fn new() -> Self {
+        Self {
+            batches: [const { Vec::new() }; CLASSES],
+            rests: [const { Vec::new() }; CLASSES],
+            slabs: Vec::new(),
+            reclaim: Reclaim::CALM,
+        }
+    }
+
     fn new_slab(&mut self, class: usize) -> Rest {
         let bytes = class_bytes(class);
         let blocks = SLAB_BYTES / bytes;
@@ -343,11 +356,8 @@ impl Depot {
         }
         // SAFETY: less than the alignment, which there is room for before the slab.
         let base = unsafe { start.add(start.align_offset(SLAB_ALIGN)) };
+        self.slabs.push(Slab { base, class });
         if class < CELL_CLASSES {
-            self.slabs.push(Slab {
-                base,
-                block_bytes: bytes,
-            });
             CELLS_OUT.fetch_add(blocks as u64, Relaxed);
         } else {
             ENVELOPES_OUT.fetch_add(blocks as u64, Relaxed);
@@ -368,7 +378,7 @@ impl Depot {
                     .iter()
                     .map(|rest| (rest.end.addr() - rest.at.addr()) / class_bytes(class))
                     .sum();
-                listed + carved as u64
+                listed + carved as u64 + self.reclaim.held(class)
             })
             .sum()
     }
@@ -457,12 +467,13 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
         return unpooled_cells_of(home, &mut found);
     }
     let slabs = depot().slabs.clone();
-    for slab in slabs {
-        for index in 0..SLAB_BYTES / slab.block_bytes {
+    for slab in slabs.iter().filter(|slab| slab.class < CELL_CLASSES) {
+        let bytes = class_bytes(slab.class);
+        for index in 0..SLAB_BYTES / bytes {
             // SAFETY: inside the slab, which is zeroed where no cell ever was; the state word of a
             // block is an atomic at all times.
             let cell = CellPtr(unsafe {
-                NonNull::new_unchecked(slab.base.add(index * slab.block_bytes).cast::<Header>())
+                NonNull::new_unchecked(slab.base.add(index * bytes).cast::<Header>())
             });
             // SAFETY: inside of the slab.
             if unsafe { Header::home_of_block(cell.0) } == home {

@@ -1,0 +1,481 @@
+//! Memory that comes back: slabs of which no block was used for a while are given back to the system.
+//!
+//! The depot's lists of batches are stacks. What lies below the lowest height that a stack has had for a while has not been used
+//! meanwhile; that is the working set of a depot by Bonwick and Adams (USENIX 2001). A worker that sleeps looks after some
+//! seconds, takes those batches out and goes through them twice: it counts the free blocks of each slab, and then drops those of
+//! the slabs that are free as a whole. A slab keeps its addresses, because walks over all cells read its state words; its pages are
+//! given back, and read as zero from then on.
+//!
+//! ```text
+//!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a worker that sleeps --.
+//!     ^                                       ^                                                     v
+//!     '-- nothing was found to give back --- Over <-- class by class: Counting --> Sorting --> Zapping
+//! ```
+//!
+//! A step handles one batch or one slab, so a message to the worker waits for some microseconds at most.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
+
+use super::{BATCH, CLASSES, Depot, Free, List, Rest, SLAB_BYTES, UNPOOLED, class_bytes, depot};
+
+/// How long blocks must not have been used.
+const UNUSED_FOR: Duration = Duration::from_secs(2);
+/// Bytes that must have come to the depot before a look at it is worth while.
+const WORTH_BYTES: usize = 4 * SLAB_BYTES;
+/// Whether the system takes pages back that are mapped all the same.
+const TAKES_PAGES: bool = cfg!(target_os = "linux") && !UNPOOLED;
+
+/// Whether a worker that sleeps is to look at the depot later. Written under the depot's lock, read by who is about to sleep.
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Held by the worker that sweeps.
+static SWEEPER: Mutex<()> = Mutex::new(());
+
+/// Returns the number of the watch under way, if there is one: what a thread keeps for itself is not seen as unused.
+pub(crate) fn watch() -> Option<u64> {
+    WANTED.load(Relaxed).then(|| depot().reclaim.watches)
+}
+
+/// Returns the time after which a worker that sleeps is to call [`reclaim`], if it is to.
+pub(crate) fn time_left() -> Option<Duration> {
+    if !WANTED.load(Relaxed) {
+        return None;
+    }
+    match &depot().reclaim.stage {
+        Stage::Calm => None,
+        Stage::Watching { until } => Some(until.saturating_duration_since(Instant::now())),
+        Stage::Sweeping(_) if SWEEPER.try_lock().is_err() => None,
+        Stage::Sweeping(_) => Some(Duration::ZERO),
+    }
+}
+
+/// Gives back what was not used for a while, if it is time to, step by step for as long as `is_wanted` is false.
+pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
+    let Ok(_sweeper) = SWEEPER.try_lock() else {
+        return;
+    };
+    while WANTED.load(Relaxed) && !is_wanted() && depot().reclaim_step(Instant::now()) {}
+}
+
+/// Gives the pages of a slab back to the system. They stay mapped, and read as zero.
+#[cfg(target_os = "linux")]
+fn give_back(base: *mut u8, bytes: usize) {
+    // SAFETY: the call takes a number and returns one.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let Ok(page) = usize::try_from(page) else {
+        return;
+    };
+    let start = base.addr().next_multiple_of(page);
+    let end = (base.addr() + bytes) / page * page;
+    if start < end {
+        let pages = base.with_addr(start).cast();
+        // SAFETY: the pages lie inside of the slab, and no block of it is in use. Whoever walks over all cells reads state
+        // words only, which are zero before and after. A refusal leaves the pages as they are.
+        let _ = unsafe { libc::madvise(pages, end - start, libc::MADV_DONTNEED) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_back(_base: *mut u8, _bytes: usize) {}
+
+/// The part of the depot that gives memory back.
+pub(super) struct Reclaim {
+    stage: Stage,
+    /// Bytes that have come to the depot since the last watch began.
+    arrived: usize,
+    /// The lowest heights of the depot's stacks since then.
+    lows: [usize; CLASSES],
+    /// Watches so far.
+    watches: u64,
+}
+
+/// See the picture in the module.
+enum Stage {
+    Calm,
+    Watching { until: Instant },
+    Sweeping(Box<Sweep>),
+}
+
+impl Reclaim {
+    pub(super) const CALM: Self = Self {
+        stage: Stage::Calm,
+        arrived: 0,
+        lows: [0; CLASSES],
+        watches: 0,
+    };
+
+    /// Blocks of a class that are in no list of the depot because a sweep has them.
+    pub(super) fn held(&self, class: usize) -> u64 {
+        match &self.stage {
+            Stage::Sweeping(sweep) if sweep.class == class => sweep.held,
+            _ => 0,
+        }
+    }
+}
+
+/// A slab, and how many of its blocks a sweep has found free.
+struct Found {
+    base: *mut u8,
+    free: usize,
+}
+
+impl Found {
+    fn is_free(&self, class: usize) -> bool {
+        self.free == blocks_of(class)
+    }
+}
+
+/// Blocks in a slab of that class.
+fn blocks_of(class: usize) -> usize {
+    SLAB_BYTES / class_bytes(class)
+}
+
+enum Pass {
+    /// Counts the free blocks of each slab.
+    Counting,
+    /// Keeps the blocks of slabs that are in use, in this list until it is a batch, and forgets the others.
+    Sorting(List),
+    /// Gives the pages of one slab after the other back.
+    Zapping,
+}
+
+/// A look at the unused blocks of one class.
+struct Sweep {
+    class: usize,
+    pass: Pass,
+    /// What this pass has still to go through, and what it has gone through.
+    left: Vec<List>,
+    done: Vec<List>,
+    /// All slabs of the class, by their addresses; in the last pass those that are to be given back.
+    slabs: Vec<Found>,
+    /// The slab of the block before.
+    last: usize,
+    /// Blocks that are neither in the depot nor in use.
+    held: u64,
+    /// Slabs that this watch has given back, of all classes.
+    given: usize,
+}
+
+// SAFETY: the blocks of the lists are the sweep's, and the slabs are only named.
+unsafe impl Send for Sweep {}
+
+impl Sweep {
+    /// The number of the slab in which a block lies.
+    fn slab_of(&mut self, block: *mut Free) -> usize {
+        let address = block.addr();
+        let base = self.slabs[self.last].base.addr();
+        if !(base..base + SLAB_BYTES).contains(&address) {
+            let behind = (self.slabs).partition_point(|slab| slab.base.addr() <= address);
+            self.last = behind - 1;
+        }
+        self.last
+    }
+
+    /// Counts the blocks of a list.
+    fn count(&mut self, list: List) {
+        let mut block = list.head;
+        while !block.is_null() {
+            let slab = self.slab_of(block);
+            self.slabs[slab].free += 1;
+            // SAFETY: a block of the list is the sweep's, and holds its link.
+            block = unsafe { (*block).next };
+        }
+        self.done.push(list);
+    }
+
+    /// Keeps the blocks of slabs that are in use. Returns the batches that are full by that.
+    fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
+        let (mut full, mut block) = (Vec::new(), list.head);
+        while !block.is_null() {
+            // SAFETY: as above.
+            let next = unsafe { (*block).next };
+            let slab = self.slab_of(block);
+            if !self.slabs[slab].is_free(self.class) {
+                // SAFETY: as above.
+                unsafe { (*block).next = kept.head };
+                (kept.head, kept.count) = (block, kept.count + 1);
+                if kept.count == BATCH {
+                    full.push(std::mem::replace(&mut kept, List::EMPTY));
+                }
+            }
+            block = next;
+        }
+        (full, kept)
+    }
+}
+
+impl Depot {
+    /// Puts a list of free blocks on its stack.
+    pub(super) fn push(&mut self, class: usize, list: List) {
+        self.batches[class].push(list);
+        self.reclaim.arrived += list.count as usize * class_bytes(class);
+        if TAKES_PAGES
+            && self.reclaim.arrived >= WORTH_BYTES
+            && matches!(self.reclaim.stage, Stage::Calm)
+        {
+            self.watch(Instant::now());
+        }
+    }
+
+    /// Takes the newest list from its stack.
+    pub(super) fn pop(&mut self, class: usize) -> Option<List> {
+        if self.batches[class].is_empty() {
+            self.break_off(class);
+        }
+        let list = self.batches[class].pop();
+        let low = &mut self.reclaim.lows[class];
+        *low = self.batches[class].len().min(*low);
+        list
+    }
+
+    /// From now on it is seen what is used.
+    fn watch(&mut self, now: Instant) {
+        let until = now + UNUSED_FOR;
+        self.reclaim.arrived = 0;
+        self.reclaim.watches += 1;
+        self.reclaim.stage = Stage::Watching { until };
+        for (low, batches) in self.reclaim.lows.iter_mut().zip(&self.batches) {
+            *low = batches.len();
+        }
+        WANTED.store(true, Relaxed);
+    }
+
+    /// Somebody needs a block of the class: what is only being counted goes back.
+    fn break_off(&mut self, class: usize) {
+        if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
+            && sweep.class == class
+            && matches!(sweep.pass, Pass::Counting)
+        {
+            self.batches[class].append(&mut sweep.left);
+            self.batches[class].append(&mut sweep.done);
+            // What was counted may be in use from now on.
+            sweep.slabs.clear();
+            sweep.held = 0;
+        }
+    }
+
+    /// Begins to sweep the first class from `class` on of which a slab may be unused, or is done. `given` slabs were given back so
+    /// far.
+    fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
+        let lows = self.reclaim.lows;
+        let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);
+        let Some(class) = (class.max(1)..CLASSES).find(is_worth) else {
+            // What a worker kept for itself may have kept a slab, and much may have come since the watch began.
+            if given > 0 || self.reclaim.arrived >= WORTH_BYTES {
+                return self.watch(now);
+            }
+            self.reclaim.stage = Stage::Calm;
+            return WANTED.store(false, Relaxed);
+        };
+        let left: Vec<List> = self.batches[class].drain(..lows[class]).collect();
+        let slabs = self.slabs.iter().filter(|slab| slab.class == class);
+        let mut slabs: Vec<_> = slabs
+            .map(|slab| Found {
+                base: slab.base,
+                free: 0,
+            })
+            .collect();
+        slabs.sort_unstable_by_key(|slab| slab.base.addr());
+        self.reclaim.stage = Stage::Sweeping(Box::new(Sweep {
+            class,
+            pass: Pass::Counting,
+            held: left.iter().map(|list| u64::from(list.count)).sum(),
+            left,
+            done: Vec::new(),
+            slabs,
+            last: 0,
+            given,
+        }));
+    }
+
+    /// Goes one step on; false if there is none to take now.
+    fn reclaim_step(&mut self, now: Instant) -> bool {
+        match std::mem::replace(&mut self.reclaim.stage, Stage::Calm) {
+            Stage::Calm => false,
+            Stage::Watching { until } if now < until => {
+                self.reclaim.stage = Stage::Watching { until };
+                false
+            }
+            Stage::Watching { .. } => {
+                self.sweep_from(0, 0, now);
+                true
+            }
+            Stage::Sweeping(mut sweep) => {
+                if self.sweep_step(&mut sweep) {
+                    self.reclaim.stage = Stage::Sweeping(sweep);
+                } else {
+                    self.sweep_from(sweep.class + 1, sweep.given, now);
+                }
+                true
+            }
+        }
+    }
+
+    /// Goes one step on with a sweep; false if it is over.
+    fn sweep_step(&mut self, sweep: &mut Sweep) -> bool {
+        let class = sweep.class;
+        match std::mem::replace(&mut sweep.pass, Pass::Counting) {
+            Pass::Counting => {
+                if let Some(list) = sweep.left.pop() {
+                    sweep.count(list);
+                } else if sweep.slabs.iter().any(|slab| slab.is_free(class)) {
+                    std::mem::swap(&mut sweep.left, &mut sweep.done);
+                    sweep.pass = Pass::Sorting(List::EMPTY);
+                } else {
+                    self.batches[class].append(&mut sweep.done);
+                    return false;
+                }
+            }
+            Pass::Sorting(kept) => {
+                let (full, kept) = match sweep.left.pop() {
+                    Some(list) => sweep.sort(list, kept),
+                    None => (vec![kept], List::EMPTY),
+                };
+                let is_over = sweep.left.is_empty() && kept.count == 0;
+                for list in full.into_iter().filter(|list| list.count > 0) {
+                    sweep.held -= u64::from(list.count);
+                    self.batches[class].push(list);
+                }
+                if is_over {
+                    sweep.slabs.retain(|slab| slab.is_free(class));
+                    sweep.pass = Pass::Zapping;
+                } else {
+                    sweep.pass = Pass::Sorting(kept);
+                }
+            }
+            Pass::Zapping => {
+                let Some(slab) = sweep.slabs.pop() else {
+                    return false;
+                };
+                let bytes = blocks_of(class) * class_bytes(class);
+                give_back(slab.base, bytes);
+                // SAFETY: just past the last block of the slab.
+                let end = unsafe { slab.base.add(bytes) };
+                self.rests[class].push(Rest { at: slab.base, end });
+                sweep.held -= blocks_of(class) as u64;
+                sweep.given += 1;
+                sweep.pass = Pass::Zapping;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(all(test, not(any(garrick_loom, garrick_no_pool))))]
+mod tests {
+    use super::*;
+
+    /// Envelopes of 4,096 bytes: 256 in a slab, two batches.
+    const CLASS: usize = CLASSES - 1;
+
+    /// A depot with so many slabs, whose blocks are all free, but for those of the numbers `used`.
+    fn depot_of(slabs: usize, used: &[usize]) -> Depot {
+        let mut depot = Depot::new();
+        let (mut list, mut number) = (List::EMPTY, 0);
+        for _ in 0..slabs {
+            let rest = depot.new_slab(CLASS);
+            let mut at = rest.at;
+            while at != rest.end {
+                let block = at.cast::<Free>();
+                // SAFETY: inside of the slab.
+                at = unsafe { at.add(class_bytes(CLASS)) };
+                number += 1;
+                if used.contains(&(number - 1)) {
+                    continue;
+                }
+                // SAFETY: a block of a slab that nobody else knows.
+                unsafe { block.write(Free { next: list.head }) };
+                (list.head, list.count) = (block, list.count + 1);
+                if list.count == BATCH {
+                    depot.push(CLASS, std::mem::replace(&mut list, List::EMPTY));
+                }
+            }
+        }
+        if list.count > 0 {
+            depot.push(CLASS, list);
+        }
+        depot
+    }
+
+    fn free(depot: &Depot) -> u64 {
+        depot.free_blocks(0..CLASSES)
+    }
+
+    /// Goes on until all is calm. Nothing is lost on the way.
+    fn sweep(depot: &mut Depot) {
+        let all = free(depot);
+        let mut now = Instant::now();
+        while !matches!(depot.reclaim.stage, Stage::Calm) {
+            if !depot.reclaim_step(now) {
+                now += UNUSED_FOR;
+            }
+            assert_eq!(free(depot), all);
+        }
+    }
+
+    /// Blocks in the lists of the depot.
+    fn listed(depot: &Depot) -> u32 {
+        depot.batches[CLASS].iter().map(|list| list.count).sum()
+    }
+
+    #[test]
+    fn slabs_that_nobody_uses_become_rests() {
+        let mut depot = depot_of(5, &[]);
+        assert!(matches!(depot.reclaim.stage, Stage::Watching { .. }));
+        sweep(&mut depot);
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (5, 0));
+    }
+
+    #[test]
+    fn a_slab_of_which_one_block_is_used_stays_with_all_others() {
+        let mut depot = depot_of(6, &[3, 3 * 256 + 255]);
+        sweep(&mut depot);
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (4, 2 * 255));
+        // No block is there twice.
+        let mut blocks = Vec::new();
+        while let Some(list) = depot.pop(CLASS) {
+            let mut block = list.head;
+            while !block.is_null() {
+                blocks.push(block.addr());
+                // SAFETY: a block of a list that nobody else has.
+                block = unsafe { (*block).next };
+            }
+        }
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), 2 * 255);
+    }
+
+    #[test]
+    fn what_was_used_meanwhile_is_not_given_back() {
+        let mut depot = depot_of(6, &[]);
+        let batches: Vec<_> = (0..8).filter_map(|_| depot.pop(CLASS)).collect();
+        for batch in batches {
+            depot.push(CLASS, batch);
+        }
+        let due = Instant::now() + UNUSED_FOR;
+        while depot.reclaim_step(due) {}
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (2, 4 * 256));
+    }
+
+    #[test]
+    fn whoever_needs_blocks_that_are_being_counted_gets_them() {
+        let mut depot = depot_of(5, &[]);
+        let due = Instant::now() + UNUSED_FOR;
+        for _ in 0..4 {
+            assert!(depot.reclaim_step(due));
+        }
+        let all = free(&depot);
+        // Two came after the watch had begun, and are no part of this.
+        for n in 1..=3 {
+            let taken = depot.pop(CLASS).map_or(0, |list| list.count);
+            assert_eq!(taken, BATCH);
+            assert_eq!(free(&depot), all - n * u64::from(BATCH));
+        }
+        while depot.reclaim_step(due) {}
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (0, 7 * BATCH));
+    }
+}
