@@ -28,6 +28,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::experiment::Experiment;
 use crate::savina;
 use crate::scenario::{self, Measured, Scenario, Study};
+use crate::scenarios::flood_memory::{self, When};
 use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_memory};
 use crate::suite::Suite;
 use crate::suites::SUITES;
@@ -56,6 +57,18 @@ enum Command {
     IdleMemory {
         /// How many to make.
         actors: u64,
+    },
+    /// The part of the flood-memory scenario that needs a process of its own.
+    #[command(name = flood_memory::CHILD_PEAK, hide = true)]
+    FloodPeak {
+        /// How many to send.
+        messages: u64,
+    },
+    /// The other part of it.
+    #[command(name = flood_memory::CHILD_REST, hide = true)]
+    FloodRest {
+        /// How many to send.
+        messages: u64,
     },
     /// The part of the fork-bomb suite that needs a process of its own.
     #[command(name = fork_bomb::CHILD, hide = true)]
@@ -175,6 +188,12 @@ impl Command {
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
             Self::Top(arguments) => top::run(arguments),
             Self::IdleMemory { actors } => told(&idle_memory::in_this_process(actors)?),
+            Self::FloodPeak { messages } => {
+                told(&flood_memory::in_this_process(messages, When::Peak)?)
+            }
+            Self::FloodRest { messages } => {
+                told(&flood_memory::in_this_process(messages, When::Rest)?)
+            }
             Self::ForkBomb { depth } => told(&fork_bomb::in_this_process(depth)?),
         }
     }

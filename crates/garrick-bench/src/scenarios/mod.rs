@@ -12,6 +12,7 @@ mod ask;
 mod blocked;
 mod deque;
 mod fan_in;
+pub(crate) mod flood_memory;
 pub(crate) mod fork_bomb;
 mod idle_cpu;
 pub(crate) mod idle_memory;
@@ -42,6 +43,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     ask::ASK_OUTSIDE,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
+    flood_memory::FLOOD_MEMORY,
     ring::RING,
     fork_bomb::FORK_BOMB,
     pipeline::PIPELINE,

@@ -1,0 +1,111 @@
+//! What a flood takes in memory, and what is left of that when it is over.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use garrick::{Next, System};
+
+use super::child;
+use super::idle_memory::resident_bytes;
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(crate) const FLOOD_MEMORY: Scenario = Scenario {
+    name: "flood-memory",
+    operation: "one message of 64 bytes that another thread sends to an actor which handles none before all are sent, in a fresh \
+                process; bytes_per_actor is what the process has grown by in resident memory for each message: `peak` when \
+                all wait, `rest` as soon as all are handled and what a runtime gives back by itself within 10 s is given back",
+    contenders,
+};
+
+/// Messages of a full run.
+const MESSAGES: u64 = 5_000_000;
+
+/// Messages of a quick run.
+const MESSAGES_QUICK: u64 = 500_000;
+
+/// The command's hidden words for what the child processes do.
+pub(crate) const CHILD_PEAK: &str = "measure-flood-peak";
+pub(crate) const CHILD_REST: &str = "measure-flood-rest";
+
+/// How long memory may take to come back.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let messages = effort.pick(MESSAGES, MESSAGES_QUICK);
+    [("peak", CHILD_PEAK), ("rest", CHILD_REST)]
+        .into_iter()
+        .map(|(name, word)| {
+            Contender::fixed(name, move || child::measured(word, messages))
+                .with("messages", messages)
+                .rounds(1)
+        })
+        .collect()
+}
+
+/// When memory is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    Peak,
+    Rest,
+}
+
+/// Sends so many messages in this process, and says by how much its resident memory has grown for each.
+///
+/// # Errors
+/// If there is no thread for the system, or the operating system does not say what is resident.
+pub(crate) fn in_this_process(messages: u64, when: When) -> Result<Measured> {
+    let system = System::builder().workers(1).start()?;
+    let (go, gate) = mpsc::channel::<()>();
+    let (over, all) = mpsc::channel();
+    let dam = system.spawn_behavior(move |message: [u64; 8], _| {
+        if message[0] == 1 && gate.recv().is_err() {
+            return Next::Stop;
+        }
+        if message[0] == messages {
+            return super::actors::sent(&over.send(()));
+        }
+        Next::Continue
+    })?;
+    let before = resident_bytes()?;
+    let watch = Stopwatch::start(Clock::Process);
+    for n in 1..=messages {
+        dam.send([n; 8])?;
+    }
+    let mut resident = resident_bytes()?;
+    go.send(())?;
+    all.recv()?;
+    let span = watch.stop();
+    if when == When::Rest {
+        resident = lowest(before)?;
+    }
+    system.shutdown();
+    let grown = resident.saturating_sub(before);
+    let mut measured = Measured::new(messages, span);
+    measured.bytes_per_actor = Some(grown as f64 / messages as f64);
+    Ok(measured)
+}
+
+/// The least that is resident within some seconds, but not less than `enough`.
+fn lowest(enough: u64) -> Result<u64> {
+    let (began, mut lowest) = (Instant::now(), u64::MAX);
+    while lowest > enough && began.elapsed() < PATIENCE {
+        lowest = lowest.min(resident_bytes()?);
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(lowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_messages_are_sent() {
+        let measured = in_this_process(10_000, When::Peak).unwrap();
+        assert_eq!(measured.ops, 10_000);
+        // How much they take is for a process without other tests to say.
+        assert!(measured.bytes_per_actor.is_some_and(f64::is_finite));
+    }
+}
