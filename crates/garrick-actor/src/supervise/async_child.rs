@@ -70,7 +70,7 @@ impl<M: Send + 'static> AsyncChild<M> {
         Fut: Future<Output = ()> + Send + 'static,
     {
         Self {
-            policy: Policy::new(name.into(), Shutdown::default()),
+            policy: Policy::new(name, Shutdown::default()),
             make: Arc::new(move |mailbox| Box::pin(function(mailbox))),
             share: SHARE,
         }
@@ -85,7 +85,7 @@ impl<M: Send + 'static> AsyncChild<M> {
         A: AsyncActor<Msg = M>,
     {
         Self {
-            policy: Policy::new(name.into(), Shutdown::default()),
+            policy: Policy::new(name, Shutdown::default()),
             make: make_of_actor(factory),
             share: SHARE_OF_HANDLERS,
         }

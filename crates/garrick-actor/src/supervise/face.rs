@@ -1,5 +1,6 @@
 //! What can be seen of a tree from outside, and how it is printed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,8 +37,7 @@ impl fmt::Display for ChildState {
 
 /// What can be seen of one child. Written by its supervisor, read by whoever looks.
 pub(super) struct ChildFace {
-    pub(super) id: Id,
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) state: ChildState,
     pub(super) restarts: u64,
     /// What can be seen of the tree below, if it is a supervisor.
@@ -48,21 +48,16 @@ pub(super) struct ChildFace {
 pub(super) struct Face {
     pub(super) name: String,
     pub(super) strategy: Strategy,
-    /// In the order of their numbers.
-    pub(super) children: Vec<ChildFace>,
+    /// By their numbers.
+    pub(super) children: BTreeMap<Id, ChildFace>,
 }
 
 impl Face {
-    pub(super) fn child(&mut self, id: Id) -> Option<&mut ChildFace> {
-        let at = self.children.binary_search_by_key(&id, |child| child.id);
-        at.ok().map(|at| &mut self.children[at])
-    }
-
     fn snapshot(&self) -> Snapshot {
         Snapshot {
             name: self.name.clone(),
             strategy: self.strategy,
-            children: self.children.iter().map(ChildFace::snapshot).collect(),
+            children: self.children.values().map(ChildFace::snapshot).collect(),
         }
     }
 }
@@ -70,7 +65,7 @@ impl Face {
 impl ChildFace {
     fn snapshot(&self) -> SnapshotOf {
         SnapshotOf {
-            name: self.name.clone(),
+            name: self.name.to_string(),
             state: self.state,
             restarts: self.restarts,
             tree: self.tree.as_ref().map(look),

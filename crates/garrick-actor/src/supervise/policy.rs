@@ -1,6 +1,7 @@
 //! What a supervisor is told about its children: whom to restart, when, and how they are stopped.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_core::backoff::Backoff;
@@ -72,7 +73,7 @@ pub(super) type Decider = Box<dyn Fn(&Fault) -> Decision + Send>;
 
 /// What a supervisor knows of a child beside how to make it.
 pub(super) struct Policy {
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     pub(super) restart: Restart,
     pub(super) shutdown: Shutdown,
     pub(super) backoff: Backoff,
@@ -81,9 +82,9 @@ pub(super) struct Policy {
 }
 
 impl Policy {
-    pub(super) fn new(name: String, shutdown: Shutdown) -> Self {
+    pub(super) fn new(name: impl Into<String>, shutdown: Shutdown) -> Self {
         Self {
-            name,
+            name: name.into().into(),
             restart: Restart::default(),
             shutdown,
             backoff: Backoff::NONE,

@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_core::backoff::Intensity;
@@ -10,7 +11,7 @@ use garrick_sched::{Flow, Reply, Task, Turn};
 use super::crew::{Crew, Slot};
 use super::face::ChildState;
 use super::note::{Desk, Id, Job, Line, Note, Report};
-use super::policy::{Decision, Restart, Shutdown};
+use super::policy::Decision;
 use crate::fault::Fault;
 use crate::quiet;
 
@@ -38,7 +39,7 @@ enum Mode {
 pub(super) struct Root {
     pub(super) crew: Crew,
     pub(super) desk: Desk,
-    name: String,
+    name: Arc<str>,
     intensity: Intensity,
     mode: Mode,
     /// None for the root of a tree.
@@ -50,15 +51,13 @@ pub(super) struct Root {
     /// Whether it is to end as soon as no child is being started any more: what was sent to a child before is
     /// to be handled before.
     is_stop_wanted: bool,
-    /// Children to be removed as soon as they are not being started any more.
-    leaving: Vec<Id>,
     /// Who wants to know when it has ended.
     stoppers: Vec<Reply<()>>,
 }
 
 impl Root {
     pub(super) fn new(
-        name: String,
+        name: Arc<str>,
         crew: Crew,
         desk: Desk,
         intensity: Intensity,
@@ -79,7 +78,6 @@ impl Root {
             incarnation: 0,
             owes_up: false,
             is_stop_wanted: false,
-            leaving: Vec::new(),
             stoppers: Vec::new(),
         }
     }
@@ -97,11 +95,11 @@ impl Root {
                 self.crew.add(Slot::new(id, policy, member));
                 match self.mode {
                     Mode::Running => self.crew.plan_start(id),
-                    Mode::Ending(After::Over) => self.end_all(),
+                    Mode::Ending(After::Over) => self.crew.plan_end_of_late(id),
                     Mode::Idle | Mode::Ending(_) => {}
                 }
             }
-            Note::Remove(name, reply) => self.remove(&name, reply),
+            Note::Remove(name, reply) => self.crew.leave(&name, reply),
             Note::Due(number) => self.crew.is_due(number),
             Note::Overdue(id) => {
                 if let Some(slot) = self.crew.slot(id) {
@@ -126,7 +124,7 @@ impl Root {
         match report {
             // One that was up before and has failed since must not open the gate for its successor.
             Report::Up(incarnation)
-                if slot.state == ChildState::Starting && incarnation == slot.incarnation =>
+                if slot.state() == ChildState::Starting && incarnation == slot.incarnation =>
             {
                 slot.up_since = Some(now);
                 slot.member.job(Job::Drain, turn);
@@ -140,7 +138,7 @@ impl Root {
             }
             Report::Down => self.crew.set_state(id, ChildState::Down),
             Report::Free if !slot.is_ending => slot.member.job(Job::Halt, turn),
-            Report::Undone if slot.state == ChildState::Up || slot.is_ending => {
+            Report::Undone if slot.state() == ChildState::Up || slot.is_ending => {
                 slot.member.job(Job::Drain, turn);
             }
             Report::Fault(_, fault) if slot.is_ending => {
@@ -164,7 +162,7 @@ impl Root {
         let Some(slot) = self.crew.slot(id) else {
             return;
         };
-        match slot.state {
+        match slot.state() {
             ChildState::Up | ChildState::Starting => {}
             ChildState::Down | ChildState::Failed | ChildState::Stopping => return,
         }
@@ -194,49 +192,23 @@ impl Root {
         }
         self.crew.count_restart(id);
         let members = self.crew.affected(id);
-        for member in &members {
-            if let Some(slot) = self.crew.slot(*member) {
-                slot.is_doomed |= slot.policy.restart == Restart::Temporary;
-            }
-        }
         let wait = self
             .crew
             .slot(id)
             .map_or(Duration::ZERO, |slot| slot.next_wait(turn.now()));
-        self.crew.plan(members, wait, true);
+        self.crew.plan(&members, wait, true);
     }
 
     /// The child is to be stopped for good.
     fn doom(&mut self, id: Id) {
-        if let Some(slot) = self.crew.slot(id) {
-            slot.is_doomed = true;
-            // What the plan takes over is to be started again only if anything is.
-            let starts = matches!(self.mode, Mode::Running);
-            self.crew.plan(vec![id], Duration::ZERO, starts);
-        }
-    }
-
-    fn remove(&mut self, name: &str, reply: Reply<bool>) {
-        let slot = self
-            .crew
-            .slots
-            .iter_mut()
-            .find(|slot| slot.policy.name == name);
-        let Some(slot) = slot else {
-            return reply.send(false);
-        };
-        slot.waiters.push(reply);
-        self.leaving.push(slot.id);
+        // What the plan takes over is to be started again only if anything is.
+        let starts = matches!(self.mode, Mode::Running);
+        self.crew.plan_end(id, starts);
     }
 
     /// Stops for good what was waiting for starts to be over.
     fn see_off(&mut self) {
-        let crew = &self.crew;
-        let (staying, leaving) = mem::take(&mut self.leaving)
-            .into_iter()
-            .partition(|id| crew.is_starting(*id));
-        self.leaving = staying;
-        let leaving: Vec<Id> = leaving;
+        let leaving = self.crew.take_leaving();
         leaving.into_iter().for_each(|id| self.doom(id));
         if self.is_stop_wanted && !self.crew.is_starting_any() {
             self.is_stop_wanted = false;
@@ -258,16 +230,14 @@ impl Root {
     /// Stops all children, to be started again some time.
     fn stop_all(&mut self) {
         self.owes_up = false;
-        let all = self.crew.slots.iter().map(|slot| slot.id).collect();
-        self.crew.plan(all, Duration::ZERO, false);
+        let all = self.crew.ids();
+        self.crew.plan(&all, Duration::ZERO, false);
     }
 
     /// Stops all children for good.
     fn end_all(&mut self) {
-        for slot in self.crew.slots.iter_mut() {
-            slot.is_doomed = true;
-        }
-        self.stop_all();
+        self.owes_up = false;
+        self.crew.plan_end_of_all();
     }
 
     /// Does what the parent wants.
@@ -281,8 +251,8 @@ impl Root {
                 self.owes_up = job == Job::Begin;
                 self.mode = Mode::Running;
                 self.intensity.forget();
-                let all = self.crew.slots.iter().map(|slot| slot.id).collect();
-                self.crew.plan(all, Duration::ZERO, true);
+                let all = self.crew.ids();
+                self.crew.plan(&all, Duration::ZERO, true);
             }
             Job::Drain => {}
             Job::Halt => {
@@ -290,9 +260,7 @@ impl Root {
                 self.stop_all();
             }
             Job::Abandon => {
-                for slot in self.crew.slots.iter_mut() {
-                    slot.policy.shutdown = Shutdown::Now;
-                }
+                self.crew.hurry();
                 self.report(turn, Report::Down);
                 self.hear(Note::Stop(None), turn);
             }
@@ -308,7 +276,7 @@ impl Root {
     /// Does what can be done now.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
-        if self.is_stop_wanted || !self.leaving.is_empty() {
+        if self.is_stop_wanted || self.crew.is_leaving_any() {
             self.see_off();
             self.crew.go_on(turn);
         }

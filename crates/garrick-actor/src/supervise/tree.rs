@@ -1,5 +1,6 @@
 //! Making supervisors, and what one can do with a tree of them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -62,7 +63,7 @@ where
     /// A child made by `factory`, which runs in a turn of its own: if it panics, that is a failure of the child.
     pub fn new(name: impl Into<String>, factory: impl Fn() -> A + Send + 'static) -> Self {
         Self {
-            policy: Policy::new(name.into(), Shutdown::default()),
+            policy: Policy::new(name, Shutdown::default()),
             factory: Box::new(factory),
         }
     }
@@ -131,7 +132,7 @@ impl Supervisor {
     /// A supervisor that gives up when it would have to restart for the fourth time within 5 seconds.
     pub fn new(name: impl Into<String>, strategy: Strategy) -> Self {
         Self {
-            policy: Policy::new(name.into(), Shutdown::DrainAll),
+            policy: Policy::new(name, Shutdown::DrainAll),
             strategy,
             intensity: Intensity::new(RESTARTS_MAX, WITHIN),
         }
@@ -156,9 +157,9 @@ impl Supervisor {
 
     fn spawn_below(self, handle: &Handle, parent: Option<Line>) -> Result<Tree, SuperviseError> {
         let face = Arc::new(Mutex::new(Face {
-            name: self.policy.name.clone(),
+            name: self.policy.name.to_string(),
             strategy: self.strategy,
-            children: Vec::new(),
+            children: BTreeMap::new(),
         }));
         let desk = Desk::default();
         let crew = Crew::new(self.strategy, face.clone());
@@ -284,7 +285,7 @@ impl Tree {
             intensity,
         } = supervisor;
         let below = Supervisor {
-            policy: Policy::new(policy.name.clone(), policy.shutdown),
+            policy: Policy::new(policy.name.to_string(), policy.shutdown),
             strategy,
             intensity,
         };

@@ -1,0 +1,375 @@
+//! A supervisor's children and the plans for them: the order of stops and starts, and nothing else.
+//!
+//! A plan is a set of children that are to be stopped, in reverse order of starting and one after the other, and
+//! then, after a wait, to be started in order. It goes on whenever one of them reports. Plans never share a
+//! child: a failure in the middle of a plan makes a new one, which takes over what the old one has not done.
+//!
+//! With `n` children, what a child reports costs O(log n). A plan costs O(log n) for each child that it is made for, however
+//! many the plans have that it takes over: the largest of them stays as it is, and the members of the others join it.
+
+mod plan;
+mod slot;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use garrick_sched::{Reply, Turn};
+
+use self::plan::{Key, Phase, Plan, Plans, Step, Ticket};
+pub(super) use self::slot::Slot;
+use self::slot::Standing;
+use super::face::{self, ChildFace, ChildState, Face};
+use super::note::{Id, Job, Note};
+use super::policy::{Restart, Shutdown, Strategy};
+use crate::quiet::{self, Several};
+
+/// See the module.
+pub(super) struct Crew {
+    /// In the order of starting, which is that of their numbers.
+    slots: Several<BTreeMap<Id, Slot>>,
+    /// The children by name, those of one name in the order of starting.
+    names: BTreeSet<(Arc<str>, Id)>,
+    plans: Plans,
+    /// Children to be stopped for good, in the order in which that was asked for. Those that are being started wait in their plan
+    /// instead.
+    leaving: BTreeMap<Ticket, Id>,
+    tickets: Ticket,
+    strategy: Strategy,
+    face: Arc<Mutex<Face>>,
+}
+
+impl Crew {
+    pub(super) fn new(strategy: Strategy, face: Arc<Mutex<Face>>) -> Self {
+        Self {
+            slots: Several::default(),
+            names: BTreeSet::new(),
+            plans: Plans::default(),
+            leaving: BTreeMap::new(),
+            tickets: 0,
+            strategy,
+            face,
+        }
+    }
+
+    pub(super) fn slot(&mut self, id: Id) -> Option<&mut Slot> {
+        self.slots.get_mut(&id)
+    }
+
+    /// All children, in the order of starting.
+    pub(super) fn ids(&self) -> Vec<Id> {
+        self.slots.keys().copied().collect()
+    }
+
+    pub(super) fn is_calm(&self) -> bool {
+        self.plans.is_empty()
+    }
+
+    pub(super) fn add(&mut self, slot: Slot) {
+        let child = ChildFace {
+            name: slot.policy.name.clone(),
+            state: slot.state,
+            restarts: 0,
+            tree: slot.member.tree(),
+        };
+        face::lock(&self.face).children.insert(slot.id, child);
+        self.names.insert((slot.policy.name.clone(), slot.id));
+        let before = self.slots.insert(slot.id, slot);
+        debug_assert!(before.is_none(), "a number is given once");
+    }
+
+    /// Takes a child off the list that has ended for good.
+    pub(super) fn remove(&mut self, id: Id) {
+        let Some(mut slot) = self.slots.remove(&id) else {
+            return;
+        };
+        face::lock(&self.face).children.remove(&id);
+        self.names.remove(&(slot.policy.name.clone(), id));
+        if let Some(key) = slot.plan {
+            // Nobody is left to be stopped for its tickets.
+            self.plans.quit(key, id, slot.standing());
+        }
+        for waiter in mem::take(&mut slot.waiters) {
+            waiter.send(true);
+        }
+        // With it goes what the factory and the decider have captured.
+        quiet::drop(slot);
+    }
+
+    pub(super) fn set_state(&mut self, id: Id, state: ChildState) {
+        self.alter(id, |slot| slot.state = state);
+        if let Some(child) = face::lock(&self.face).children.get_mut(&id) {
+            child.state = state;
+        }
+    }
+
+    /// The child is to be removed once it is stopped.
+    fn doom(&mut self, id: Id) {
+        self.alter(id, |slot| slot.is_doomed = true);
+    }
+
+    /// Changes a child, and how it stands to its plan.
+    fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
+        let Some(slot) = self.slots.get_mut(&id) else {
+            return;
+        };
+        let before = slot.standing();
+        change(slot);
+        if let Some(key) = slot.plan {
+            let tickets = self.plans.moved(key, id, before, slot.standing());
+            self.look_at(tickets);
+        }
+    }
+
+    pub(super) fn count_restart(&mut self, id: Id) {
+        if let Some(child) = face::lock(&self.face).children.get_mut(&id) {
+            child.restarts += 1;
+        }
+    }
+
+    /// Whom the failure of a child takes down. Those that are not restarted are doomed.
+    pub(super) fn affected(&mut self, id: Id) -> Vec<Id> {
+        let affected: Vec<Id> = match self.strategy {
+            Strategy::OneForOne => vec![id],
+            Strategy::OneForAll => self.ids(),
+            Strategy::RestForOne => self.slots.range(id..).map(|(id, _)| *id).collect(),
+        };
+        for id in &affected {
+            let slot = self.slots.get(id);
+            if slot.is_some_and(|slot| slot.policy.restart == Restart::Temporary) {
+                self.doom(*id);
+            }
+        }
+        affected
+    }
+
+    /// Whether a failure of the child means nothing, because it is about to be stopped.
+    pub(super) fn is_to_be_stopped(&self, id: Id) -> bool {
+        let key = self.slots.get(&id).and_then(|slot| slot.plan);
+        key.is_some_and(|key| self.plans.is_stopping(key))
+    }
+
+    /// The plan by which the child is being started, or stopped to be started again. None if it waits for its restart.
+    fn starting(&self, id: Id) -> Option<Key> {
+        let slot = self.slots.get(&id)?;
+        let is_down = slot.standing() != Standing::Good;
+        slot.plan
+            .filter(|key| is_down && self.plans.is_starting(*key))
+    }
+
+    /// Whether any child is.
+    pub(super) fn is_starting_any(&self) -> bool {
+        self.plans.is_starting_any()
+    }
+
+    /// Notes that the first child of that name is to be stopped for good.
+    pub(super) fn leave(&mut self, name: &str, reply: Reply<bool>) {
+        let first = self.names.range((Arc::from(name), 0)..).next();
+        let id = first.and_then(|(found, id)| (**found == *name).then_some(*id));
+        let Some((id, slot)) = id.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
+            return reply.send(false);
+        };
+        slot.waiters.push(reply);
+        self.tickets += 1;
+        self.leaving.insert(self.tickets, id);
+    }
+
+    /// Whether there is anybody to be stopped for good who was not looked at yet.
+    pub(super) fn is_leaving_any(&self) -> bool {
+        !self.leaving.is_empty()
+    }
+
+    /// Takes out those who can be stopped for good now. The others are looked at again when their plans are further.
+    pub(super) fn take_leaving(&mut self) -> Vec<Id> {
+        let mut leaving = Vec::new();
+        for (ticket, id) in mem::take(&mut self.leaving) {
+            match self.starting(id) {
+                Some(key) => self.plans.park(key, id, ticket),
+                None => leaving.push(id),
+            }
+        }
+        leaving
+    }
+
+    fn look_at(&mut self, tickets: BTreeSet<(Id, Ticket)>) {
+        let tickets = tickets.into_iter();
+        self.leaving
+            .extend(tickets.map(|(id, ticket)| (ticket, id)));
+    }
+
+    /// Makes a plan to stop the child for good, and to start what that interrupts if `starts`.
+    pub(super) fn plan_end(&mut self, id: Id, starts: bool) {
+        if self.slots.contains_key(&id) {
+            self.doom(id);
+            self.plan(&[id], Duration::ZERO, starts);
+        }
+    }
+
+    /// Makes a plan to stop all children for good.
+    pub(super) fn plan_end_of_all(&mut self) {
+        let all = self.ids();
+        all.iter().for_each(|id| self.doom(*id));
+        self.plan(&all, Duration::ZERO, false);
+    }
+
+    /// A child was added after [`Crew::plan_end_of_all`].
+    pub(super) fn plan_end_of_late(&mut self, id: Id) {
+        match self.plans.only(self.slots.len() - 1) {
+            Some(key) => {
+                self.doom(id);
+                self.join(key, id);
+            }
+            None => self.plan_end_of_all(),
+        }
+    }
+
+    /// Nothing is waited for any more when a child ends.
+    pub(super) fn hurry(&mut self) {
+        for slot in self.slots.values_mut() {
+            slot.policy.shutdown = Shutdown::Now;
+        }
+    }
+
+    /// Makes a plan for `members`: stop them, wait, and start them again if `starts`.
+    pub(super) fn plan(&mut self, members: &[Id], wait: Duration, starts: bool) {
+        let taken = if self.strategy == Strategy::OneForOne {
+            members.iter().for_each(|id| self.quit(*id));
+            None
+        } else {
+            self.take_over(members)
+        };
+        let (key, mut plan) = taken.map_or((None, Plan::new()), |(key, plan)| (Some(key), plan));
+        plan.set(Phase::Stopping, wait, starts);
+        // Nothing is to be done for nobody.
+        if !members.is_empty() {
+            let key = self.plans.push(key, plan);
+            members.iter().for_each(|id| self.join(key, *id));
+        }
+    }
+
+    /// A child that was added is to be started, behind those before it.
+    pub(super) fn plan_start(&mut self, id: Id) {
+        // Restarts of one child are no reason for another to wait.
+        let queue = if self.strategy == Strategy::OneForOne {
+            self.plans.first_open()
+        } else {
+            self.plans.first()
+        };
+        let key = queue.unwrap_or_else(|| {
+            let mut plan = Plan::new();
+            plan.set(Phase::Starting, Duration::ZERO, true);
+            self.plans.push(None, plan)
+        });
+        self.join(key, id);
+    }
+
+    /// Puts a child into a plan, unless it is there.
+    fn join(&mut self, key: Key, id: Id) {
+        if let Some(slot) = self.slots.get_mut(&id)
+            && slot.plan != Some(key)
+        {
+            slot.plan = Some(key);
+            self.plans.join(key, id, slot.standing());
+        }
+    }
+
+    /// Takes a child out of its plan.
+    fn quit(&mut self, id: Id) {
+        if let Some(slot) = self.slots.get_mut(&id)
+            && let Some(key) = slot.plan.take()
+        {
+            let tickets = self.plans.quit(key, id, slot.standing());
+            self.look_at(tickets);
+        }
+    }
+
+    /// Ends the plans about `members`. One is left of them, with all that they have not done.
+    fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
+        let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
+        let keys: BTreeSet<Key> = plans_of.collect();
+        let mut whole: Option<(Key, Plan)> = None;
+        for key in keys {
+            let Some(mut plan) = self.plans.take(key) else {
+                continue;
+            };
+            self.look_at(plan.take_leaving());
+            plan.take_done()
+                .iter()
+                .for_each(|id| self.set_plan(*id, None));
+            let part = (key, plan);
+            whole = Some(match whole {
+                None => part,
+                Some(whole) if whole.1.len() < part.1.len() => self.unite(part, whole),
+                Some(whole) => self.unite(whole, part),
+            });
+        }
+        whole
+    }
+
+    /// Moves the members of the smaller plan into the larger one.
+    fn unite(&mut self, larger: (Key, Plan), smaller: (Key, Plan)) -> (Key, Plan) {
+        let ((key, mut larger), (_, mut smaller)) = (larger, smaller);
+        for id in smaller.take_members() {
+            if let Some(slot) = self.slots.get_mut(&id) {
+                slot.plan = Some(key);
+                larger.add(id, slot.standing());
+            }
+        }
+        (key, larger)
+    }
+
+    fn set_plan(&mut self, id: Id, plan: Option<Key>) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.plan = plan;
+        }
+    }
+
+    /// The wait of a plan is over.
+    pub(super) fn is_due(&mut self, number: u64) {
+        self.plans.is_due(number);
+    }
+
+    /// Does what can be done now.
+    pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
+        for number in self.plans.take_touched() {
+            let Some((key, step)) = self.plans.next_step(number) else {
+                continue;
+            };
+            match step {
+                Step::None => {}
+                Step::Stop(id) => self.stop(id, turn),
+                Step::Start(id) => self.start(id, turn),
+                Step::Wait(number, wait) => {
+                    let _ = turn.send_after(wait, &turn.address(), Note::Due(number));
+                }
+                Step::Over => self.end(key),
+            }
+        }
+    }
+
+    /// The plan has nothing left to do.
+    fn end(&mut self, key: Key) {
+        if let Some(mut plan) = self.plans.take(key) {
+            self.look_at(plan.take_leaving());
+            plan.take_members().for_each(|id| self.set_plan(id, None));
+        }
+    }
+
+    fn stop(&mut self, id: Id, turn: &Turn<'_, Note>) {
+        let Some(slot) = self.slot(id) else { return };
+        if slot.is_doomed {
+            slot.end(turn);
+        } else {
+            slot.member.job(Job::Halt, turn);
+        }
+        self.set_state(id, ChildState::Stopping);
+    }
+
+    fn start(&mut self, id: Id, turn: &Turn<'_, Note>) {
+        let Some(slot) = self.slot(id) else { return };
+        slot.incarnation = slot.incarnation.wrapping_add(1);
+        slot.member.job(Job::Begin, turn);
+        self.set_state(id, ChildState::Starting);
+    }
+}

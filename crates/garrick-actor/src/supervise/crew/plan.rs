@@ -1,0 +1,310 @@
+//! Plans: sets of children, each to be stopped and started in order, with their next steps at hand.
+//!
+//! ```text
+//!   plan  Busy { 4 }  Good { 1 2 }  Bad { 3 }  Down { 5 6 }     how each member stands
+//!           |           \____________/          \_ the first is started next
+//!           '- waited for       '- the last is stopped next
+//! ```
+//!
+//! A member that changes goes from one set to another. So the next step of a plan, and the plans that may take one, are
+//! found in O(log n), however many children and plans there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::time::Duration;
+
+use super::slot::Standing;
+use crate::supervise::note::Id;
+
+/// What a plan is known by to its members. A plan that takes others over keeps its own.
+pub(super) type Key = u64;
+
+/// The place of a child among those that wait to be stopped for good.
+pub(super) type Ticket = u64;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Stopping,
+    Waiting,
+    Starting,
+}
+
+/// What a plan wants done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Nothing, until a member or the clock reports.
+    None,
+    Stop(Id),
+    Start(Id),
+    /// Wake the plan of that number after a wait.
+    Wait(u64, Duration),
+    /// Nothing, ever.
+    Over,
+}
+
+/// See the module.
+pub(super) struct Plan {
+    /// Its place in the order of plans, and what its wake-up is for. Given anew when it takes others over.
+    number: u64,
+    phase: Phase,
+    wait: Duration,
+    /// Whether anything is to be started again.
+    starts: bool,
+    /// The members by how they stand, each in the order of starting.
+    members: [BTreeSet<Id>; 4],
+    /// Members to be stopped for good as soon as they are not being started any more.
+    leaving: BTreeSet<(Id, Ticket)>,
+}
+
+impl Plan {
+    pub(super) fn new() -> Self {
+        Self {
+            number: 0,
+            phase: Phase::Stopping,
+            wait: Duration::ZERO,
+            starts: false,
+            members: Default::default(),
+            leaving: BTreeSet::new(),
+        }
+    }
+
+    /// Sets what it is to do from here on.
+    pub(super) fn set(&mut self, phase: Phase, wait: Duration, starts: bool) {
+        (self.phase, self.wait, self.starts) = (phase, wait, starts);
+    }
+
+    pub(super) fn add(&mut self, id: Id, standing: Standing) {
+        self.those(standing).insert(id);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.members.iter().map(BTreeSet::len).sum()
+    }
+
+    /// Takes all members out, in no order that matters.
+    pub(super) fn take_members(&mut self) -> impl Iterator<Item = Id> + use<> {
+        mem::take(&mut self.members).into_iter().flatten()
+    }
+
+    /// Takes out those for whom there is nothing left to do: who is up is where the plan wants it, unless it is still to be
+    /// stopped.
+    pub(super) fn take_done(&mut self) -> BTreeSet<Id> {
+        if self.phase != Phase::Starting {
+            return BTreeSet::new();
+        }
+        mem::take(self.those(Standing::Good))
+    }
+
+    pub(super) fn take_leaving(&mut self) -> BTreeSet<(Id, Ticket)> {
+        mem::take(&mut self.leaving)
+    }
+
+    fn those(&mut self, standing: Standing) -> &mut BTreeSet<Id> {
+        &mut self.members[standing as usize]
+    }
+
+    /// Whether it starts members, or stops them to start them at once.
+    fn is_starting(&self) -> bool {
+        self.starts
+            && match self.phase {
+                Phase::Stopping => self.wait.is_zero(),
+                Phase::Waiting => false,
+                Phase::Starting => true,
+            }
+    }
+
+    /// Whether others can be started behind its members.
+    fn is_open(&self) -> bool {
+        self.phase == Phase::Starting && self.starts
+    }
+
+    fn next_step(&mut self) -> Step {
+        if self.phase == Phase::Waiting || !self.those(Standing::Busy).is_empty() {
+            return Step::None;
+        }
+        if self.phase == Phase::Stopping {
+            let good = self.those(Standing::Good).last().copied();
+            if let Some(id) = good.max(self.those(Standing::Bad).last().copied()) {
+                return Step::Stop(id);
+            }
+            if !self.starts {
+                return Step::Over;
+            }
+            self.phase = Phase::Starting;
+            if !self.wait.is_zero() {
+                self.phase = Phase::Waiting;
+                return Step::Wait(self.number, self.wait);
+            }
+        }
+        let first = self.those(Standing::Down).first().copied();
+        first.map_or(Step::Over, Step::Start)
+    }
+}
+
+/// The plans of a supervisor.
+#[derive(Default)]
+pub(super) struct Plans {
+    by_key: BTreeMap<Key, Plan>,
+    /// By number, which is the order in which they take their steps.
+    order: BTreeMap<u64, Key>,
+    /// The numbers of those that are open.
+    open: BTreeSet<u64>,
+    /// How many are starting.
+    starting: usize,
+    /// The numbers of those that may have a step to take.
+    touched: BTreeSet<u64>,
+    made: u64,
+}
+
+impl Plans {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    /// Whether any is starting.
+    pub(super) fn is_starting_any(&self) -> bool {
+        self.starting > 0
+    }
+
+    pub(super) fn is_starting(&self, key: Key) -> bool {
+        self.by_key.get(&key).is_some_and(Plan::is_starting)
+    }
+
+    pub(super) fn is_stopping(&self, key: Key) -> bool {
+        let plan = self.by_key.get(&key);
+        plan.is_some_and(|plan| plan.phase == Phase::Stopping)
+    }
+
+    pub(super) fn first(&self) -> Option<Key> {
+        self.order.values().next().copied()
+    }
+
+    pub(super) fn first_open(&self) -> Option<Key> {
+        let number = self.open.first()?;
+        self.order.get(number).copied()
+    }
+
+    /// The only one there is, if it has so many members.
+    pub(super) fn only(&self, len: usize) -> Option<Key> {
+        let (&key, plan) = self.by_key.first_key_value()?;
+        (self.by_key.len() == 1 && plan.len() == len).then_some(key)
+    }
+
+    /// A number that no plan has had.
+    fn next_number(&mut self) -> u64 {
+        self.made += 1;
+        self.made
+    }
+
+    /// Puts a plan behind all others: a new one, or one that was taken out under that key.
+    pub(super) fn push(&mut self, key: Option<Key>, mut plan: Plan) -> Key {
+        plan.number = self.next_number();
+        let key = key.unwrap_or(plan.number);
+        self.put(key, plan);
+        key
+    }
+
+    /// Puts a plan where it was.
+    fn put(&mut self, key: Key, plan: Plan) {
+        self.order.insert(plan.number, key);
+        if plan.is_open() {
+            self.open.insert(plan.number);
+        }
+        self.starting += usize::from(plan.is_starting());
+        self.touched.insert(plan.number);
+        self.by_key.insert(key, plan);
+    }
+
+    pub(super) fn take(&mut self, key: Key) -> Option<Plan> {
+        let plan = self.by_key.remove(&key)?;
+        self.order.remove(&plan.number);
+        self.open.remove(&plan.number);
+        self.touched.remove(&plan.number);
+        self.starting -= usize::from(plan.is_starting());
+        Some(plan)
+    }
+
+    /// One more child is in the plan.
+    pub(super) fn join(&mut self, key: Key, id: Id, standing: Standing) {
+        if let Some(plan) = self.by_key.get_mut(&key) {
+            plan.add(id, standing);
+            self.touched.insert(plan.number);
+        }
+    }
+
+    /// A child stands otherwise than before. Returns its tickets, which are to be looked at.
+    pub(super) fn moved(
+        &mut self,
+        key: Key,
+        id: Id,
+        before: Standing,
+        after: Standing,
+    ) -> BTreeSet<(Id, Ticket)> {
+        let Some(plan) = self.by_key.get_mut(&key) else {
+            return BTreeSet::new();
+        };
+        plan.those(before).remove(&id);
+        plan.those(after).insert(id);
+        self.touched.insert(plan.number);
+        tickets_of(plan, id)
+    }
+
+    /// A child is not in the plan any more, which is over if it was the last. Returns its tickets.
+    pub(super) fn quit(&mut self, key: Key, id: Id, standing: Standing) -> BTreeSet<(Id, Ticket)> {
+        let Some(plan) = self.by_key.get_mut(&key) else {
+            return BTreeSet::new();
+        };
+        plan.those(standing).remove(&id);
+        self.touched.insert(plan.number);
+        let tickets = tickets_of(plan, id);
+        if plan.len() == 0 {
+            self.take(key);
+        }
+        tickets
+    }
+
+    /// A child is to be stopped for good when the plan has started it.
+    pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
+        if let Some(plan) = self.by_key.get_mut(&key) {
+            plan.leaving.insert((id, ticket));
+        }
+    }
+
+    /// The wait of the plan of that number is over.
+    pub(super) fn is_due(&mut self, number: u64) {
+        let Some(&key) = self.order.get(&number) else {
+            return;
+        };
+        if let Some(mut plan) = self.take(key) {
+            plan.phase = Phase::Starting;
+            self.put(key, plan);
+        }
+    }
+
+    /// Those that may have a step to take, in their order.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<u64> {
+        mem::take(&mut self.touched)
+    }
+
+    /// What the plan of that number wants done, and its key.
+    pub(super) fn next_step(&mut self, number: u64) -> Option<(Key, Step)> {
+        let &key = self.order.get(&number)?;
+        let mut plan = self.take(key)?;
+        let step = plan.next_step();
+        self.put(key, plan);
+        self.touched.remove(&number);
+        Some((key, step))
+    }
+}
+
+fn tickets_of(plan: &mut Plan, id: Id) -> BTreeSet<(Id, Ticket)> {
+    if plan.leaving.is_empty() {
+        return BTreeSet::new();
+    }
+    let tickets = plan.leaving.range((id, 0)..=(id, Ticket::MAX));
+    let tickets: BTreeSet<_> = tickets.copied().collect();
+    for ticket in &tickets {
+        plan.leaving.remove(ticket);
+    }
+    tickets
+}
