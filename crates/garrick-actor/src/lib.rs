@@ -29,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod quiet;
+mod roll;
 
 mod fault;
 mod path;

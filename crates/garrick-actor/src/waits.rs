@@ -2,7 +2,9 @@
 //! time can say whether those asked wait for one another.
 //!
 //! ```text
-//!   WAITS   shard by asker:  [ asker -> asked | asker -> asked | .. ]   a hash table, several entries an asker
+//!   WAITS   shard by asker:  { asker -> first }   a hash table
+//!                                       |
+//!                                     entry <-> entry <-> entry <-> (first)   its questions, oldest first
 //!
 //!   A -> B -> C        A's time is over: from B along the arrows ... back to B: a circle
 //!        ^____|
@@ -23,27 +25,70 @@ const SHARDS: usize = 16;
 /// Questions that are looked at for one answer.
 const STEPS_MAX: usize = 256;
 
-/// A question under way.
+/// A question under way, in the circle of those of its asker; or a free place.
 struct Entry {
-    asker: TaskId,
     /// The asker's type.
     name: &'static str,
     asked: TaskId,
-    /// Tells the questions of one asker apart.
-    number: u64,
+    /// The place of the question before it, the newest if it is the oldest.
+    before: usize,
+    /// The place of the question after it, the oldest if it is the newest; or the next free place.
+    after: usize,
 }
 
 /// The questions of some askers.
 struct Shard {
-    entries: HashTable<Entry>,
-    /// The number of the next one.
-    next: u64,
+    /// Askers, each with the place of its oldest question.
+    askers: HashTable<(TaskId, usize)>,
+    entries: Vec<Entry>,
+    /// The place that became free last; the length of `entries` if none is.
+    free: usize,
+}
+
+impl Shard {
+    /// Puts an entry into a free place, alone in its circle.
+    fn place(&mut self, name: &'static str, asked: TaskId) -> usize {
+        let place = self.free;
+        let entry = Entry {
+            name,
+            asked,
+            before: place,
+            after: place,
+        };
+        if let Some(free) = self.entries.get_mut(place) {
+            self.free = free.after;
+            *free = entry;
+        } else {
+            self.entries.push(entry);
+            self.free = self.entries.len();
+        }
+        place
+    }
+
+    /// Puts the entry at `place` before the one at `first`, which makes it the newest.
+    fn link(&mut self, place: usize, first: usize) {
+        let last = self.entries[first].before;
+        (self.entries[place].before, self.entries[place].after) = (last, first);
+        self.entries[last].after = place;
+        self.entries[first].before = place;
+    }
+
+    /// Frees a place. Returns that of the question after it.
+    fn unlink(&mut self, place: usize) -> usize {
+        let Entry { before, after, .. } = self.entries[place];
+        self.entries[before].after = after;
+        self.entries[after].before = before;
+        self.entries[place].after = self.free;
+        self.free = place;
+        after
+    }
 }
 
 static WAITS: [Mutex<Shard>; SHARDS] = [const {
     Mutex::new(Shard {
-        entries: HashTable::new(),
-        next: 0,
+        askers: HashTable::new(),
+        entries: Vec::new(),
+        free: 0,
     })
 }; SHARDS];
 
@@ -62,7 +107,8 @@ fn shard(hash: u64) -> MutexGuard<'static, Shard> {
 /// One actor's wait for another's answer, for as long as this is there.
 pub(crate) struct Wait {
     asker: TaskId,
-    number: u64,
+    /// Where its entry is.
+    place: usize,
 }
 
 impl Wait {
@@ -72,17 +118,15 @@ impl Wait {
         let (id, name, asked) = (asker.id(), asker.task_name(), asked.id());
         let hash_of = hash(id);
         let shard = &mut *shard(hash_of);
-        let number = shard.next;
-        shard.next += 1;
-        let entry = Entry {
-            asker: id,
-            name,
-            asked,
-            number,
-        };
-        let rehash = |entry: &Entry| hash(entry.asker);
-        shard.entries.insert_unique(hash_of, entry, rehash);
-        Self { asker: id, number }
+        let place = shard.place(name, asked);
+        match shard.askers.find(hash_of, |(asker, _)| *asker == id) {
+            Some(&(_, first)) => shard.link(place, first),
+            None => {
+                let rehash = |(asker, _): &(TaskId, usize)| hash(*asker);
+                shard.askers.insert_unique(hash_of, (id, place), rehash);
+            }
+        }
+        Self { asker: id, place }
     }
 
     /// The circle, if there is one, that the asker waits for.
@@ -95,9 +139,18 @@ impl Drop for Wait {
     fn drop(&mut self) {
         let hash = hash(self.asker);
         let shard = &mut *shard(hash);
-        let is_ours = |entry: &Entry| entry.asker == self.asker && entry.number == self.number;
-        if let Ok(entry) = shard.entries.find_entry(hash, is_ours) {
-            entry.remove();
+        let after = shard.unlink(self.place);
+        let asker = shard
+            .askers
+            .find_entry(hash, |(asker, _)| *asker == self.asker);
+        if let Ok(mut asker) = asker
+            && asker.get().1 == self.place
+        {
+            if after == self.place {
+                asker.remove();
+            } else {
+                asker.get_mut().1 = after;
+            }
         }
     }
 }
@@ -147,19 +200,56 @@ impl Search {
     }
 }
 
-/// Whom a task waits for, and its own type, in the order in which it asked: where the table has them differs from run
-/// to run.
+/// Whom a task waits for, and its own type, in the order in which it asked.
 fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
     let hash = hash(task);
     let shard = shard(hash);
-    let entries = shard.entries.iter_hash(hash);
-    let mut questions: Vec<_> = entries
-        .filter(|entry| entry.asker == task)
-        .map(|entry| (entry.number, entry.name, entry.asked))
-        .collect();
-    drop(shard);
-    questions.sort_unstable_by_key(|(number, ..)| *number);
-    questions.truncate(STEPS_MAX);
-    let in_order = questions.into_iter();
-    in_order.map(|(_, name, asked)| (name, asked)).collect()
+    let Some(&(_, first)) = shard.askers.find(hash, |(asker, _)| *asker == task) else {
+        return Vec::new();
+    };
+    let next = |place: &usize| Some(shard.entries[*place].after).filter(|after| *after != first);
+    let places = std::iter::successors(Some(first), next).take(STEPS_MAX);
+    let entries = places.map(|place| &shard.entries[place]);
+    entries.map(|entry| (entry.name, entry.asked)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::{Actor, Next};
+    use crate::context::Context;
+    use crate::local::Local;
+
+    struct Nobody;
+
+    impl Actor for Nobody {
+        type Msg = ();
+
+        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+            Next::Continue
+        }
+    }
+
+    #[test]
+    fn questions_end_in_any_order_and_the_others_stay_in_theirs() {
+        let local = Local::new().unwrap();
+        let (asker, other) = (local.spawn(Nobody), local.spawn(Nobody));
+        let asked: Vec<Address<()>> = (0..40).map(|_| local.spawn(Nobody)).collect();
+        for step in 1..40 {
+            let others = Wait::enter(&other, &asker);
+            let mut waits: Vec<_> = asked
+                .iter()
+                .map(|asked| (asked.id(), Wait::enter(&asker, asked)))
+                .collect();
+            while !waits.is_empty() {
+                waits.remove(step * 7 % waits.len());
+                let left: Vec<TaskId> = waits.iter().map(|(asked, _)| *asked).collect();
+                let questions = questions_of(asker.id()).into_iter();
+                assert!(questions.map(|(_, asked)| asked).eq(left));
+            }
+            assert_eq!(questions_of(other.id()).len(), 1);
+            drop(others);
+            assert!(questions_of(other.id()).is_empty());
+        }
+    }
 }

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use super::passage::passage;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
+use crate::roll::Roll;
 
 /// Sends every message to both. The seed's `tee`.
 ///
@@ -129,8 +130,8 @@ pub enum Subject<M> {
 ///
 /// Whoever is to subscribe only, or to notify only, is given an [`adapter`](super::adapter()).
 ///
-/// Costs a clone and a message for each subscriber; subscribing takes a look at all of them. Those that have stopped
-/// are forgotten at the next notification. Without subscribers a notification vanishes.
+/// Costs a clone and a message for each subscriber; with `n` of them, one comes or goes in O(log n) on average. Those that have
+/// stopped are forgotten at the next notification. Without subscribers a notification vanishes.
 ///
 /// # Examples
 /// ```
@@ -151,10 +152,10 @@ pub enum Subject<M> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn subject<M: Clone + Send + 'static>() -> impl Actor<Msg = Subject<M>> + Send {
-    Subscribers(Vec::new())
+    Subscribers(Roll::new())
 }
 
-struct Subscribers<M>(Vec<Address<M>>);
+struct Subscribers<M>(Roll<Address<M>>);
 
 impl<M: Clone + Send + 'static> Actor for Subscribers<M> {
     type Msg = Subject<M>;
@@ -162,14 +163,10 @@ impl<M: Clone + Send + 'static> Actor for Subscribers<M> {
     fn receive(&mut self, msg: Subject<M>, cx: &mut Context<'_, Subject<M>>) -> Next {
         let Self(subscribers) = self;
         match msg {
-            Subject::Subscribe(new) => {
-                if !subscribers.contains(&new) {
-                    subscribers.push(new);
-                }
-            }
-            Subject::Unsubscribe(old) => subscribers.retain(|subscriber| *subscriber != old),
+            Subject::Subscribe(new) => drop(subscribers.add(new.id(), new)),
+            Subject::Unsubscribe(old) => drop(subscribers.remove(old.id())),
             Subject::Notify(msg) => {
-                subscribers.retain(|subscriber| cx.send(subscriber, msg.clone()).is_ok());
+                subscribers.extract(|subscriber| cx.send(subscriber, msg.clone()).is_ok());
             }
         }
         Next::Continue

@@ -129,8 +129,9 @@ impl<M: Send + 'static> Entrance for Front<M> {
         }
         // It has stopped just now. The message comes back, unless another sender's has taken its place meanwhile.
         let queue = &mut self.lock().queue;
-        let at = queue.iter().position(|(other, _)| *other == number);
-        let back = at.and_then(|at| queue.remove(at));
+        // Numbers ascend, and it is one of the newest.
+        let at = queue.binary_search_by_key(&number, |(other, _)| *other);
+        let back = at.ok().and_then(|at| queue.remove(at));
         back.map_or(Ok(()), |(_, message)| Err(SendError(message)))
     }
 }

@@ -21,6 +21,7 @@ mod pipeline;
 mod queue;
 pub(crate) mod ring;
 mod rmw;
+mod scale;
 pub(crate) mod spawn;
 pub(crate) mod tell;
 mod tell_cross;
@@ -51,6 +52,13 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     queue::QUEUE,
     idle_cpu::IDLE_CPU,
     blocked::BLOCKED,
+    scale::WATCHERS,
+    scale::TIMERS,
+    scale::ASKS,
+    scale::CHILDREN,
+    scale::SUBSCRIBERS,
+    scale::SERVICES,
+    scale::ROUTEES,
 ];
 
 /// Those whose parameters can be swept.

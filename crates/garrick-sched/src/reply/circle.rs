@@ -1,7 +1,8 @@
 //! Circles of questions: the kinds of tasks in them, by a number that is small enough for an error.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Tasks that wait for one another's answers, and so for ever: each of them holds its own answer back until it has
 /// the next one's.
@@ -11,10 +12,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 
-/// All circles that there were, each as the kinds of its tasks in the order in which they ask.
-static CIRCLES: Mutex<Vec<Vec<&'static str>>> = Mutex::new(Vec::new());
+/// The kinds of a circle's tasks, in the order in which they ask.
+type Names = Arc<[&'static str]>;
 
-fn circles() -> MutexGuard<'static, Vec<Vec<&'static str>>> {
+/// All circles that there were.
+struct Circles {
+    by_number: Vec<Names>,
+    numbers: BTreeMap<Names, u16>,
+}
+
+static CIRCLES: Mutex<Circles> = Mutex::new(Circles {
+    by_number: Vec::new(),
+    numbers: BTreeMap::new(),
+});
+
+fn circles() -> MutexGuard<'static, Circles> {
     CIRCLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -30,18 +42,20 @@ impl Circle {
     #[doc(hidden)]
     pub fn of(names: &[&'static str]) -> Option<Self> {
         let mut circles = circles();
-        let known = circles.iter().position(|circle| circle == names);
-        let number = u16::try_from(known.unwrap_or(circles.len())).ok()?;
-        if known.is_none() {
-            circles.push(names.to_vec());
+        if let Some(known) = circles.numbers.get(names) {
+            return Some(Self(*known));
         }
+        let number = u16::try_from(circles.by_number.len()).ok()?;
+        let names: Names = names.into();
+        circles.by_number.push(names.clone());
+        circles.numbers.insert(names, number);
         Some(Self(number))
     }
 
     /// The kinds of the tasks, in the order in which they ask.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
-        circles()[usize::from(self.0)].clone()
+        circles().by_number[usize::from(self.0)].to_vec()
     }
 }
 

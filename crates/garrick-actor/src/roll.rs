@@ -1,0 +1,332 @@
+//! A roll of members, in the order in which they came, each known by what its address names.
+//!
+//! ```text
+//!   by_key  { task -> number }
+//!   slots   [ 1 a | 2 - | 3 c | 5 d | 8 - | 9 f ]     sorted by number; `-` has gone
+//!   ranks   how many are there up to a slot, as sums over powers of two (Fenwick 1994)
+//! ```
+//!
+//! Taking one in, finding one and taking one out is O(log n) on average, by what its address names as well as by its place. Who goes
+//! leaves a hole, and when there are more holes than members, all move up. A short roll has no holes. To go through all is
+//! O(n).
+
+use std::mem;
+
+use garrick_sched::TaskId;
+use indexmap::IndexMap;
+
+/// Up to this length, members move up at once.
+const SHORT_MAX: usize = 32;
+
+struct Slot<T> {
+    number: u64,
+    key: TaskId,
+    /// None if it has gone.
+    member: Option<T>,
+}
+
+/// See the module. Its members are dropped in their order.
+pub(crate) struct Roll<T> {
+    slots: Vec<Slot<T>>,
+    /// The number of each member. Never gone through.
+    by_key: IndexMap<TaskId, u64>,
+    /// The number of the next one, which no other has had.
+    next: u64,
+    /// Before this slot there are only holes.
+    first: usize,
+    /// Sums over members, one for each slot; empty while there are no holes.
+    ranks: Vec<usize>,
+}
+
+impl<T> Roll<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            by_key: IndexMap::new(),
+            next: 1,
+            first: 0,
+            ranks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    pub(crate) fn contains(&self, key: TaskId) -> bool {
+        self.by_key.contains_key(&key)
+    }
+
+    /// Takes one in behind all others, unless there is one of that key; then `member` is given back.
+    pub(crate) fn add(&mut self, key: TaskId, member: T) -> Result<(), T> {
+        if self.contains(key) {
+            return Err(member);
+        }
+        let number = self.next;
+        self.next += 1;
+        self.by_key.insert(key, number);
+        self.slots.push(Slot {
+            number,
+            key,
+            member: Some(member),
+        });
+        if !self.ranks.is_empty() {
+            self.push_rank(1);
+        }
+        Ok(())
+    }
+
+    /// Takes out the one of that key.
+    pub(crate) fn remove(&mut self, key: TaskId) -> Option<T> {
+        let number = self.by_key.get(&key)?;
+        let at = self.slots.partition_point(|slot| slot.number < *number);
+        self.take(at)
+    }
+
+    /// Takes out the one at that place.
+    pub(crate) fn remove_at(&mut self, index: usize) -> Option<T> {
+        self.take(self.slot_of(index))
+    }
+
+    /// The oldest.
+    pub(crate) fn first(&self) -> Option<&T> {
+        self.slots.get(self.first)?.member.as_ref()
+    }
+
+    /// The number of the one at that place: greater than those of all before it, and never used again.
+    #[track_caller]
+    pub(crate) fn number(&self, index: usize) -> u64 {
+        self.slots[self.slot_of(index)].number
+    }
+
+    #[track_caller]
+    pub(crate) fn get(&self, index: usize) -> &T {
+        let member = self.slots[self.slot_of(index)].member.as_ref();
+        member.expect("a place is that of a member")
+    }
+
+    #[track_caller]
+    pub(crate) fn get_mut(&mut self, index: usize) -> &mut T {
+        let at = self.slot_of(index);
+        let member = self.slots[at].member.as_mut();
+        member.expect("a place is that of a member")
+    }
+
+    /// The place of the first whose number is greater; the length if there is none.
+    pub(crate) fn after(&self, number: u64) -> usize {
+        let mut at = self.slots.partition_point(|slot| slot.number <= number);
+        if self.ranks.is_empty() {
+            return at;
+        }
+        let mut rank = 0;
+        while at > 0 {
+            rank += self.ranks[at - 1];
+            at &= at - 1;
+        }
+        rank
+    }
+
+    /// All, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        let slots = self.slots[self.first..].iter();
+        slots.filter_map(|slot| slot.member.as_ref())
+    }
+
+    /// Takes out those that are not to stay, and returns them, oldest first. If `stays` panics, all stay.
+    pub(crate) fn extract(&mut self, mut stays: impl FnMut(&T) -> bool) -> Vec<T> {
+        let slots = self.slots[self.first..].iter();
+        let going = slots.filter(|slot| slot.member.as_ref().is_some_and(|member| !stays(member)));
+        let going: Vec<TaskId> = going.map(|slot| slot.key).collect();
+        going
+            .into_iter()
+            .filter_map(|key| self.remove(key))
+            .collect()
+    }
+
+    /// The slot of the member at that place; behind all slots if there is none.
+    fn slot_of(&self, index: usize) -> usize {
+        if self.ranks.is_empty() {
+            return index;
+        }
+        if index >= self.len() {
+            return self.slots.len();
+        }
+        let (mut at, mut left) = (0, index);
+        let mut step = (self.ranks.len() + 1).next_power_of_two() / 2;
+        while step > 0 {
+            if let Some(&sum) = self.ranks.get(at + step - 1)
+                && sum <= left
+            {
+                at += step;
+                left -= sum;
+            }
+            step /= 2;
+        }
+        at
+    }
+
+    fn take(&mut self, at: usize) -> Option<T> {
+        let slot = self.slots.get_mut(at)?;
+        let member = slot.member.take()?;
+        self.by_key.swap_remove(&slot.key);
+        if self.slots.len() <= SHORT_MAX && self.ranks.is_empty() {
+            self.slots.remove(at);
+            return Some(member);
+        }
+        if self.slots.len() > 2 * self.len() {
+            self.move_up();
+            return Some(member);
+        }
+        if self.ranks.is_empty() {
+            self.count_ranks();
+        } else {
+            let mut at = at + 1;
+            while let Some(sum) = self.ranks.get_mut(at - 1) {
+                *sum -= 1;
+                at += at & at.wrapping_neg();
+            }
+        }
+        while let Some(Slot { member: None, .. }) = self.slots.get(self.first) {
+            self.first += 1;
+        }
+        Some(member)
+    }
+
+    /// Closes all holes.
+    fn move_up(&mut self) {
+        self.slots.retain(|slot| slot.member.is_some());
+        self.first = 0;
+        self.ranks = Vec::new();
+    }
+
+    fn count_ranks(&mut self) {
+        self.ranks.reserve(self.slots.len());
+        let slots = mem::take(&mut self.slots);
+        for slot in &slots {
+            self.push_rank(usize::from(slot.member.is_some()));
+        }
+        self.slots = slots;
+    }
+
+    /// The sum for one more slot, which holds so many members.
+    fn push_rank(&mut self, count: usize) {
+        let place = self.ranks.len() + 1;
+        let (mut sum, mut step) = (count, 1);
+        while place & step == 0 {
+            sum += self.ranks[place - step - 1];
+            step *= 2;
+        }
+        self.ranks.push(sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::{Actor, Next};
+    use crate::context::Context;
+    use crate::local::Local;
+    use garrick_sched::Address;
+    use proptest::prelude::*;
+
+    struct Nobody;
+
+    impl Actor for Nobody {
+        type Msg = ();
+
+        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+            Next::Continue
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Add(usize),
+        Remove(usize),
+        RemoveAt(usize),
+        After(u64),
+        Extract(u64),
+    }
+
+    const MEMBERS: usize = 200;
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            60 => (0..MEMBERS).prop_map(Step::Add),
+            20 => (0..MEMBERS).prop_map(Step::Remove),
+            20 => (0..MEMBERS).prop_map(Step::RemoveAt),
+            10 => (0..1000_u64).prop_map(Step::After),
+            1 => (2..9_u64).prop_map(Step::Extract),
+        ];
+        prop::collection::vec(step, 0..1500)
+    }
+
+    /// Looks at a roll from all sides. The model has the numbers and the members.
+    fn assert_same(roll: &Roll<usize>, model: &[(u64, usize)], at: usize) {
+        assert_eq!(
+            (roll.len(), roll.is_empty()),
+            (model.len(), model.is_empty())
+        );
+        assert_eq!(roll.first(), model.first().map(|(_, member)| member));
+        if let Some((number, member)) = model.get(at % model.len().max(1)) {
+            let at = at % model.len();
+            assert_eq!((roll.number(at), roll.get(at)), (*number, member));
+        }
+        if at % 16 == 0 {
+            let members = model.iter().map(|(_, member)| member);
+            assert!(roll.iter().eq(members));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_roll_does_what_a_plain_list_does(steps in steps()) {
+            let local = Local::new().unwrap();
+            let members: Vec<Address<()>> = (0..MEMBERS).map(|_| local.spawn(Nobody)).collect();
+            let (mut roll, mut model) = (Roll::new(), Vec::<(u64, usize)>::new());
+            let mut next = 1;
+            for (at, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Add(member) => {
+                        let is_new = model.iter().all(|(_, other)| *other != member);
+                        prop_assert_eq!(roll.add(members[member].id(), member).is_ok(), is_new);
+                        if is_new {
+                            model.push((next, member));
+                            next += 1;
+                        }
+                    }
+                    Step::Remove(member) => {
+                        let place = model.iter().position(|(_, other)| *other == member);
+                        prop_assert_eq!(roll.contains(members[member].id()), place.is_some());
+                        let removed = place.map(|place| model.remove(place).1);
+                        prop_assert_eq!(roll.remove(members[member].id()), removed);
+                    }
+                    Step::RemoveAt(place) if model.is_empty() => {
+                        prop_assert_eq!(roll.remove_at(place), None);
+                    }
+                    Step::RemoveAt(place) => {
+                        let place = place % model.len();
+                        prop_assert_eq!(roll.remove_at(place), Some(model.remove(place).1));
+                    }
+                    Step::After(number) => {
+                        let after = model.partition_point(|(other, _)| *other <= number);
+                        prop_assert_eq!(roll.after(number), after);
+                    }
+                    Step::Extract(part) => {
+                        let stays = |member: &usize| *member as u64 % part != 0;
+                        let gone: Vec<_> = model.extract_if(.., |(_, member)| !stays(member)).collect();
+                        let gone: Vec<_> = gone.into_iter().map(|(_, member)| member).collect();
+                        prop_assert_eq!(roll.extract(stays), gone);
+                    }
+                }
+                assert_same(&roll, &model, at);
+            }
+        }
+    }
+}

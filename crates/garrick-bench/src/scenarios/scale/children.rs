@@ -1,0 +1,91 @@
+//! Many children of one supervisor.
+
+use std::time::Duration;
+
+use garrick::{
+    Actor, Address, Child, Context, Local, Next, Restart, Strategy, SuperviseError, Supervisor,
+};
+
+use super::{Tally, sized};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(crate) const CHILDREN: Scenario = Scenario {
+    name: "scale-children",
+    operation: "one of size children of a supervisor, on one thread: it is started, fails when all others do, is started again unless it \
+                is temporary, and is stopped",
+    contenders,
+};
+
+const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
+
+const STRATEGIES: [(&str, Strategy); 3] = [
+    ("one for one", Strategy::OneForOne),
+    ("one for all", Strategy::OneForAll),
+    ("rest for one", Strategy::RestForOne),
+];
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let mut rows = Vec::new();
+    for (name, strategy) in STRATEGIES {
+        for restart in [Restart::Permanent, Restart::Temporary] {
+            let sized = sized(effort, &SIZES, move |size| failed(size, strategy, restart));
+            let is_temporary = restart == Restart::Temporary;
+            let tell = |row: Contender| row.with("strategy", name).with("temporary", is_temporary);
+            rows.extend(sized.into_iter().map(tell));
+        }
+    }
+    rows
+}
+
+/// Fails whenever it is told something.
+struct Failing;
+
+impl Actor for Failing {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+        cx.fail("as told")
+    }
+}
+
+fn failed(size: u64, strategy: Strategy, restart: Restart) -> Result<Measured> {
+    let local = Local::new()?;
+    let made = Tally::default();
+    let stopwatch = Stopwatch::start(Clock::Thread);
+    let tree = Supervisor::new("tree", strategy)
+        .intensity(usize::MAX, Duration::from_secs(1))
+        .spawn(&local.handle())?;
+    let start = |number: u64| {
+        let made = made.clone();
+        let child = Child::new(number.to_string(), move || {
+            made.count();
+            Failing
+        });
+        tree.start(child.restart(restart))
+    };
+    let started: std::result::Result<Vec<Address<()>>, SuperviseError> =
+        (0..size).map(start).collect();
+    let children = started?;
+    local.run();
+    assert_eq!(made.get(), size, "everybody is started");
+    for child in &children {
+        child.send(())?;
+    }
+    local.run();
+    let again = if restart == Restart::Temporary {
+        0
+    } else {
+        size
+    };
+    assert_eq!(
+        made.get(),
+        size + again,
+        "who is not temporary is started again"
+    );
+    drop(tree.stop());
+    local.run();
+    let span = stopwatch.stop();
+    assert!(tree.is_stopped());
+    Ok(Measured::new(size, span))
+}

@@ -1,0 +1,89 @@
+//! Whether anything grows with the square: the same work at several sizes, of which each operation is to cost the same.
+
+mod asks;
+mod children;
+mod names;
+mod timers;
+mod watchers;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub(super) use self::asks::ASKS;
+pub(super) use self::children::CHILDREN;
+pub(super) use self::names::{ROUTEES, SERVICES, SUBSCRIBERS};
+pub(super) use self::timers::TIMERS;
+pub(super) use self::watchers::WATCHERS;
+use crate::scenario::{Contender, Effort, Measured, Result};
+
+/// What a quick run leaves out is larger.
+const QUICK_MAX: u64 = 10_000;
+
+/// Contenders of these sizes for `measure`, which is told its own.
+fn sized(
+    effort: &Effort,
+    sizes: &[u64],
+    measure: impl Fn(u64) -> Result<Measured> + Copy + 'static,
+) -> Vec<Contender> {
+    let max = effort.pick(u64::MAX, QUICK_MAX);
+    let sizes = sizes.iter().copied().filter(|size| *size <= max);
+    let rounds = effort.pick(7, 2);
+    let contender = |size| {
+        Contender::fixed("garrick", move || measure(size))
+            .with("size", size)
+            .rounds(rounds)
+    };
+    sizes.map(contender).collect()
+}
+
+/// Counts what has come, wherever it comes.
+#[derive(Clone, Default)]
+struct Tally(Arc<AtomicU64>);
+
+impl Tally {
+    fn count(&self) {
+        // Relaxed: one thread runs all of it.
+        self.0.fetch_add(1, Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// Counts what has gone.
+struct Counted(Tally);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.count();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scenario_does_at_a_small_size_what_it_says() {
+        let effort = Effort {
+            quick: true,
+            seconds_per_row: 0.1,
+        };
+        for scenario in [
+            ASKS,
+            CHILDREN,
+            ROUTEES,
+            SERVICES,
+            SUBSCRIBERS,
+            TIMERS,
+            WATCHERS,
+        ] {
+            for mut contender in (scenario.contenders)(&effort) {
+                let size = contender.params["size"].as_u64().unwrap();
+                let measured = (contender.measure)(0).unwrap();
+                assert_eq!(measured.ops, size, "{}", scenario.name);
+            }
+        }
+    }
+}

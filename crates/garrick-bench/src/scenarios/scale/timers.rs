@@ -1,0 +1,87 @@
+//! Many timers of one actor.
+
+use std::time::Duration;
+
+use garrick::{Actor, Context, Local, Next};
+
+use super::super::actors::{send_in, sent};
+use super::{Counted, Tally, sized};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(crate) const TIMERS: Scenario = Scenario {
+    name: "scale-timers",
+    operation: "one of size timers of one actor, on one thread: it is started, and then it rings, or it is cancelled because the \
+                actor ends",
+    contenders,
+};
+
+const SIZES: [u64; 4] = [1_000, 10_000, 100_000, 400_000];
+
+fn contenders(effort: &Effort) -> Vec<Contender> {
+    let rung = sized(effort, &SIZES, |size| timed(size, Duration::from_millis(1)));
+    let cancelled = sized(effort, &SIZES, |size| {
+        timed(size, Duration::from_secs(3600))
+    });
+    let rung = rung.into_iter().map(|row| row.with("end", "rings"));
+    let cancelled = cancelled
+        .into_iter()
+        .map(|row| row.with("end", "cancelled"));
+    rung.chain(cancelled).collect()
+}
+
+enum Msg {
+    Start(u64, Duration),
+    /// A timer has rung; what it brings is counted when it is dropped, as it is when the timer is cancelled.
+    Rung {
+        _bell: Counted,
+    },
+    Stop,
+}
+
+/// Starts timers for itself.
+struct Sleeper(Tally);
+
+/// Timers that are started in one turn.
+const LITTER: u64 = 256;
+
+impl Actor for Sleeper {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Start(left, delay) => {
+                let to = cx.address();
+                for _ in 0..left.min(LITTER) {
+                    let rung = Msg::Rung {
+                        _bell: Counted(self.0.clone()),
+                    };
+                    if cx.start_timer(delay, &to, rung).is_err() {
+                        return Next::Stop;
+                    }
+                }
+                let left = left.saturating_sub(LITTER);
+                let next = if left > 0 {
+                    Msg::Start(left, delay)
+                } else if delay > Duration::from_secs(1) {
+                    Msg::Stop
+                } else {
+                    return Next::Continue;
+                };
+                sent(&cx.send(&to, next))
+            }
+            Msg::Rung { .. } => Next::Continue,
+            Msg::Stop => Next::Stop,
+        }
+    }
+}
+
+fn timed(size: u64, delay: Duration) -> Result<Measured> {
+    let local = Local::new()?;
+    let over = Tally::default();
+    let sleeper = local.spawn(Sleeper(over.clone()));
+    let stopwatch = Stopwatch::start(Clock::Thread);
+    send_in(&sleeper, Msg::Start(size, delay));
+    local.run_until(|| over.get() == size);
+    Ok(Measured::new(size, stopwatch.stop()))
+}
