@@ -22,11 +22,44 @@ pub(crate) enum Answer {
     Goes,
 }
 
+/// The answers to a call, by the numbers of the stages.
+#[derive(Debug, Default)]
+struct Answers {
+    given: Vec<Option<Answer>>,
+    /// Whose answers are waited for. Empty until all are asked.
+    awaited: Vec<bool>,
+    /// How many of these are still to come.
+    missing: usize,
+}
+
+impl Answers {
+    /// All are asked; these are there to answer.
+    fn wait_for(&mut self, awaited: Vec<bool>) {
+        let pairs = awaited.iter().zip(&self.given);
+        let missing = pairs.filter(|(is_awaited, answer)| **is_awaited && answer.is_none());
+        self.missing = missing.count();
+        self.awaited = awaited;
+    }
+
+    fn give(&mut self, stage: usize, answer: Answer) {
+        // Who answers late has no place any more.
+        let Some(place) = self.given.get_mut(stage) else {
+            return;
+        };
+        let is_first = place.replace(answer).is_none();
+        let is_awaited = self
+            .awaited
+            .get(stage)
+            .is_some_and(|is_awaited| *is_awaited);
+        self.missing -= usize::from(is_first && is_awaited);
+    }
+}
+
 /// The answers of the stages of a graph.
 #[derive(Debug, Default)]
 pub(crate) struct RollCall {
-    /// The answers to the latest call, by the numbers of the stages. Written by the stages, read by who calls.
-    answers: Mutex<Vec<Option<Answer>>>,
+    /// The answers to the latest call. Written by the stages, read by who calls.
+    answers: Mutex<Answers>,
     /// Notified of each answer.
     heard: Condvar,
     /// Held during a call: one at a time.
@@ -38,33 +71,30 @@ impl RollCall {
     /// gave one in time.
     pub(crate) fn call(&self, stages: usize, ask: impl Fn(StageId) -> bool) -> Vec<Option<Answer>> {
         let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.lock() = vec![None; stages];
-        let asked: Vec<bool> = (0..stages).map(|stage| ask(stage as StageId)).collect();
-        let is_missing = |answers: &mut Vec<Option<Answer>>| {
-            let mut pairs = asked.iter().zip(answers);
-            pairs.any(|(asked, answer)| *asked && answer.is_none())
+        *self.lock() = Answers {
+            given: vec![None; stages],
+            ..Answers::default()
         };
+        let asked = (0..stages).map(|stage| ask(stage as StageId)).collect();
         let began = Instant::now();
         let mut answers = self.lock();
-        while is_missing(&mut answers)
+        answers.wait_for(asked);
+        while answers.missing > 0
             && let Some(left) = PATIENCE.checked_sub(began.elapsed())
         {
             let heard = self.heard.wait_timeout(answers, left);
             answers = heard.unwrap_or_else(PoisonError::into_inner).0;
         }
-        std::mem::take(&mut *answers)
+        std::mem::take(&mut *answers).given
     }
 
     /// Stage number `stage` answers.
     pub(crate) fn answer(&self, stage: StageId, answer: Answer) {
-        // Who answers late has no place any more.
-        if let Some(place) = self.lock().get_mut(stage as usize) {
-            *place = Some(answer);
-        }
+        self.lock().give(stage as usize, answer);
         self.heard.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<Answer>>> {
+    fn lock(&self) -> MutexGuard<'_, Answers> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

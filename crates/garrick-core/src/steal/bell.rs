@@ -50,12 +50,39 @@ pub(super) struct Bell {
 }
 
 struct List {
-    waiting: VecDeque<(Ticket, Sleeper)>,
+    /// By ticket. Who has withdrawn leaves a hole, and holes are closed when there are more of them than others.
+    waiting: VecDeque<(Ticket, Option<Sleeper>)>,
+    /// Those in the list.
+    holes: usize,
     next: Ticket,
 }
 
+impl List {
+    /// Takes out who came first.
+    fn first(&mut self) -> Option<Sleeper> {
+        while let Some((_, sleeper)) = self.waiting.pop_front() {
+            if sleeper.is_some() {
+                return sleeper;
+            }
+            self.holes -= 1;
+        }
+        None
+    }
+
+    /// Takes out who is at that place, in O(1) on average.
+    fn take(&mut self, place: usize) -> Option<Sleeper> {
+        let sleeper = self.waiting.get_mut(place)?.1.take();
+        self.holes += 1;
+        if self.holes > self.waiting.len() / 2 {
+            self.waiting.retain(|(_, sleeper)| sleeper.is_some());
+            self.holes = 0;
+        }
+        sleeper
+    }
+}
+
 /// A place in the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
 /// How one who waits is woken.
@@ -99,6 +126,7 @@ impl Bell {
             word: AtomicU64::new(0),
             list: Mutex::new(List {
                 waiting: VecDeque::new(),
+                holes: 0,
                 next: Ticket(0),
             }),
         }
@@ -150,7 +178,7 @@ impl Bell {
 
     fn wake_one(&self) {
         let mut list = self.lock();
-        let Some((_, sleeper)) = list.waiting.pop_front() else {
+        let Some(sleeper) = list.first() else {
             return;
         };
         let searching = sleeper.searching();
@@ -171,7 +199,7 @@ impl Bell {
             (list.waiting.len() as u64) < WAITING_MASK,
             "at most 2^32 - 1 may wait"
         );
-        list.waiting.push_back((ticket, sleeper));
+        list.waiting.push_back((ticket, Some(sleeper)));
         let searching = if call == Call::Thread { SEARCHING } else { 0 };
         // Relaxed: the fences of both sides order it.
         (self.word).fetch_add(WAITING.wrapping_sub(searching), Relaxed);
@@ -181,11 +209,12 @@ impl Bell {
     /// Leaves those who wait; says whether it was woken meanwhile.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
         let mut list = self.lock();
-        let place = (list.waiting.iter()).position(|(waiting, _)| *waiting == ticket);
+        let found = (list.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
+        let place = found.ok().filter(|place| list.waiting[*place].1.is_some());
         let Some(place) = place else {
             return woken;
         };
-        let left = list.waiting.remove(place);
+        let left = list.take(place);
         // Relaxed: nobody relies on it but for sparing a wake-up.
         self.word.fetch_sub(WAITING, Relaxed);
         drop(list);
@@ -226,7 +255,9 @@ impl Bell {
     pub(super) fn wake_all(&self) {
         let mut list = self.lock();
         let all = std::mem::take(&mut list.waiting);
-        let calls = all.iter().map(|(_, sleeper)| sleeper.searching());
+        list.holes = 0;
+        let waiting = all.iter().filter_map(|(_, sleeper)| sleeper.as_ref());
+        let calls = waiting.map(Sleeper::searching);
         let change = calls.fold(0, |sum: u64, searching| {
             sum.wrapping_add(searching.wrapping_sub(WAITING))
         });
@@ -239,12 +270,14 @@ impl Bell {
 }
 
 /// Those who were taken from the list and must be woken, also if one of their wakers panics.
-struct Woken(VecDeque<(Ticket, Sleeper)>);
+struct Woken(VecDeque<(Ticket, Option<Sleeper>)>);
 
 impl Woken {
     fn wake(&mut self) {
         while let Some((_, sleeper)) = self.0.pop_front() {
-            sleeper.wake();
+            if let Some(sleeper) = sleeper {
+                sleeper.wake();
+            }
         }
     }
 }

@@ -9,6 +9,8 @@
 
 mod plan;
 mod slot;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -165,12 +167,21 @@ impl Crew {
 
     /// Notes that the first child of that name is to be stopped for good.
     pub(super) fn leave(&mut self, name: &str, reply: Reply<bool>) {
-        let first = self.names.range((Arc::from(name), 0)..).next();
-        let id = first.and_then(|(found, id)| (**found == *name).then_some(*id));
+        let id = self.first_of(name);
         let Some((id, slot)) = id.and_then(|id| Some((id, self.slots.get_mut(&id)?))) else {
             return reply.send(false);
         };
         slot.waiters.push(reply);
+        self.give_ticket(id);
+    }
+
+    /// The first child of that name.
+    fn first_of(&self, name: &str) -> Option<Id> {
+        let (found, id) = self.names.range((Arc::from(name), 0)..).next()?;
+        (**found == *name).then_some(*id)
+    }
+
+    fn give_ticket(&mut self, id: Id) {
         self.tickets += 1;
         self.leaving.insert(self.tickets, id);
     }
