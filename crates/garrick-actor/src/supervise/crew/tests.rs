@@ -150,7 +150,9 @@ impl Plain {
                 plan.members.retain(|member| !members.contains(member));
                 self.plans.push(plan);
             } else if plan.members.iter().any(|member| members.contains(member)) {
-                plan.members.retain(|member| !self.is_done(*member));
+                if plan.phase == Phase::Starting {
+                    plan.members.retain(|member| !self.is_done(*member));
+                }
                 members.append(&mut plan.members);
             } else {
                 self.plans.push(plan);
