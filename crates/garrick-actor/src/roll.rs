@@ -132,8 +132,13 @@ impl<T> Roll<T> {
 
     /// All, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.numbered().map(|(_, member)| member)
+    }
+
+    /// All with their numbers, oldest first.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (u64, &T)> {
         let slots = self.slots[self.first..].iter();
-        slots.filter_map(|slot| slot.member.as_ref())
+        slots.filter_map(|slot| Some((slot.number, slot.member.as_ref()?)))
     }
 
     /// Takes out those that are not to stay, and returns them, oldest first. If `stays` panics, all stay.
@@ -277,8 +282,8 @@ mod tests {
             assert_eq!((roll.number(at), roll.get(at)), (*number, member));
         }
         if at % 16 == 0 {
-            let members = model.iter().map(|(_, member)| member);
-            assert!(roll.iter().eq(members));
+            let members = model.iter().map(|(number, member)| (*number, member));
+            assert!(roll.numbered().eq(members));
         }
     }
 

@@ -66,8 +66,7 @@ where
         // Without a random seed, unlike the hasher of the standard maps.
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((self.key)(&msg));
         routees.send_to(msg, |_, routees| {
-            winner(hash, (0..routees.len()).map(|index| routees.number(index)))
-                .expect("there is a routee")
+            winner(hash, routees.numbers()).expect("there is a routee")
         })
     }
 }

@@ -99,9 +99,10 @@ impl<M: 'static> Policy<M> for LeastLoaded {
     ) -> Result<(), M> {
         routees.send_to(msg, |_, routees| {
             let first = routees.after(self.last);
-            let in_turns = (first..routees.len()).chain(0..first);
-            let least = in_turns
-                .min_by_key(|index| routees.in_flight(*index))
+            // Of those with the least, the one whose turn comes first.
+            let turn_of = |index: usize| (index < first, index);
+            let (least, _) = (routees.all_in_flight().enumerate())
+                .min_by_key(|(index, in_flight)| (*in_flight, turn_of(*index)))
                 .expect("there is a routee");
             self.last = routees.number(least);
             least

@@ -27,6 +27,10 @@ impl<M> Routee<M> {
     fn handled(&self) -> u64 {
         self.load.as_ref().map_or(0, Load::handled)
     }
+
+    fn in_flight(&self) -> u64 {
+        self.handed.saturating_sub(self.handled())
+    }
 }
 
 impl<M: 'static> Routees<M> {
@@ -58,6 +62,16 @@ impl<M: 'static> Routees<M> {
     pub(super) fn addresses(&self) -> Vec<Address<M>> {
         let routees = self.roll.iter();
         routees.map(|routee| routee.address.clone()).collect()
+    }
+
+    /// The numbers of all, in their order.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.roll.numbered().map(|(number, _)| number)
+    }
+
+    /// What [`Routees::in_flight`] says of each, in their order.
+    pub(super) fn all_in_flight(&self) -> impl Iterator<Item = u64> {
+        self.roll.iter().map(Routee::in_flight)
     }
 
     /// How many there are.
@@ -97,8 +111,7 @@ impl<M: 'static> Routees<M> {
     #[must_use]
     #[track_caller]
     pub fn in_flight(&self, index: usize) -> u64 {
-        let routee = self.roll.get(index);
-        routee.handed.saturating_sub(routee.handled())
+        self.roll.get(index).in_flight()
     }
 
     /// Hands `msg` to the routee at `index`, or takes it out if it has stopped.
