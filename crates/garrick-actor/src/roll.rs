@@ -281,7 +281,7 @@ mod tests {
             let at = at % model.len();
             assert_eq!((roll.number(at), roll.get(at)), (*number, member));
         }
-        if at % 16 == 0 {
+        if at.is_multiple_of(16) {
             let members = model.iter().map(|(number, member)| (*number, member));
             assert!(roll.numbered().eq(members));
         }
@@ -324,7 +324,7 @@ mod tests {
                         prop_assert_eq!(roll.after(number), after);
                     }
                     Step::Extract(part) => {
-                        let stays = |member: &usize| *member as u64 % part != 0;
+                        let stays = |member: &usize| !(*member as u64).is_multiple_of(part);
                         let gone: Vec<_> = model.extract_if(.., |(_, member)| !stays(member)).collect();
                         let gone: Vec<_> = gone.into_iter().map(|(_, member)| member).collect();
                         prop_assert_eq!(roll.extract(stays), gone);

@@ -214,7 +214,7 @@ impl Plain {
             let is_to_be_stopped = |child: &&Child| {
                 matches!(child.state, ChildState::Up | ChildState::Failed) || child.is_doomed
             };
-            if let Some(last) = members().filter(is_to_be_stopped).last() {
+            if let Some(last) = members().rfind(is_to_be_stopped) {
                 return Step::Stop(last.id);
             }
             if !plan.starts {
