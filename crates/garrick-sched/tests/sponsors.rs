@@ -279,6 +279,55 @@ fn a_task_that_always_has_something_to_do_does_not_keep_a_sponsor_from_ending_at
 }
 
 #[test]
+fn strangers_that_go_on_sending_do_not_keep_a_sponsor_from_ending_at_once() {
+    for within in [None, Some(Duration::from_millis(2))] {
+        ends(move || flood_until_the_end(within));
+    }
+}
+
+/// Threads send to tasks, which send to each other and make more of them, until all are refused. Meanwhile the sponsor ends: at
+/// once, or within a limit.
+fn flood_until_the_end(within: Option<Duration>) {
+    let sponsor = Sponsor::pool(2).unwrap();
+    let handle = sponsor.handle();
+    let tasks: Vec<_> = (0..64).map(|_| handle.spawn(spreads()).unwrap()).collect();
+    let (told, begun) = channel();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let (tasks, told) = (&tasks, told.clone());
+            scope.spawn(move || {
+                let mut rounds = 0;
+                // Each of them is refused at last.
+                while tasks.iter().filter(|task| task.send(1).is_ok()).count() > 0 {
+                    rounds += 1;
+                    if rounds == 10 {
+                        told.send(()).unwrap();
+                    }
+                }
+            });
+        }
+        (0..2).for_each(|_| wait(&begun));
+        match within {
+            None => sponsor.shutdown_now(),
+            Some(limit) => {
+                let _ = sponsor.shutdown_within(limit);
+            }
+        }
+    });
+    assert!(tasks.iter().all(Address::is_stopped));
+}
+
+/// Makes another task with each message, and sends it one.
+fn spreads() -> impl Task<Message = u32> + Send {
+    does(|left: u32, turn: &Turn<'_, u32>| {
+        if left > 0 {
+            let _ = turn.send(&turn.spawn(spreads()), left - 1);
+        }
+        Flow::Continue
+    })
+}
+
+#[test]
 fn a_sponsor_lives_in_the_world_that_it_is_given() {
     let clock = ByHand::new();
     clock.advance(std::time::Duration::from_nanos(42));

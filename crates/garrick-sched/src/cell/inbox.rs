@@ -105,7 +105,7 @@ impl Header {
             };
             // SAFETY: the chain is still ours.
             unsafe { (*chain.oldest).set_next(below) };
-            // Release: pairs with the Acquire in `take_and_idle`, `take_and_hold` and `close`; publishes
+            // Release: pairs with the Acquire in `take_and_idle` and `close`; publishes
             // the envelopes.
             // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads the
             // home that the owner had stored before.
@@ -135,12 +135,6 @@ impl Header {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
         // the home to the next one who takes the token.
         taken(self.inbox.swap(std::ptr::null_mut(), AcqRel))
-    }
-
-    /// Token holder, as owner: takes all and keeps the token. The list is newest first.
-    pub(crate) fn take_and_hold(&self) -> *mut Envelope {
-        // Acquire: pairs with the Release in `push`.
-        taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
     /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.

@@ -57,7 +57,11 @@ pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
     };
-    while WANTED.load(Relaxed) && !is_wanted() && depot().reclaim_step(Instant::now()) {}
+    while WANTED.load(Relaxed) && !is_wanted() {
+        if !depot().reclaim_step(Instant::now()) {
+            return;
+        }
+    }
 }
 
 /// Gives the pages of a slab back to the system. They stay mapped, and read as zero.

@@ -157,8 +157,8 @@ impl Worker {
         }
     }
 
-    /// Drops what came through the inbox of a stopped cell.
-    pub(super) fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
+    /// Drops what came through the inbox of a closed cell.
+    fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
         let mut releases = 0;
         let mut at = list;
         while !at.is_null() {
@@ -175,22 +175,26 @@ impl Worker {
         };
         self.count_dead_letters(dropped);
         for _ in 0..releases {
-            if cell.home() == self.home {
-                if cell.drop_local() {
-                    let _ = cell.settle();
-                }
-            } else {
-                // SAFETY: the reference that the note gave back.
-                unsafe { release_foreign(cell) };
-            }
+            // SAFETY: the reference that the note gave back.
+            unsafe { release_foreign(cell) };
         }
     }
 
     /// Closes a stopped cell whose token we hold (README, step 7).
-    pub(super) fn close(&self, cell: CellPtr) {
+    fn close(&self, cell: CellPtr) {
+        let list = self.shut(cell);
+        self.leave_closed(cell, list);
+    }
+
+    /// Closes its inbox, which calls no foreign code, and returns what was left in there.
+    pub(super) fn shut(&self, cell: CellPtr) -> *mut Envelope {
         cell.orphan_refs();
         cell.set_home(Home::NOBODY);
-        let list = cell.close();
+        cell.close()
+    }
+
+    /// Drops what was left in the inbox of a closed cell, and lets go of that.
+    pub(super) fn leave_closed(&self, cell: CellPtr, list: *mut Envelope) {
         self.drop_inbox(cell, list);
         // SAFETY: the reference that `orphan_refs` made for us.
         unsafe { release_foreign(cell) };

@@ -9,27 +9,33 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let mut carrier = self.remote.ready.take();
+        // All that are to be closed are closed before anything is dropped: senders are refused at once, however much there is
+        // to be dropped.
+        let mut closed = Vec::new();
         while !carrier.is_null() {
             // SAFETY: the carrier is alive until we take its cell's inbox, below.
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
-            self.receive(cell.expect("the carrier of a token names its cell"));
+            let cell = cell.expect("the carrier of a token names its cell");
+            closed.extend(self.receive(cell).map(|list| (cell, list)));
             carrier = next;
+        }
+        for (cell, list) in closed {
+            self.leave_closed(cell, list);
         }
         // What cannot be reached any more is dropped now, not with the next turn, which may be far.
         self.commit();
     }
 
-    /// Takes a cell's inbox, with its token in hand.
-    pub(super) fn receive(&self, cell: CellPtr) {
+    /// Takes a cell's inbox, with its token in hand. A cell that has stopped is closed; then what was left in there is returned.
+    pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state() & (flag::STOPPED | SCHEDULED) == flag::STOPPED {
             self.awaited.set(self.awaited.get().saturating_sub(1));
-            let list = cell.take_and_hold();
-            self.drop_inbox(cell, list);
-            return self.close(cell);
+            return Some(self.shut(cell));
         }
         let list = cell.take_and_idle();
         self.sort_in(cell, list);
+        None
     }
 
     /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be. References
