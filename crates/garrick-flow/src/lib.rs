@@ -32,6 +32,9 @@
 //! end. A panic in a stage ends that stage, and the others in order, unless it is one that begins anew
 //! ([`restarting`]).
 //!
+//! Stages in a cycle would wait for one another's end, so [`Graph::start`] refuses a cycle, unless one of its channels is
+//! marked by [`Graph::feedback`]: then the loop ends when nothing goes round in it any more.
+//!
 //! # Examples
 //!
 //! ```
@@ -64,9 +67,13 @@ mod place;
 
 mod vote;
 
+mod wires;
+
 mod post;
 
 mod channel;
+
+mod wiring;
 
 mod wait;
 
@@ -74,7 +81,11 @@ mod timer;
 
 mod roll_call;
 
+mod feedback;
+
 mod stage;
+
+mod ends;
 
 mod restart;
 
@@ -88,6 +99,7 @@ pub use channel::{
     AsyncReceiver, AsyncSender, Buffer, Peek, Poke, Receiver, Receivers, SendError, Sender,
     Senders, Slots, map_batch, map_batch_owned,
 };
+pub use ends::{WithEnds, with_ends};
 pub use garrick_core::{backoff::Backoff, ring::CapacityError};
 pub use graph::{
     Because, ChannelSample, Failure, Graph, Monitor, Report, Running, Sample, StageSample,
@@ -96,3 +108,4 @@ pub use graph::{
 pub use restart::{Restarting, Restarts, restarting};
 pub use stage::{Cx, Stage};
 pub use wait::{CONDITIONS_MAX, Wait};
+pub use wiring::{Ends, Wiring};

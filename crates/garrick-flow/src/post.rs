@@ -2,12 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use garrick_sched::Address;
 
 use crate::vote::{Ballot, Vote};
+use crate::wires::{self, Wires};
 
 pub(crate) use crate::vote::StageId;
 
@@ -64,6 +65,12 @@ pub(crate) struct Post {
     addresses: OnceLock<Vec<Address<Wake>>>,
     /// What the stages say to the end of the graph.
     ballot: Ballot,
+    /// Which stage sends to which, as far as that is known.
+    wires: Mutex<Wires>,
+    /// Whether a stage is refused. Written by that stage's thread, in its step.
+    is_refused: AtomicBool,
+    /// Which one, and why.
+    refused: Mutex<Option<(StageId, String)>>,
 }
 
 impl Post {
@@ -74,7 +81,46 @@ impl Post {
             graph: NEXT.fetch_add(1, Relaxed),
             addresses: OnceLock::new(),
             ballot: Ballot::default(),
+            wires: Mutex::default(),
+            is_refused: AtomicBool::new(false),
+            refused: Mutex::default(),
         }
+    }
+
+    /// The number of the graph in this process.
+    pub(crate) fn graph(&self) -> u64 {
+        self.graph
+    }
+
+    /// Takes over what the stages have told of who sends to whom.
+    pub(crate) fn know(&self, wires: Wires) {
+        *locked(&self.wires) = wires;
+    }
+
+    /// Takes note that `from` sends to `to`, as has come to light in a step of `stage`. If that closes a cycle, `stage` is
+    /// refused.
+    pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
+        let mut wires = locked(&self.wires);
+        if let Some(cycle) = wires.cycle_by(from, to) {
+            let words = wires::refusal(&wires.names_of(&cycle));
+            drop(wires);
+            locked(&self.refused).get_or_insert((stage, words));
+            // Relaxed: the step that it is for is on this thread.
+            self.is_refused.store(true, Relaxed);
+        } else {
+            wires.add(from, to);
+        }
+    }
+
+    /// Why `stage` cannot go on, if its step has just closed a cycle.
+    #[inline]
+    pub(crate) fn refusal_of(&self, stage: StageId) -> Option<String> {
+        if !self.is_refused.load(Relaxed) {
+            return None;
+        }
+        let refused = locked(&self.refused);
+        let (by, words) = refused.as_ref()?;
+        (*by == stage).then(|| words.clone())
     }
 
     /// Fills in what is known at the start, and makes each stage take its first step.
@@ -184,6 +230,11 @@ impl Post {
     pub(crate) fn is_ending(&self) -> bool {
         self.ballot.is_agreed()
     }
+}
+
+/// A lock that does not mind a panic elsewhere: what it holds is whole at any time.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Post {

@@ -105,6 +105,8 @@ pub struct ChannelReading {
     pub sender_stalls: u64,
     /// How often the receiver had to wait for messages.
     pub receiver_stalls: u64,
+    /// Whether it is meant to lead back, to a stage that its messages have passed.
+    pub feedback: bool,
     /// Whether it has been closed.
     pub closed: bool,
 }

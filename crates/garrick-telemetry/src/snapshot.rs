@@ -169,6 +169,9 @@ pub struct Edge {
     pub receiver_stalls: u64,
     /// How bad the worst of its values is.
     pub level: Level,
+    /// Whether it is meant to lead back, to a stage that its messages have passed.
+    #[serde(default)]
+    pub feedback: bool,
     /// Whether it has been closed.
     pub closed: bool,
 }

@@ -1,7 +1,7 @@
 //! The stages.
 
 use garrick_core::count::Group;
-use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, map_batch};
+use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring, map_batch};
 
 use super::{Counts, Message};
 
@@ -30,6 +30,10 @@ impl Stage for Generator {
         } else {
             Wait::free(&self.output, self.output.capacity() / FREE_PART)
         }
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.output);
     }
 }
 
@@ -61,6 +65,10 @@ impl Stage for Heartbeat {
             return Wait::done();
         }
         Wait::until(due(self.output.sent()))
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.output);
     }
 }
 
@@ -108,6 +116,10 @@ impl Stage for Worker {
             (false, false) => self.rest().or(Wait::readable(&self.beats, 1)),
         }
     }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.values).has(&self.beats).has(&self.output);
+    }
 }
 
 /// The counters of a [`Logger`], as a group: fizz, buzz, both, neither.
@@ -142,5 +154,9 @@ impl Stage for Logger {
         } else {
             Wait::readable(&self.input, self.input.batch())
         }
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input);
     }
 }

@@ -2,7 +2,10 @@
 
 use std::any::type_name;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -71,6 +74,11 @@ pub(crate) struct Line {
     pub(crate) capacity: u64,
     /// How many values a batch has, unless the user of an end has it otherwise.
     pub(crate) batch: usize,
+    /// Whether it is meant to lead back. Written before the start.
+    feedback: AtomicBool,
+    /// Whether the graph has closed it, which it does to feedback only. Written by whoever finds its loop at its end, read
+    /// by the users of both ends.
+    cut: AtomicBool,
     /// How many values were sent.
     pub(crate) sent: Watch,
     /// How many of them were taken.
@@ -112,6 +120,8 @@ impl Line {
             message: type_name::<T>(),
             capacity: capacity as u64,
             batch: batch.clamp(1, capacity),
+            feedback: AtomicBool::new(false),
+            cut: AtomicBool::new(false),
             sent,
             taken,
             batches,
@@ -140,7 +150,7 @@ impl Line {
         let met = match side {
             Side::Receiver => {
                 // In this order: if it is closed, the values seen afterwards are the last ones.
-                let closed = self.sent.is_closed();
+                let closed = self.is_over_for(Side::Receiver);
                 let readable = self.readable();
                 if closed && readable == 0 {
                     return Met::Over;
@@ -148,13 +158,51 @@ impl Line {
                 closed || readable >= count
             }
             Side::Sender => {
-                if self.taken.is_closed() {
+                if self.is_over_for(Side::Sender) {
                     return Met::Over;
                 }
                 self.capacity - self.readable() >= count
             }
         };
         if met { Met::Yes } else { Met::No }
+    }
+
+    /// Whether the end on the other side of `side` is gone, or the graph has closed the channel.
+    #[inline]
+    pub(super) fn is_over_for(&self, side: Side) -> bool {
+        let is_closed = match side {
+            Side::Receiver => self.sent.is_closed(),
+            Side::Sender => self.taken.is_closed(),
+        };
+        is_closed || self.is_cut()
+    }
+
+    /// Takes note that it is meant to lead back.
+    pub(crate) fn set_feedback(&self) {
+        self.feedback.store(true, Relaxed);
+    }
+
+    /// Whether it is meant to lead back.
+    pub(crate) fn is_feedback(&self) -> bool {
+        self.feedback.load(Relaxed)
+    }
+
+    /// Whether the graph has closed it.
+    #[inline]
+    pub(crate) fn is_cut(&self) -> bool {
+        // Acquire: pairs with the Release in `cut`; what was sent before the loop stood still is seen.
+        self.cut.load(Acquire)
+    }
+
+    /// Closes it at both ends, for the graph. The stages are to be woken afterwards.
+    pub(crate) fn cut(&self) {
+        // Release: pairs with the Acquire in `is_cut`.
+        self.cut.store(true, Release);
+    }
+
+    /// The number of its graph.
+    pub(crate) fn graph(&self) -> u64 {
+        self.post.graph()
     }
 
     /// Asks that `waiter`, who is on `side`, be woken when `count` values can be taken, or slots filled. Look
@@ -234,8 +282,20 @@ impl Line {
         &self.post
     }
 
-    /// Takes note that `stage` uses the end on `side`.
+    /// Takes note that `stage` uses the end on `side`. If nobody knew, and that closes a cycle, the stage is refused.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
+        let mut users = locked(&self.users);
+        let before = users[side as usize].replace(stage);
+        if let (false, [Some(from), Some(to)]) =
+            (self.is_feedback() || before == Some(stage), *users)
+        {
+            drop(users);
+            self.post.join(stage, from, to);
+        }
+    }
+
+    /// Takes note that `stage` has said before the start that it has the end on `side`.
+    pub(crate) fn is_told_of(&self, side: Side, stage: StageId) {
         locked(&self.users)[side as usize] = Some(stage);
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use garrick_core::ring;
 
 use super::guard::Peek;
-use super::line::Line;
+use super::line::{Line, Side};
 use super::link::Link;
 use super::moving::Moving;
 
@@ -107,10 +107,11 @@ impl<T> Receiver<T> {
         self.link.mover.count()
     }
 
-    /// Whether the sender is gone: what is there now is all that will come.
+    /// Whether the sender is gone, or the graph has closed a [feedback](crate::Graph::feedback) channel: what is there now is
+    /// all that will come.
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.link.line.sent.is_closed()
+        self.link.line.is_over_for(Side::Receiver)
     }
 
     /// Whether the sender is gone and everything it sent was taken: nothing will come.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use garrick_core::ring::{self, Full};
 
 use super::guard::Poke;
-use super::line::Line;
+use super::line::{Line, Side};
 use super::link::Link;
 use super::moving::Moving;
 
@@ -114,10 +114,11 @@ impl<T> Sender<T> {
         self.link.mover.count()
     }
 
-    /// Whether the receiver is gone: what is sent will not be read.
+    /// Whether the receiver is gone, or the graph has closed a [feedback](crate::Graph::feedback) channel: what is sent will
+    /// not be read.
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.link.line.taken.is_closed()
+        self.link.line.is_over_for(Side::Sender)
     }
 
     /// The ring's half, and the gate behind it.

@@ -11,6 +11,8 @@ mod straggler;
 
 mod running;
 
+mod shape;
+
 mod plan;
 mod team;
 
@@ -24,6 +26,8 @@ use garrick_core::ring::CapacityError;
 use crate::channel::{self, Line, Receiver, Receivers, Sender, Senders, Slots};
 use crate::post::Post;
 use crate::stage::Stage;
+use crate::wires;
+use crate::wiring::{Ends, Wiring};
 
 pub use monitor::Monitor;
 pub(crate) use plan::{AnyStage, Opened};
@@ -71,11 +75,27 @@ pub struct Graph {
 
 /// Why a graph could not be started.
 #[derive(Debug)]
-pub struct StartError {
-    /// The stage or team that got no thread.
-    pub name: String,
-    /// Why.
-    pub reason: garrick_sched::StartError,
+#[non_exhaustive]
+pub enum StartError {
+    /// There is no thread for a stage or team.
+    Thread {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: garrick_sched::StartError,
+    },
+    /// Stages form a cycle, and none of its channels is marked as feedback.
+    Cycle {
+        /// Their names in order, the first one again at the end.
+        stages: Vec<String>,
+    },
+    /// A channel is marked as feedback, and that it is one does not follow from what the stages tell.
+    Feedback {
+        /// Its name in quotes, or its number if it has none.
+        channel: String,
+        /// What the stages do not tell.
+        missing: String,
+    },
 }
 
 impl Graph {
@@ -141,6 +161,69 @@ impl Graph {
         Ok((Senders::new(senders), Receivers::new(receivers)))
     }
 
+    /// Marks the channels of these ends as meant to lead back, to a stage that their messages have passed:
+    /// [`start`](Self::start) refuses a cycle none of whose channels is marked.
+    ///
+    /// Such a channel does not keep its reader open. The stages of its loop go on until all other channels into the loop
+    /// are closed and nothing goes round in it any more, each message having left it. Then the graph closes the loop's feedback
+    /// channels; both ends see that ([`Receiver::is_closed`], [`Sender::is_closed`]), and the stages end in turn. The same
+    /// ends a loop in which all rest because all is full; what is left in it then, the report says.
+    ///
+    /// What is to end by [`Running::stop`] must let its messages out sooner or later: a stage can ask
+    /// [`Cx::is_stopping`](crate::Cx::is_stopping). [`Running::overrule`] closes feedback channels at once.
+    ///
+    /// A loop can be so full that nobody has room: give the feedback channel room for all messages that can be under way,
+    /// or let the stage that takes new ones hold back.
+    ///
+    /// The stages of the loop must tell their ends, as those of [`stages`](crate::stages) and
+    /// [`with_ends`](crate::with_ends) do. One that waits for time, for a future, or for room in a channel that leads out
+    /// keeps the loop going. One that waits for several messages, by `wait_for`, is shown what are fewer when the loop
+    /// ends, and can send no more of them back.
+    ///
+    /// # Examples
+    ///
+    /// Numbers go round and are halved until they are below 10:
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, Wait, stages, with_ends};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (inputs, inputs_in) = graph.bundle::<u64>(2, 1024)?;
+    /// let (all, all_in) = graph.channel(64)?;
+    /// let (halves, halves_in) = graph.channel(64)?;
+    /// let (small, small_in) = graph.channel(64)?;
+    /// graph.feedback(&inputs[1]);
+    ///
+    /// let mut inputs = inputs.into_iter();
+    /// let (numbers, again) = (inputs.next().unwrap(), inputs.next().unwrap());
+    /// graph.source("numbers", stages::produce(numbers, 0..1000));
+    /// graph.stage("gather", stages::merge(inputs_in, all));
+    /// graph.stage("halve", stages::map(all_in, halves, |n| n / 2));
+    /// graph.stage("sort", with_ends((halves_in, again, small), |(halves, again, small), _| {
+    ///     while again.free() > 0 && small.free() > 0 && let Some(n) = halves.try_pop() {
+    ///         let to = if n < 10 { &mut *small } else { &mut *again };
+    ///         to.try_push(n).expect("both have room");
+    ///     }
+    ///     if halves.is_finished() {
+    ///         return Wait::done();
+    ///     }
+    ///     Wait::readable(halves, 1).and(Wait::free(again, 1)).and(Wait::free(small, 1))
+    /// }));
+    /// graph.stage("read", stages::consume(small_in, |small| assert!(small.iter().all(|n| *n < 10))));
+    ///
+    /// let report = graph.start()?.join();
+    /// assert!(report.failures().is_empty());
+    /// assert_eq!(report.stage("read").unwrap().messages_in, 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn feedback(&mut self, ends: &impl Ends) {
+        let mut wiring = Wiring::new(self.post.graph());
+        wiring.has(ends);
+        for (line, _) in wiring.ends {
+            self.lines[line as usize].set_feedback();
+        }
+    }
+
     /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then reads the
     /// clock, which costs some tens of nanoseconds.
     pub fn count_slow_steps(&mut self, from: Duration) {
@@ -185,7 +268,24 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`StartError`] if there is no thread for a stage, or not the core that it is to have. Nothing has run then.
+    /// [`StartError`] if stages form a cycle that is not marked by [`feedback`](Self::feedback), if a channel is so marked and its
+    /// stages do not tell that it leads back, if there is no thread for a stage, or not the core that it is to have. Nothing
+    /// has run then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (there, there_in) = graph.channel::<u64>(64)?;
+    /// let (back, back_in) = graph.channel::<u64>(64)?;
+    /// graph.stage("ping", stages::map(back_in, there, |n| n + 1));
+    /// graph.stage("pong", stages::map(there_in, back, |n| n + 1));
+    /// let refused = graph.start().unwrap_err();
+    /// assert!(refused.to_string().starts_with(r#"the stages "ping" -> "pong" -> "ping" form a cycle"#));
+    /// # Ok::<(), garrick_flow::CapacityError>(())
+    /// ```
     pub fn start(self) -> Result<Running, StartError> {
         plan::start(self)
     }
@@ -217,12 +317,21 @@ impl fmt::Debug for Graph {
 
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no thread for \"{}\": {}", self.name, self.reason)
+        match self {
+            Self::Thread { name, reason } => write!(f, "no thread for \"{name}\": {reason}"),
+            Self::Cycle { stages } => f.write_str(&wires::refusal(stages)),
+            Self::Feedback { channel, missing } => {
+                write!(f, "channel {channel} is marked as feedback, but {missing}")
+            }
+        }
     }
 }
 
 impl Error for StartError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.reason)
+        match self {
+            Self::Thread { reason, .. } => Some(reason),
+            Self::Cycle { .. } | Self::Feedback { .. } => None,
+        }
     }
 }

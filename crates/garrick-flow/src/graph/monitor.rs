@@ -166,7 +166,8 @@ fn look_at(line: &Line) -> ChannelSample {
         batches: line.batches(),
         sender_stalls,
         receiver_stalls,
-        closed: line.sent.is_closed() || line.taken.is_closed(),
+        feedback: line.is_feedback(),
+        closed: line.sent.is_closed() || line.taken.is_closed() || line.is_cut(),
     }
 }
 

@@ -6,11 +6,14 @@ use garrick_sched::{Address, Handle, Sponsor};
 
 use super::ended::Ended;
 use super::monitor::{Member, Monitor};
+use super::shape::Shape;
 use super::{Graph, Running, StartError};
+use crate::feedback::Loops;
 use crate::post::{Post, Wake};
 use crate::roll_call::RollCall;
 use crate::stage::{Cx, Desk, Env, Stage, StageTask, Work};
 use crate::wait::{Lines, Wait};
+use crate::wiring::Wiring;
 
 /// A stage that is to be started.
 pub(super) struct Planned {
@@ -23,6 +26,9 @@ pub(super) struct Planned {
 
 /// A stage of any type, before its start.
 pub(super) trait Startable: Send {
+    /// Tells which channel ends it has.
+    fn tell(&self, wiring: &mut Wiring);
+
     /// Makes its task, on a thread that has just been started.
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
 
@@ -31,6 +37,10 @@ pub(super) trait Startable: Send {
 }
 
 impl<S: Stage> Startable for S {
+    fn tell(&self, wiring: &mut Wiring) {
+        self.wiring(wiring);
+    }
+
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake> {
         let spawned = sponsor.spawn(StageTask::new(*self, env));
         spawned.unwrap_or_else(|_| unreachable!("the sponsor has just been started"))
@@ -48,17 +58,23 @@ impl Stage for AnyStage {
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
         self.0.step(cx)
     }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        self.0.wiring(wiring);
+    }
 }
 
 /// Starts `graph` on threads.
 pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
+    // First: nothing is started that has to be ended again.
+    let shape = Shape::of(&graph)?;
     let sponsors = graph
         .teams
         .iter()
         .map(super::Crew::start)
         .collect::<Result<Vec<_>, _>>()?;
     let handles: Vec<_> = sponsors.iter().map(Sponsor::handle).collect();
-    let (opened, stages) = Opened::new(graph);
+    let (opened, stages) = Opened::new(graph, shape);
     let launch = |planned: Ready| planned.stage.launch(&handles[planned.team], planned.env);
     let addresses = stages.into_iter().map(launch).collect();
     opened.post.open(addresses);
@@ -66,6 +82,7 @@ pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
         sponsors,
         opened.post,
         opened.roll_call,
+        opened.loops,
         opened.monitor,
     ))
 }
@@ -74,6 +91,7 @@ pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
 pub(crate) struct Opened {
     pub(crate) post: Arc<Post>,
     pub(super) roll_call: Arc<RollCall>,
+    pub(crate) loops: Loops,
     pub(crate) monitor: Monitor,
 }
 
@@ -86,16 +104,18 @@ struct Ready {
 
 impl Opened {
     /// Takes `graph` apart for stepping it by hand.
-    pub(crate) fn by_hand(graph: Graph) -> (Self, Vec<(AnyStage, Env)>) {
-        let (opened, stages) = Self::new(graph);
+    pub(crate) fn by_hand(graph: Graph) -> Result<(Self, Vec<(AnyStage, Env)>), StartError> {
+        let shape = Shape::of(&graph)?;
+        let (opened, stages) = Self::new(graph, shape);
         opened.post.open_by_hand(stages.len());
         let by_hand = |ready: Ready| (ready.stage.by_hand(), ready.env);
-        (opened, stages.into_iter().map(by_hand).collect())
+        Ok((opened, stages.into_iter().map(by_hand).collect()))
     }
 
-    fn new(graph: Graph) -> (Self, Vec<Ready>) {
+    fn new(graph: Graph, shape: Shape) -> (Self, Vec<Ready>) {
         let ended = Arc::new(Ended::new(graph.stages.len()));
         let (post, lines): (_, Lines) = (graph.post, graph.lines.into());
+        let loops = shape.open(&post, &lines);
         let roll_call = Arc::<RollCall>::default();
         let (mut members, mut stages) = (Vec::new(), Vec::new());
         for (id, planned) in (0..).zip(graph.stages) {
@@ -104,6 +124,8 @@ impl Opened {
                 id,
                 is_source: planned.is_source,
                 lines: Arc::clone(&lines),
+                loops: Arc::clone(&loops.all),
+                in_loop: loops.of_stage[id as usize],
                 post: Arc::clone(&post),
                 roll_call: Arc::clone(&roll_call),
                 desk: Desk::new(id),
@@ -127,6 +149,7 @@ impl Opened {
         let opened = Self {
             post,
             roll_call,
+            loops: loops.all,
             monitor,
         };
         (opened, stages)

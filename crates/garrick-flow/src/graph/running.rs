@@ -10,6 +10,7 @@ use super::monitor::Monitor;
 use super::report::Report;
 use super::sample::Sample;
 use super::straggler::{Because, Straggler, Unended};
+use crate::feedback::Loops;
 use crate::post::{Post, StageId, Wake};
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
@@ -23,6 +24,8 @@ pub struct Running {
     post: Arc<Post>,
     /// Who waits for what.
     roll_call: Arc<RollCall>,
+    /// The loops in it.
+    loops: Loops,
     /// Sees the stages and channels.
     monitor: Monitor,
 }
@@ -45,12 +48,14 @@ impl Running {
         sponsors: Vec<Sponsor>,
         post: Arc<Post>,
         roll_call: Arc<RollCall>,
+        loops: Loops,
         monitor: Monitor,
     ) -> Self {
         Self {
             sponsors,
             post,
             roll_call,
+            loops,
             monitor,
         }
     }
@@ -60,6 +65,9 @@ impl Running {
     ///
     /// A stage agrees unless it says otherwise with [`Cx::veto`](crate::Cx::veto). Each is woken to take a step and
     /// vote. While one is against it all go on, the sources too, and each later step is a new vote.
+    ///
+    /// A loop ends when nothing goes round in it any more: see [`Graph::feedback`](crate::Graph::feedback). For messages that
+    /// never leave it there is [`overrule`](Self::overrule).
     ///
     /// # Examples
     ///
@@ -85,8 +93,13 @@ impl Running {
     }
 
     /// As [`stop`](Self::stop), but without asking: the sources end whoever is against it. What is in flight is
-    /// handled first.
+    /// handled first, but in loops, whose [feedback](crate::Graph::feedback) channels are closed: who finds one closed may end
+    /// with messages left.
     pub fn overrule(&self) {
+        let lines = self.monitor.lines();
+        for each in self.loops.iter() {
+            each.cut(lines, &self.post);
+        }
         self.post.overrule();
     }
 

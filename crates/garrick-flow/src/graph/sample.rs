@@ -59,8 +59,8 @@ pub struct ChannelSample {
     pub sent: u64,
     /// Messages taken; never more than `sent`.
     pub taken: u64,
-    /// The stage that sends, as an index into [`Sample::stages`], once it has done so; none if that is done
-    /// from outside of the graph.
+    /// The stage that sends, as an index into [`Sample::stages`]: from the start if it has
+    /// [told](crate::Stage::wiring), else once it has sent; none if that is done from outside of the graph.
     pub from: Option<usize>,
     /// The stage that takes, likewise.
     pub to: Option<usize>,
@@ -71,7 +71,9 @@ pub struct ChannelSample {
     pub sender_stalls: u64,
     /// How often the receiving stage went to rest because there were too few messages.
     pub receiver_stalls: u64,
-    /// Whether one of its ends is gone.
+    /// Whether it is meant to lead back, by [`Graph::feedback`](crate::Graph::feedback).
+    pub feedback: bool,
+    /// Whether one of its ends is gone, or the graph has closed it.
     pub closed: bool,
 }
 

@@ -28,7 +28,7 @@ impl Crew {
 
     pub(super) fn start(&self) -> Result<Sponsor, StartError> {
         let builder = Sponsor::builder().name(self.name.clone()).pin_to(self.core);
-        builder.start().map_err(|reason| StartError {
+        builder.start().map_err(|reason| StartError::Thread {
             name: self.name.clone(),
             reason,
         })

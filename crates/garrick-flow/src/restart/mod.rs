@@ -32,7 +32,7 @@ use std::panic::resume_unwind;
 use garrick_sched::Nanos;
 
 use crate::quiet;
-use crate::{Cx, Stage, Wait};
+use crate::{Cx, Ends, Stage, Wait, Wiring};
 
 pub use policy::Restarts;
 
@@ -50,6 +50,8 @@ pub struct Restarting<E, S, M, F> {
     up: Option<(S, Nanos)>,
     /// When the next one is to be made.
     due: Nanos,
+    /// Tells the ends in what is kept, if it can.
+    tell: fn(&E, &mut Wiring),
 }
 
 /// Makes a stage that begins anew when it panics, with its channels intact.
@@ -144,6 +146,7 @@ where
         policy: Restarts::default(),
         up: None,
         due: 0,
+        tell: |_, _| (),
     }
 }
 
@@ -152,6 +155,34 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
     #[must_use]
     pub fn policy(mut self, policy: Restarts) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Has the stage tell the channel ends in what is kept, as [`Stage::wiring`] has it: a loop has to know them, see
+    /// [`Graph::feedback`](crate::Graph::feedback).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, Wait, map_batch, restarting};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (output, input) = graph.channel::<u64>(64)?;
+    /// let echo = restarting((input, output), |_| (), |(), (input, output), _| {
+    ///     map_batch(input, output, 16, |n| n + 1);
+    ///     Wait::readable(input, 1).and(Wait::free(output, 1))
+    /// });
+    /// graph.stage("echo", echo.telling());
+    /// let refused = graph.start().unwrap_err();
+    /// assert!(refused.to_string().starts_with(r#"the stage "echo" -> "echo" forms a cycle"#));
+    /// # Ok::<(), garrick_flow::CapacityError>(())
+    /// ```
+    #[must_use]
+    pub fn telling(mut self) -> Self
+    where
+        E: Ends,
+    {
+        self.tell = E::tell;
         self
     }
 
@@ -216,6 +247,10 @@ where
             Ok(wait) => wait,
             Err(words) => self.recover(words, cx),
         }
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        (self.tell)(&self.kept, wiring);
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) use task::StageTask;
 pub(crate) use work::{Work, WorkReader};
 
 use crate::wait::Wait;
+use crate::wiring::Wiring;
 
 /// A part of a pipeline: a state that owns channel ends, and a step.
 ///
@@ -66,6 +67,40 @@ use crate::wait::Wait;
 pub trait Stage: Send + 'static {
     /// Does what can be done now, and returns what to wait for.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
+
+    /// Tells which channel ends the stage has, before its first step; none unless told.
+    ///
+    /// So [`Graph::start`](crate::Graph::start) sees the shape of the graph, and refuses cycles that nobody meant. The ends of
+    /// a stage that tells none are seen as it uses them. If its own use of one closes such a cycle then, it fails. A closure
+    /// cannot tell; [`with_ends`](crate::with_ends) makes a stage of one that does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Cx, Receiver, Sender, Stage, Wait, Wiring};
+    ///
+    /// struct Pass {
+    ///     input: Receiver<u64>,
+    ///     output: Sender<u64>,
+    /// }
+    ///
+    /// impl Stage for Pass {
+    ///     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+    ///         garrick_flow::map_batch(&mut self.input, &mut self.output, 64, |n| *n);
+    ///         if self.input.is_finished() || self.output.is_closed() {
+    ///             return Wait::done();
+    ///         }
+    ///         Wait::readable(&self.input, 1).and(Wait::free(&self.output, 1))
+    ///     }
+    ///
+    ///     fn wiring(&self, wiring: &mut Wiring) {
+    ///         wiring.has(&self.input).has(&self.output);
+    ///     }
+    /// }
+    /// ```
+    fn wiring(&self, wiring: &mut Wiring) {
+        let _ = wiring;
+    }
 }
 
 impl<F: FnMut(&mut Cx<'_>) -> Wait + Send + 'static> Stage for F {

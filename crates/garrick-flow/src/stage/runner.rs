@@ -7,6 +7,7 @@ use garrick_sched::Nanos;
 use super::desk::{Desk, Paper};
 use super::work::Work;
 use super::{Clock, Cx, Stage};
+use crate::feedback::{Loops, Pace};
 use crate::post::{Post, StageId};
 use crate::quiet;
 use crate::roll_call::{Answer, RollCall};
@@ -32,6 +33,10 @@ pub(crate) struct Env {
     pub(crate) is_source: bool,
     /// The channels of the graph.
     pub(crate) lines: Lines,
+    /// The loops of the graph.
+    pub(crate) loops: Loops,
+    /// The one of them that it is in, if any.
+    pub(crate) in_loop: Option<usize>,
     /// Who is where.
     pub(crate) post: Arc<Post>,
     /// Who waits for what, if somebody asks.
@@ -44,6 +49,22 @@ pub(crate) struct Env {
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
 
+impl Env {
+    /// Tells its loop, if there is one, what the stage is at.
+    fn pace(&self, pace: Pace) {
+        if let Some(number) = self.in_loop {
+            self.loops[number].set(self.id, pace);
+        }
+    }
+
+    /// Looks whether a loop has come to its end with this.
+    fn look_at_loops(&self) {
+        for each in self.loops.iter() {
+            each.look(&self.lines, &self.post);
+        }
+    }
+}
+
 /// Steps a stage.
 pub(crate) struct Runner<S: Stage> {
     /// Gone when it has ended.
@@ -54,6 +75,8 @@ pub(crate) struct Runner<S: Stage> {
     wait: Wait,
     /// What it said to the end last; until it was asked, that it was not.
     vote: Paper,
+    /// Whether its loop takes it that it rests.
+    rests: bool,
     /// How it ends, if it ends now.
     outcome: Outcome,
 }
@@ -65,6 +88,7 @@ impl<S: Stage> Runner<S> {
             env: Some(env),
             wait: Wait::again(),
             vote: Paper::NotAsked,
+            rests: false,
             outcome: Outcome::Dropped,
         }
     }
@@ -99,6 +123,11 @@ impl<S: Stage> Runner<S> {
             self.outcome = Outcome::Done;
             return false;
         }
+        if self.rests {
+            // First: what the step sends must find the loop at work.
+            self.rests = false;
+            env.pace(Pace::Works);
+        }
         let is_asked = env.post.is_stopping();
         if is_asked {
             env.desk.ballot = Paper::Agrees;
@@ -112,6 +141,10 @@ impl<S: Stage> Runner<S> {
                 wait
             })
         });
+        let step = match env.post.refusal_of(env.id) {
+            Some(words) => Err(words),
+            None => step,
+        };
         match step {
             Ok(wait) => self.wait = wait,
             Err(words) => {
@@ -142,6 +175,11 @@ impl<S: Stage> Runner<S> {
         if let Some(env) = &mut self.env {
             env.work.rested(now);
             self.wait.count_stalls(&env.lines);
+            if env.in_loop.is_some() {
+                self.rests = true;
+                env.pace(Pace::Rests(self.wait));
+                env.look_at_loops();
+            }
         }
     }
 
@@ -195,6 +233,8 @@ impl<S: Stage> Drop for Runner<S> {
             outcome = Outcome::Panicked(words);
         }
         env.post.settle(env.id, true);
+        env.pace(Pace::Ended);
+        env.look_at_loops();
         // Who has ended has nothing against the end of the others.
         env.post.cast(env.id, Vote::Yes);
         (env.on_end)(outcome);

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::channel::Poke;
-use crate::{Cx, Receiver, Senders, Stage, Wait};
+use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 
 /// A stage that sends each value to all of its outputs; from [`broadcast`].
 pub struct Broadcast<T> {
@@ -90,6 +90,10 @@ impl<T: Clone + Send + 'static> Stage for Broadcast<T> {
             count,
             readable.and(Wait::all_free(&self.outputs, self.wanted)),
         )
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input).has(&self.outputs);
     }
 }
 

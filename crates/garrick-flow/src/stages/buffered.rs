@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Buffer, Cx, Receiver, Sender, Stage, Wait};
+use crate::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring};
 
 /// A stage that takes a batch out of one channel, maps it, and sends the results; from
 /// [`Map::buffered`](super::Map::buffered).
@@ -31,6 +31,10 @@ where
         }
         let readable = Wait::readable(input, self.wanted);
         super::next(count, readable.and(Wait::free(output, self.wanted)))
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input).has(&self.output);
     }
 }
 

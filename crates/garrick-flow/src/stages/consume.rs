@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cx, Receiver, Restarts, Stage, Wait, restarting};
+use crate::{Cx, Receiver, Restarts, Stage, Wait, Wiring, restarting};
 
 /// A stage that hands what comes to a closure, batch by batch; from [`consume`].
 pub struct Consume<T, F> {
@@ -93,7 +93,7 @@ impl<T, F> Consume<T, F> {
             move |_| each.clone(),
             move |each: &mut F, input, _| step(input, each, wanted),
         );
-        stage.policy(policy)
+        stage.policy(policy).telling()
     }
 }
 
@@ -114,6 +114,10 @@ where
 {
     fn step(&mut self, _: &mut Cx<'_>) -> Wait {
         step(&mut self.input, &mut self.each, self.wanted)
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cx, Receiver, Senders, Stage, Wait, map_batch_owned};
+use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring, map_batch_owned};
 
 /// A stage that deals values out, batch by batch; from [`distribute`].
 pub struct Distribute<T> {
@@ -88,6 +88,10 @@ impl<T: Send + 'static> Stage for Distribute<T> {
             count,
             readable.and(Wait::any_free(&self.outputs, self.wanted)),
         )
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input).has(&self.outputs);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use crate::channel::{Ringer, Side};
-use crate::{Cx, Receiver, Stage, Wait};
+use crate::{Cx, Receiver, Stage, Wait, Wiring};
 
 /// A stage that makes a future of each value, and waits for it; from [`for_each_async`].
 pub struct ForEachAsync<T, F, Fut> {
@@ -149,6 +149,10 @@ where
             (_, false) if busy < self.slots.len() => rung.or(Wait::readable(&self.input, 1)),
             _ => rung,
         }
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Buffered;
-use crate::{Buffer, Cx, Receiver, Restarts, Sender, Stage, Wait, map_batch, restarting};
+use crate::{Buffer, Cx, Receiver, Restarts, Sender, Stage, Wait, Wiring, map_batch, restarting};
 
 /// A stage that maps each value of one channel into another; from [`map`].
 pub struct Map<In, Out, F> {
@@ -128,7 +128,7 @@ impl<In, Out, F> Map<In, Out, F> {
             move |_| each.clone(),
             move |each: &mut F, (input, output), _| step(input, output, each, wanted),
         );
-        stage.policy(policy)
+        stage.policy(policy).telling()
     }
 }
 
@@ -162,6 +162,10 @@ where
             &mut self.each,
             self.wanted,
         )
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input).has(&self.output);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cx, Receivers, Sender, Stage, Wait, map_batch_owned};
+use crate::{Cx, Receivers, Sender, Stage, Wait, Wiring, map_batch_owned};
 
 /// A stage that gathers values of several channels; from [`merge`].
 pub struct Merge<T> {
@@ -76,6 +76,10 @@ impl<T: Send + 'static> Stage for Merge<T> {
         }
         let readable = Wait::any_readable(&self.inputs, self.wanted);
         super::next(count, readable.and(Wait::free(&self.output, self.wanted)))
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.inputs).has(&self.output);
     }
 }
 

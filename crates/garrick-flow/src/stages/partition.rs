@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use super::key::channel_of;
 use crate::channel::Poke;
-use crate::{Cx, Receiver, Senders, Stage, Wait};
+use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 
 /// A stage that parts values by their keys; from [`partition`].
 pub struct Partition<T, F> {
@@ -135,6 +135,10 @@ where
             None => Wait::readable(&self.input, 1),
         };
         super::next(self.plan.len(), rest)
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.input).has(&self.outputs);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::iter::Fuse;
 
-use crate::{Cx, Restarts, Sender, Stage, Wait, restarting};
+use crate::{Cx, Restarts, Sender, Stage, Wait, Wiring, restarting};
 
 /// A source that sends what an iterator yields; from [`produce`].
 pub struct Produce<I: Iterator> {
@@ -76,7 +76,7 @@ where
         move |output: &mut Sender<I::Item>| make(output.sent()).into_iter().fuse(),
         |values: &mut Fuse<I::IntoIter>, output, _| step(output, values),
     );
-    stage.policy(policy)
+    stage.policy(policy).telling()
 }
 
 /// A step: sends a batch, as far as there is room.
@@ -122,6 +122,10 @@ where
             return Wait::done();
         }
         super::next(count, Wait::free(&self.output, self.wanted))
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.output);
     }
 }
 

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 
 use crate::channel::{Line, Ringer, Side};
-use crate::{AsyncSender, Cx, Sender, Stage, Wait};
+use crate::{AsyncSender, Cx, Sender, Stage, Wait, Wiring};
 
 /// A source that sends what a stream yields; from [`from_stream`].
 pub struct FromStream<S: Stream> {
@@ -97,6 +97,10 @@ where
             Poll::Pending => Wait::rung(self.output.line(), Side::Sender).and(free),
         }
     }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.output);
+    }
 }
 
 /// A source that runs a future; from [`from_async`].
@@ -155,6 +159,10 @@ where
             Poll::Ready(()) => Wait::done(),
             Poll::Pending => Wait::rung(&self.line, Side::Sender),
         }
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has_end(&self.line, Side::Sender);
     }
 }
 

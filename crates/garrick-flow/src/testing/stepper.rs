@@ -75,8 +75,16 @@ pub struct NoSuchStage {
 
 impl Stepper {
     /// Starts `graph`: no stage has taken a step yet. It is time 0.
+    ///
+    /// # Panics
+    ///
+    /// If [`Graph::start`] would refuse the graph for its shape: for a cycle that is not marked as feedback.
+    #[track_caller]
     pub fn new(graph: Graph) -> Self {
-        let (opened, stages) = Opened::by_hand(graph);
+        let (opened, stages) = match Opened::by_hand(graph) {
+            Ok(opened) => opened,
+            Err(error) => panic!("{error}"),
+        };
         let stages = stages
             .into_iter()
             .map(|(stage, env)| Some(Runner::new(stage, env)))
@@ -98,9 +106,15 @@ impl Stepper {
 
     /// Takes a step of a stage whose step is due, and says whose; none if all rest or have ended.
     pub fn step(&mut self) -> Option<&str> {
-        let due: Vec<usize> = (0..self.stages.len())
-            .filter(|stage| self.look_at(*stage) == Seen::Ready)
-            .collect();
+        let mut due = self.due();
+        if due.is_empty() {
+            // On threads, whoever is woken in vain looks whether its loop is at its end.
+            let (lines, post) = (self.opened.monitor.lines(), &self.opened.post);
+            for each in self.opened.loops.iter() {
+                each.look(lines, post);
+            }
+            due = self.due();
+        }
         let stage = self.choose(&due)?;
         self.step_number(stage);
         Some(self.opened.monitor.name_of(stage))
@@ -169,7 +183,11 @@ impl Stepper {
 
     /// Ends the sources whoever is against it: as [`Running::overrule`](crate::Running::overrule).
     pub fn overrule(&mut self) {
-        self.opened.post.overrule();
+        let (lines, post) = (self.opened.monitor.lines(), &self.opened.post);
+        for each in self.opened.loops.iter() {
+            each.cut(lines, post);
+        }
+        post.overrule();
     }
 
     /// How many messages are in the channel, by the number in which it was made.
@@ -196,6 +214,14 @@ impl Stepper {
     pub fn finish(mut self) -> Report {
         self.stages.clear();
         self.opened.monitor.report()
+    }
+
+    /// The stages whose step is due.
+    fn due(&mut self) -> Vec<usize> {
+        let stages = 0..self.stages.len();
+        stages
+            .filter(|stage| self.look_at(*stage) == Seen::Ready)
+            .collect()
     }
 
     /// The number of the stage of that name that has not ended.

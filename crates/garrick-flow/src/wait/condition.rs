@@ -52,6 +52,16 @@ impl Condition {
         }
     }
 
+    /// Whether it is about channels, is not met, and those of them that are not ready are all inside.
+    pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
+        let Self::Ends { side, count, .. } = *self else {
+            return false;
+        };
+        let mut each = self.lines(lines).iter();
+        self.look(lines, &|| 0) == Met::No
+            && each.all(|line| is_inside(line.id) || line.look(side, count) != Met::No)
+    }
+
     /// The stage rests: counts that at the channels that are not ready.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {

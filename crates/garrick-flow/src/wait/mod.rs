@@ -273,6 +273,16 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
+    /// Whether each way for it to end needs a channel that `is_inside` and is not ready.
+    pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
+        let Kind::For(terms) = &self.0 else {
+            return false;
+        };
+        let is_up_to = |condition: &Condition| condition.is_up_to(lines, is_inside);
+        terms.terms().all(|term| term.iter().any(is_up_to))
+            && matches!(self.look(lines, || 0), Verdict::NotYet(_))
+    }
+
     /// Asks all its channels to wake `stage`. Look once more afterwards.
     pub(crate) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Kind::For(terms) = &self.0 {

@@ -1,7 +1,7 @@
 //! A snapshot as a graph in Graphviz's language.
 //!
 //! An edge is coloured by how full its channel was and as wide as its rate is long in digits. What an alert is on
-//! is framed or drawn in the alert's colour.
+//! is framed or drawn in the alert's colour. A channel that is meant to lead back is dashed.
 
 use std::fmt::Write as _;
 
@@ -62,10 +62,16 @@ fn add_edge(text: &mut String, window: f64, edge: &Edge) {
     let (from, to) = (end(text, edge, "from"), end(text, edge, "to"));
     let _ = writeln!(
         text,
-        "  {from} -> {to} [label={}, color={}, penwidth={:.1}];",
+        "  {from} -> {to} [label={}, color={}, penwidth={:.1}{}];",
         label(&lines),
         color(edge),
-        width(edge.rate)
+        width(edge.rate),
+        // The ranks of the nodes follow the way on, not the way back.
+        if edge.feedback {
+            ", style=dashed, constraint=false"
+        } else {
+            ""
+        }
     );
 }
 
@@ -201,6 +207,22 @@ mod tests {
                      Capacity: 1048576 Total: 941,231,872";
         let edge = format!("\"a\" -> \"b\" [label=\"{label}\", color=red, penwidth=8.8];");
         assert!(text.contains(&edge), "{text}");
+    }
+
+    #[test]
+    fn a_channel_that_leads_back_is_dashed() {
+        let edge = |feedback| Edge {
+            feedback,
+            ..Edge::default()
+        };
+        let text = |feedback| {
+            render(&Snapshot {
+                edges: vec![edge(feedback)],
+                ..Snapshot::default()
+            })
+        };
+        assert!(text(true).contains("penwidth=1.0, style=dashed, constraint=false];"));
+        assert!(!text(false).contains("dashed"));
     }
 
     #[test]

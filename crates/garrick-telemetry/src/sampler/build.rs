@@ -143,6 +143,7 @@ fn edge_of(
         },
         sender_stalls: track.high(0, channel.sender_stalls),
         receiver_stalls: track.high(1, channel.receiver_stalls),
+        feedback: channel.feedback,
         closed: channel.closed,
         ..Edge::default()
     }

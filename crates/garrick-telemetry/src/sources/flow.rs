@@ -63,6 +63,7 @@ fn channel_of(number: usize, channel: ChannelSample) -> ChannelReading {
         batches: channel.batches,
         sender_stalls: channel.sender_stalls,
         receiver_stalls: channel.receiver_stalls,
+        feedback: channel.feedback,
         closed: channel.closed,
     }
 }

@@ -1,0 +1,69 @@
+//! Closures that tell their channel ends.
+
+use std::fmt;
+
+use crate::{Cx, Ends, Stage, Wait, Wiring};
+
+/// A stage of channel ends and a closure; from [`with_ends`].
+pub struct WithEnds<E, F> {
+    /// What is lent to the closure.
+    ends: E,
+    /// Takes a step with them.
+    step: F,
+}
+
+/// Makes a stage of channel ends and a closure that they are lent to.
+///
+/// It is as a closure that owns its ends, but its graph knows them before it runs ([`Stage::wiring`]): so
+/// [`Graph::start`](crate::Graph::start) sees cycles, and a stage can be part of a loop that is meant
+/// ([`Graph::feedback`](crate::Graph::feedback)).
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Graph, Wait, map_batch, stages, with_ends};
+///
+/// let mut graph = Graph::new();
+/// let (numbers, input) = graph.channel::<u64>(64)?;
+/// let (output, squares) = graph.channel::<u64>(64)?;
+/// graph.source("numbers", stages::produce(numbers, 0..100));
+/// graph.stage("square", with_ends((input, output), |(input, output), _| {
+///     map_batch(input, output, 16, |n| n * n);
+///     if input.is_finished() || output.is_closed() {
+///         return Wait::done();
+///     }
+///     Wait::readable(input, 1).and(Wait::free(output, 1))
+/// }));
+/// graph.stage("read", stages::consume(squares, |_| ()));
+/// assert_eq!(graph.start()?.join().channels()[1].taken, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn with_ends<E, F>(ends: E, step: F) -> WithEnds<E, F>
+where
+    E: Ends,
+    F: FnMut(&mut E, &mut Cx<'_>) -> Wait,
+{
+    WithEnds { ends, step }
+}
+
+impl<E, F> Stage for WithEnds<E, F>
+where
+    E: Ends + Send + 'static,
+    F: FnMut(&mut E, &mut Cx<'_>) -> Wait + Send + 'static,
+{
+    fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
+        (self.step)(&mut self.ends, cx)
+    }
+
+    fn wiring(&self, wiring: &mut Wiring) {
+        wiring.has(&self.ends);
+    }
+}
+
+impl<E: fmt::Debug, F> fmt::Debug for WithEnds<E, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WithEnds")
+            .field("ends", &self.ends)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+//! The shape of a graph as its stages tell it: cycles, and the loops that are meant.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Graph, StartError};
+use crate::channel::{Line, Side};
+use crate::feedback::{Loop, Loops, Member, Pace};
+use crate::post::{Post, StageId};
+use crate::wait::Lines;
+use crate::wires::Wires;
+use crate::wiring::Wiring;
+
+/// The shape of a graph that can be started.
+pub(super) struct Shape {
+    /// The stages at the ends of each channel that have told so, the sending one first.
+    users: Vec<[Option<StageId>; 2]>,
+    /// Which stage sends to which, but for feedback.
+    wires: Wires,
+    /// The component of each stage, feedback included.
+    components: Vec<usize>,
+    /// Whether each stage is a source.
+    sources: Vec<bool>,
+}
+
+/// The loops of a graph.
+pub(super) struct Looped {
+    pub(super) all: Loops,
+    /// The loop of each stage, if it is in one.
+    pub(super) of_stage: Vec<Option<usize>>,
+}
+
+impl Shape {
+    /// The shape of `graph`, if there is nothing wrong with it. It takes time in proportion to its stages and channels.
+    pub(super) fn of(graph: &Graph) -> Result<Self, StartError> {
+        let users = users(graph);
+        let names = || {
+            graph
+                .stages
+                .iter()
+                .map(|stage| stage.name.clone())
+                .collect()
+        };
+        let (mut wires, mut all) = (Wires::new(names()), Wires::new(names()));
+        for (line, users) in graph.lines.iter().zip(&users) {
+            if let [Some(from), Some(to)] = *users {
+                all.add(from, to);
+                if !line.is_feedback() {
+                    wires.add(from, to);
+                }
+            }
+        }
+        if let Some(cycle) = wires.cycle() {
+            let stages = wires.names_of(&cycle);
+            return Err(StartError::Cycle { stages });
+        }
+        let components = all.components();
+        for (line, users) in graph.lines.iter().zip(&users) {
+            if line.is_feedback() {
+                check(line, *users, &components, &wires)?;
+            }
+        }
+        Ok(Self {
+            users,
+            wires,
+            components,
+            sources: graph.stages.iter().map(|stage| stage.is_source).collect(),
+        })
+    }
+
+    /// Tells the channels and the post what is known, and makes the loops.
+    pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
+        for (line, users) in lines.iter().zip(&self.users) {
+            for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {
+                if let Some(stage) = user {
+                    line.is_told_of(side, *stage);
+                }
+            }
+        }
+        let looped = self.loops(lines);
+        post.know(self.wires);
+        looped
+    }
+
+    fn loops(&self, lines: &Lines) -> Looped {
+        let mut parts = BTreeMap::<usize, Parts>::new();
+        for (line, users) in lines.iter().zip(&self.users) {
+            if let (true, Some(to)) = (line.is_feedback(), users[1]) {
+                parts.entry(self.components[to as usize]).or_default();
+            }
+        }
+        for (line, users) in lines.iter().zip(&self.users) {
+            let [from, to] = users.map(|user| user.map(|stage| self.components[stage as usize]));
+            if let Some(parts) = to.and_then(|to| parts.get_mut(&to)) {
+                parts.add(line, from == to);
+            }
+        }
+        let mut of_stage = vec![None; self.components.len()];
+        for (stage, component) in self.components.iter().enumerate() {
+            if let Some(part) = parts.get_mut(component) {
+                part.members.push(Member {
+                    stage: stage as StageId,
+                    is_source: self.sources[stage],
+                    pace: Pace::Works,
+                });
+            }
+        }
+        for (number, part) in parts.values().enumerate() {
+            for member in &part.members {
+                of_stage[member.stage as usize] = Some(number);
+            }
+        }
+        let all = parts.into_values().map(Parts::close).collect();
+        Looped { all, of_stage }
+    }
+}
+
+/// What a loop is made of.
+#[derive(Default)]
+struct Parts {
+    members: Vec<Member>,
+    inside: Vec<u32>,
+    entering: Vec<u32>,
+    feedback: Vec<u32>,
+}
+
+impl Parts {
+    /// Adds a channel that leads to a stage of the loop.
+    fn add(&mut self, line: &Line, is_inside: bool) {
+        if !is_inside {
+            self.entering.push(line.id);
+            return;
+        }
+        self.inside.push(line.id);
+        if line.is_feedback() {
+            self.feedback.push(line.id);
+        }
+    }
+
+    fn close(self) -> Loop {
+        Loop::new(self.members, self.inside, self.entering, self.feedback)
+    }
+}
+
+/// Asks the stages which ends they have.
+fn users(graph: &Graph) -> Vec<[Option<StageId>; 2]> {
+    let mut users = vec![[None; 2]; graph.lines.len()];
+    for (stage, planned) in (0..).zip(&graph.stages) {
+        let mut wiring = Wiring::new(graph.post.graph());
+        planned.stage.tell(&mut wiring);
+        for (line, side) in wiring.ends {
+            users[line as usize][side as usize] = Some(stage);
+        }
+    }
+    users
+}
+
+/// Refuses a channel that is marked as feedback without leading back, as far as is known.
+fn check(
+    line: &Arc<Line>,
+    users: [Option<StageId>; 2],
+    components: &[usize],
+    wires: &Wires,
+) -> Result<(), StartError> {
+    let component = |stage: StageId| components[stage as usize];
+    let missing = match users {
+        [None, _] => "no stage tells that it has its sender; closures tell by `with_ends`".into(),
+        [_, None] => "no stage tells that it has its receiver; closures tell by `with_ends`".into(),
+        [Some(from), Some(to)] if component(from) == component(to) => return Ok(()),
+        [Some(from), Some(to)] => {
+            let names = wires.names_of(&[from, to]);
+            format!(
+                "nothing leads back from \"{}\", which has its receiver, to \"{}\", which has its sender, by what the \
+                 stages tell; closures tell by `with_ends`",
+                names[1], names[0],
+            )
+        }
+    };
+    let name = line.name.as_ref();
+    Err(StartError::Feedback {
+        channel: name.map_or(line.id.to_string(), |name| format!("\"{name}\"")),
+        missing,
+    })
+}

@@ -1,0 +1,135 @@
+//! What stages say of their channel ends before they run.
+
+use std::fmt;
+
+use crate::channel::{
+    AsyncReceiver, AsyncSender, Line, Receiver, Receivers, Sender, Senders, Side,
+};
+
+/// The channel ends of one stage, as it tells them to its graph: see [`Stage::wiring`](crate::Stage::wiring).
+pub struct Wiring {
+    /// The number of the graph: a stage may have ends of channels of another one.
+    graph: u64,
+    /// The channels that it has an end of, by their numbers, and which end.
+    pub(crate) ends: Vec<(u32, Side)>,
+}
+
+/// Channel ends, and what is made of them: an end, a bundle, a tuple of up to six, a vector, an option.
+///
+/// # Examples
+///
+/// ```
+/// use garrick_flow::{Ends, Receiver, Sender, Wiring};
+///
+/// struct Ports {
+///     orders: Receiver<u64>,
+///     bills: Sender<u64>,
+/// }
+///
+/// impl Ends for Ports {
+///     fn tell(&self, wiring: &mut Wiring) {
+///         wiring.has(&self.orders).has(&self.bills);
+///     }
+/// }
+/// ```
+pub trait Ends {
+    /// Tells each end to `wiring`.
+    fn tell(&self, wiring: &mut Wiring);
+}
+
+impl Wiring {
+    pub(crate) fn new(graph: u64) -> Self {
+        let ends = Vec::new();
+        Self { graph, ends }
+    }
+
+    /// Takes note that the stage has these ends.
+    pub fn has(&mut self, ends: &(impl Ends + ?Sized)) -> &mut Self {
+        ends.tell(self);
+        self
+    }
+
+    /// Takes note that the stage has the end on `side` of this channel, if that is one of the graph's.
+    pub(crate) fn has_end(&mut self, line: &Line, side: Side) {
+        if line.graph() == self.graph {
+            self.ends.push((line.id, side));
+        }
+    }
+}
+
+impl<T> Ends for Receiver<T> {
+    fn tell(&self, wiring: &mut Wiring) {
+        wiring.has_end(self.line(), Side::Receiver);
+    }
+}
+
+impl<T> Ends for Sender<T> {
+    fn tell(&self, wiring: &mut Wiring) {
+        wiring.has_end(self.line(), Side::Sender);
+    }
+}
+
+impl<T> Ends for AsyncReceiver<T> {
+    fn tell(&self, wiring: &mut Wiring) {
+        Receiver::tell(self, wiring);
+    }
+}
+
+impl<T> Ends for AsyncSender<T> {
+    fn tell(&self, wiring: &mut Wiring) {
+        Sender::tell(self, wiring);
+    }
+}
+
+impl<T> Ends for Receivers<T> {
+    fn tell(&self, wiring: &mut Wiring) {
+        self[..].tell(wiring);
+    }
+}
+
+impl<T> Ends for Senders<T> {
+    fn tell(&self, wiring: &mut Wiring) {
+        self[..].tell(wiring);
+    }
+}
+
+impl<E: Ends> Ends for [E] {
+    fn tell(&self, wiring: &mut Wiring) {
+        self.iter().for_each(|ends| ends.tell(wiring));
+    }
+}
+
+impl<E: Ends> Ends for Vec<E> {
+    fn tell(&self, wiring: &mut Wiring) {
+        self[..].tell(wiring);
+    }
+}
+
+impl<E: Ends> Ends for Option<E> {
+    fn tell(&self, wiring: &mut Wiring) {
+        self.as_slice().tell(wiring);
+    }
+}
+
+macro_rules! tuples {
+    ($(($($part:ident)*))*) => {
+        $(impl<$($part: Ends),*> Ends for ($($part,)*) {
+            #[allow(non_snake_case, reason = "each part is named after its type")]
+            fn tell(&self, wiring: &mut Wiring) {
+                let ($($part,)*) = self;
+                $(wiring.has($part);)*
+                let _ = wiring;
+            }
+        })*
+    };
+}
+
+tuples! { () (A) (A B) (A B C) (A B C D) (A B C D E) (A B C D E F) }
+
+impl fmt::Debug for Wiring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wiring")
+            .field("ends", &self.ends)
+            .finish_non_exhaustive()
+    }
+}
