@@ -32,6 +32,7 @@ pub struct Builder {
     /// One for every core if none.
     workers: Option<usize>,
     cores: Vec<usize>,
+    stack_size: Option<usize>,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -45,6 +46,7 @@ impl Builder {
             name: "system".to_owned(),
             workers: None,
             cores: Vec::new(),
+            stack_size: None,
             world: None,
             reporter: None,
             probes: false,
@@ -71,6 +73,35 @@ impl Builder {
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
+        self
+    }
+
+    /// The bytes of each worker's stack, from [`STACK_BYTES_MIN`](crate::STACK_BYTES_MIN) to
+    /// [`STACK_BYTES_MAX`](crate::STACK_BYTES_MAX).
+    ///
+    /// Unless told it is what the standard library gives a thread: 2 MiB, or what the environment variable
+    /// `RUST_MIN_STACK` says. Handlers that recurse deeply need more; one that overflows its stack ends the process. The
+    /// system takes memory as it is touched. A [`Local`](crate::Local) has the stack of its thread.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Next, System};
+    ///
+    /// let system = System::builder().workers(1).stack_size(64 << 20).start()?;
+    /// let walker = system.spawn_behavior(|depth: u32, _| {
+    ///     fn walk(depth: u32) -> u32 {
+    ///         if depth == 0 { 0 } else { 1 + std::hint::black_box(walk(depth - 1)) }
+    ///     }
+    ///     assert_eq!(walk(depth), depth);
+    ///     Next::Continue
+    /// })?;
+    /// walker.send(100_000)?;
+    /// system.shutdown();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
         self
     }
 
@@ -132,6 +163,10 @@ impl Builder {
                     message: failure.message.clone(),
                 });
             });
+        let sponsor = match self.stack_size {
+            Some(bytes) => sponsor.stack_size(bytes),
+            None => sponsor,
+        };
         let sponsor = match self.drivers {
             Some(drivers) => sponsor.driver(drivers),
             None => sponsor,
@@ -159,6 +194,7 @@ impl fmt::Debug for Builder {
             .field("name", &self.name)
             .field("workers", &self.workers)
             .field("cores", &self.cores)
+            .field("stack_size", &self.stack_size)
             .finish_non_exhaustive()
     }
 }

@@ -102,8 +102,8 @@ pub use future::{
 };
 pub use garrick_sched::{
     Address, Ask, Circle, Door, Driver, Drivers, Ended, Ending, KindSample, Nanos, NoReply, Notice,
-    RealWorld, Reply, Sample, SendError, SpawnError, StartError, TaskId, Watch, WorkerSample,
-    World, door,
+    RealWorld, Reply, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, SendError, SpawnError, StartError,
+    TaskId, ThreadSpec, Watch, WorkerSample, World, door,
 };
 pub use handle::Handle;
 pub use local::Local;

@@ -47,7 +47,7 @@ pub use {
     runtime::task::{Flow, Task},
     runtime::turn::Turn,
     runtime::watch::{Ended, Watch},
-    world::{Nanos, RealWorld, World},
+    world::{Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, ThreadSpec, World},
 };
 
 /// For the layers above and for tests; not meant for users.

@@ -24,15 +24,62 @@ pub trait World: Send + Sync + 'static {
     /// A seed for a generator of random numbers; another one at each call.
     fn seed(&self) -> u64;
 
-    /// Runs `body` on a new thread named `name`. A body that is dropped without being called ends the sponsor.
+    /// Runs `body` on a new thread as `spec` has it. A body that is dropped without being called ends the sponsor.
     ///
     /// # Errors
     /// The system's own error if it has no thread to give.
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>>;
+}
+
+/// How the thread of a worker is to be: what a [`World`] is asked for.
+///
+/// # Examples
+/// A world whose threads are the real ones, but named otherwise:
+/// ```
+/// use std::{io, thread};
+/// use garrick_sched::ThreadSpec;
+///
+/// fn spawn_thread(
+///     mut spec: ThreadSpec,
+///     body: Box<dyn FnOnce() + Send>,
+/// ) -> io::Result<thread::JoinHandle<()>> {
+///     spec.name.insert_str(0, "test-");
+///     spec.builder().spawn(body)
+/// }
+/// # let _ = spawn_thread;
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThreadSpec {
+    /// Its name, without NUL bytes.
+    pub name: String,
+    /// The bytes of its stack, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`]; what the standard library chooses if none.
+    pub stack_size: Option<usize>,
+}
+
+/// The fewest bytes that the stack of a worker can have.
+pub const STACK_BYTES_MIN: usize = 64 << 10;
+
+/// The most bytes that the stack of a worker can have: more is taken for a mistake.
+pub const STACK_BYTES_MAX: usize = 1 << 30;
+
+impl ThreadSpec {
+    pub(crate) fn new(name: String, stack_size: Option<usize>) -> Self {
+        Self { name, stack_size }
+    }
+
+    /// Returns a builder of the standard library's for such a thread.
+    pub fn builder(self) -> Builder {
+        let builder = Builder::new().name(self.name);
+        match self.stack_size {
+            Some(bytes) => builder.stack_size(bytes),
+            None => builder,
+        }
+    }
 }
 
 /// The real world.
@@ -68,10 +115,10 @@ impl World for RealWorld {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
-        Builder::new().name(name).spawn(body)
+        spec.builder().spawn(body)
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::{io, thread};
 
 use common::{alone, ends, fail, silence_panics};
-use garrick_sched::{Builder, Nanos, Sponsor, StartError, WORKERS_MAX, World};
+use garrick_sched::{Builder, Nanos, Sponsor, StartError, ThreadSpec, WORKERS_MAX, World};
 
 /// Workers of a pool that does not start. So often tried as below, they are more than there can be: what
 /// is not given back is soon missed.
@@ -111,7 +111,7 @@ impl World for Poor {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<thread::JoinHandle<()>> {
         match (self.take(), self.poverty) {
@@ -120,7 +120,7 @@ impl World for Poor {
         }
         self.running.fetch_add(1, SeqCst);
         let running = self.running.clone();
-        thread::Builder::new().name(name).spawn(move || {
+        spec.builder().spawn(move || {
             body();
             running.fetch_sub(1, SeqCst);
         })

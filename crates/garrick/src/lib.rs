@@ -56,11 +56,12 @@ pub use garrick_actor::{
     Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Ending,
     Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
     LocalAsyncActor, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet, Pending, PipeError,
-    RealWorld, Reply, Request, Restart, Sample, SendBatch, SendError, SendEveryError, Shutdown,
-    SinkError, Sleep, Snapshot, SnapshotOf, SpawnError, StartError, StashError, Stashing, Strategy,
-    Streamed, SuperviseError, Supervisor, System, TaskId, Ticket, Timer, Tree, TryActor,
-    TrySendError, Watch, WithPipeLimit, WithReceiveTimeout, WorkerSample, Workload, World,
-    behavior, door, naming, route, with_pipe_limit, with_receive_timeout, with_stash,
+    RealWorld, Reply, Request, Restart, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, SendBatch,
+    SendError, SendEveryError, Shutdown, SinkError, Sleep, Snapshot, SnapshotOf, SpawnError,
+    StartError, StashError, Stashing, Strategy, Streamed, SuperviseError, Supervisor, System,
+    TaskId, ThreadSpec, Ticket, Timer, Tree, TryActor, TrySendError, Watch, WithPipeLimit,
+    WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming, route,
+    with_pipe_limit, with_receive_timeout, with_stash,
 };
 
 pub use garrick_macros::actor;

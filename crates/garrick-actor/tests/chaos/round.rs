@@ -8,7 +8,9 @@ use std::task::{self, Waker};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use garrick_actor::{Address, Ask, Handle, Nanos, Next, NoReply, RealWorld, System, World};
+use garrick_actor::{
+    Address, Ask, Handle, Nanos, Next, NoReply, RealWorld, System, ThreadSpec, World,
+};
 use garrick_sched::audit;
 
 use crate::children;
@@ -47,7 +49,7 @@ impl World for Watched {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
         let town = self.town.clone();
@@ -58,7 +60,7 @@ impl World for Watched {
                 resume_unwind(panic);
             }
         };
-        self.real.spawn_thread(name, Box::new(watched))
+        self.real.spawn_thread(spec, Box::new(watched))
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) struct Crew {
     pub(super) name: String,
     /// The core that it is to have, if any.
     pub(super) core: Option<usize>,
+    /// The bytes of its stack, if they are not the standard library's choice.
+    pub(super) stack_size: Option<usize>,
     /// How many stages it has.
     pub(super) size: usize,
 }
@@ -22,12 +24,17 @@ impl Crew {
         Self {
             name,
             core: None,
+            stack_size: None,
             size: 0,
         }
     }
 
     pub(super) fn start(&self) -> Result<Sponsor, StartError> {
         let builder = Sponsor::builder().name(self.name.clone()).pin_to(self.core);
+        let builder = match self.stack_size {
+            Some(bytes) => builder.stack_size(bytes),
+            None => builder,
+        };
         builder.start().map_err(|reason| StartError::Thread {
             name: self.name.clone(),
             reason,
@@ -63,6 +70,35 @@ impl<'a> Team<'a> {
     pub fn pin_to(self, core: usize) -> Self {
         if let Some(crew) = self.graph.teams.last_mut() {
             crew.core = Some(core);
+        }
+        self
+    }
+
+    /// Gives the thread a stack of so many bytes, 64 KiB to 1 GiB; another number makes [`Graph::start`] fail and say so.
+    ///
+    /// Unless told it is what the standard library gives a thread: 2 MiB, or what the environment variable
+    /// `RUST_MIN_STACK` says. Steps that recurse deeply need more.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use garrick_flow::{Graph, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (tx, rx) = graph.channel::<u32>(64)?;
+    /// graph.source("numbers", stages::produce(tx, 0..1000));
+    /// graph.team("deep").stage("read", stages::consume(rx, |_| ())).stack_size(16 << 20);
+    /// assert_eq!(graph.start()?.join().channels()[0].taken, 1000);
+    ///
+    /// let mut graph = Graph::new();
+    /// graph.team("none").stack_size(0);
+    /// let refused = graph.start().unwrap_err().to_string();
+    /// assert!(refused.starts_with("no thread for \"none\": a stack of 0 bytes is no stack"), "{refused}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn stack_size(self, bytes: usize) -> Self {
+        if let Some(crew) = self.graph.teams.last_mut() {
+            crew.stack_size = Some(bytes);
         }
         self
     }

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use garrick_core::random::mix;
-use garrick_sched::{Driver, Drivers, Nanos, Sponsor, World, in_turn};
+use garrick_sched::{Driver, Drivers, Nanos, Sponsor, ThreadSpec, World, in_turn};
 
 use crate::dice::Dice;
 use crate::frame;
@@ -136,11 +136,11 @@ impl World for Earth {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
         let index = self.index;
-        let worker = thread::Builder::new().name(name).stack_size(STACK);
+        let worker = spec.builder().stack_size(STACK);
         let worker = worker.spawn(move || {
             WORKS_FOR.set(Some(index));
             body();

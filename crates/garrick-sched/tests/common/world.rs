@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use garrick_sched::{Nanos, World};
+use garrick_sched::{Nanos, ThreadSpec, World};
 
 /// A world with a clock that is set by hand.
 #[derive(Default)]
@@ -36,9 +36,9 @@ impl World for ByHand {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
-        thread::Builder::new().name(name).spawn(body)
+        spec.builder().spawn(body)
     }
 }

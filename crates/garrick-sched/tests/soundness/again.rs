@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 use garrick_sched::{
     Address, Door, Flow, Here, Nanos, NoReply, RealWorld, Reply, SendError, Sponsor, StartError,
-    Task, Turn, World, door,
+    Task, ThreadSpec, Turn, World, door,
 };
 
 use crate::common::{OnDrop, does, ends_alone, fail, silence_panics, wait};
@@ -38,10 +38,10 @@ impl<F: Fn() -> Nanos + Send + Sync + 'static> World for Clock<F> {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
-        RealWorld::shared().spawn_thread(name, body)
+        RealWorld::shared().spawn_thread(spec, body)
     }
 }
 

@@ -7,7 +7,9 @@ use std::task::{Wake, Waker};
 use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
 
-use garrick_sched::{Driver, Drivers, Flow, Nanos, RealWorld, Sponsor, Task, Turn, World, audit};
+use garrick_sched::{
+    Driver, Drivers, Flow, Nanos, RealWorld, Sponsor, Task, ThreadSpec, Turn, World, audit,
+};
 
 use crate::common::{OnDrop, does, ends_alone, fail, silence_panics, wait};
 
@@ -223,11 +225,11 @@ impl World for Forgets {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
         if self.asked.fetch_add(1, Relaxed) == 0 {
-            return self.real.spawn_thread(name, body);
+            return self.real.spawn_thread(spec, body);
         }
         self.kept.lock().unwrap().push(body);
         Ok(thread::spawn(|| {}))

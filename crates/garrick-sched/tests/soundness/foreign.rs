@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use garrick_sched::{
-    Ask, Flow, Here, Nanos, NoReply, RealWorld, Reply, Room, Sponsor, Task, Turn, World,
+    Ask, Flow, Here, Nanos, NoReply, RealWorld, Reply, Room, Sponsor, Task, ThreadSpec, Turn, World,
 };
 
 use crate::common::{Bomb, OnDrop, does, ends_alone, fail, silence_panics, wait};
@@ -192,10 +192,10 @@ impl World for NoTime {
 
     fn spawn_thread(
         &self,
-        name: String,
+        spec: ThreadSpec,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
-        self.real.spawn_thread(name, body)
+        self.real.spawn_thread(spec, body)
     }
 }
 

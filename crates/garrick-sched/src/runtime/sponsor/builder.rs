@@ -10,7 +10,7 @@ use super::{Attachment, Extras, Failure, Here, Reporter, Shared, Sponsor};
 use crate::cell::Home;
 use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
-use crate::world::World;
+use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
 /// Why a sponsor could not be made.
 #[derive(Debug)]
@@ -36,6 +36,13 @@ pub enum StartError {
         /// The name that was given.
         name: String,
     },
+    /// The stack that was asked for is too small or too large for a worker.
+    StackSize {
+        /// The bytes that were asked for.
+        bytes: usize,
+    },
+    /// The size of a stack was named for the calling thread, which has its stack already.
+    StackHere,
     /// The system gave no thread.
     Thread(io::Error),
     /// A worker's driver could not be made.
@@ -68,6 +75,16 @@ impl fmt::Display for StartError {
                      the name of a thread can have any other character"
                 )
             }
+            Self::StackSize { bytes } => {
+                write!(
+                    f,
+                    "a stack of {bytes} bytes is no stack for a worker: it can have {STACK_BYTES_MIN} to \
+                     {STACK_BYTES_MAX} bytes"
+                )
+            }
+            Self::StackHere => f.write_str(
+                "the calling thread has its stack already: only threads of the sponsor's own can be given one",
+            ),
             Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
             Self::Driver(error) => write!(f, "a worker's driver could not be made: {error}"),
             Self::DriverHere => f.write_str(
@@ -98,6 +115,7 @@ pub struct Builder {
     name: String,
     workers: usize,
     cores: Vec<usize>,
+    stack_size: Option<usize>,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -111,6 +129,7 @@ impl Builder {
             name: "sponsor".to_owned(),
             workers: 1,
             cores: Vec::new(),
+            stack_size: None,
             world: None,
             reporter: None,
             probes: false,
@@ -137,6 +156,32 @@ impl Builder {
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
+        self
+    }
+
+    /// The bytes of each worker's stack, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`].
+    ///
+    /// Unless told it is what the standard library gives a thread: 2 MiB, or what the environment variable
+    /// `RUST_MIN_STACK` says. Handlers that recurse deeply need more. The system rounds up to whole pages, and takes memory
+    /// as it is touched.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_sched::Sponsor;
+    ///
+    /// let sponsor = Sponsor::builder().stack_size(16 << 20).start()?;
+    /// sponsor.shutdown();
+    ///
+    /// let error = Sponsor::builder().stack_size(0).start().unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "a stack of 0 bytes is no stack for a worker: it can have 65536 to 1073741824 bytes"
+    /// );
+    /// # Ok::<(), garrick_sched::StartError>(())
+    /// ```
+    #[must_use]
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack_size = Some(bytes);
         self
     }
 
@@ -187,8 +232,9 @@ impl Builder {
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let drivers = self.drivers()?;
+        let stack_size = self.stack_size;
         let shared = self.share()?;
-        thread::start(&shared, &cores, drivers)
+        thread::start(&shared, &cores, stack_size, drivers)
     }
 
     /// A driver for each worker, or none.
@@ -212,6 +258,9 @@ impl Builder {
         if self.drivers.is_some() {
             return Err(StartError::DriverHere);
         }
+        if self.stack_size.is_some() {
+            return Err(StartError::StackHere);
+        }
         self.workers = 1;
         self.check()?;
         Ok(Here::new(self.share()?))
@@ -229,6 +278,12 @@ impl Builder {
         if self.name.contains('\0') {
             let name = self.name.clone();
             return Err(StartError::NulInName { name });
+        }
+        let stacks = STACK_BYTES_MIN..=STACK_BYTES_MAX;
+        if let Some(bytes) = self.stack_size
+            && !stacks.contains(&bytes)
+        {
+            return Err(StartError::StackSize { bytes });
         }
         let cores = thread::cores();
         if let Some(&core) = self.cores.iter().find(|&&core| core >= cores) {
@@ -274,6 +329,7 @@ impl fmt::Debug for Builder {
             .field("name", &self.name)
             .field("workers", &self.workers)
             .field("cores", &self.cores)
+            .field("stack_size", &self.stack_size)
             .finish_non_exhaustive()
     }
 }

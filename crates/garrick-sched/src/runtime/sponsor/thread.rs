@@ -20,6 +20,7 @@ use crate::pool;
 use crate::remote::{Remote, Sleeper};
 use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
+use crate::world::ThreadSpec;
 
 /// How a sponsor has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,6 +255,7 @@ impl Drop for Seat {
 pub(super) fn start(
     shared: &Arc<Shared>,
     cores: &[usize],
+    stack_size: Option<usize>,
     drivers: Vec<Option<Driven>>,
 ) -> Result<Sponsor, StartError> {
     // Dropped after the seats: it waits for the threads, which wait until no seat is left.
@@ -276,10 +278,10 @@ pub(super) fn start(
         .collect();
     for (index, seat) in seats.into_iter().enumerate() {
         let core = (!cores.is_empty()).then(|| cores[index % cores.len()]);
-        let name = format!("{}-{index}", shared.name);
+        let spec = ThreadSpec::new(format!("{}-{index}", shared.name), stack_size);
         let thread = shared
             .world
-            .spawn_thread(name, Box::new(move || seat.serve(core)))
+            .spawn_thread(spec, Box::new(move || seat.serve(core)))
             .map_err(StartError::Thread)?;
         sponsor
             .threads
