@@ -38,6 +38,7 @@ mod loom_tests;
 
 pub use {
     driver::{Driver, Drivers},
+    parcel::MESSAGE_BYTES_MAX,
     probe::{KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,
     reply::{Ask, Circle, NoReply, Reply},

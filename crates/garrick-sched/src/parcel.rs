@@ -6,6 +6,60 @@ use crate::cell::{Envelope, Kind};
 use crate::pool::{self, Pool};
 use crate::quiet;
 
+/// The most bytes that a message, or an answer, can have: 16 KiB. What is larger goes into a `Box`.
+///
+/// A message is moved from the sender's stack to where it waits, and from there to the receiver's. One of more than
+/// some 4,000 bytes waits in a box of its own, but is handed in and out by value nevertheless, in some 70 copies
+/// where nothing is optimized: one of this size takes 1.0 to 1.3 MB of a stack of 2 MiB there, and one of 64 KiB overflows it
+/// (rustc 1.95, x86-64). So
+/// what is larger than this does not compile, where a task or a door is made that would take it. What wraps a message counts:
+/// an async actor, a receive timeout or a standard actor adds some bytes.
+///
+/// # Examples
+/// ```compile_fail,E0080
+/// use garrick_sched::{Flow, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
+///
+/// struct Reader;
+///
+/// impl Task for Reader {
+///     type Message = [u8; MESSAGE_BYTES_MAX + 1];
+///
+///     fn receive(&mut self, page: Self::Message, _: &Turn<'_, Self::Message>) -> Flow {
+///         println!("{}", page[0]);
+///         Flow::Stop
+///     }
+/// }
+///
+/// Sponsor::builder().start().unwrap().handle().spawn(Reader).unwrap();
+/// ```
+/// A box of it does:
+/// ```
+/// use garrick_sched::{Flow, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
+///
+/// struct Reader;
+///
+/// impl Task for Reader {
+///     type Message = Box<[u8; MESSAGE_BYTES_MAX + 1]>;
+///
+///     fn receive(&mut self, page: Self::Message, _: &Turn<'_, Self::Message>) -> Flow {
+///         println!("{}", page[0]);
+///         Flow::Stop
+///     }
+/// }
+///
+/// Sponsor::builder().start().unwrap().handle().spawn(Reader).unwrap();
+/// ```
+pub const MESSAGE_BYTES_MAX: usize = 16 << 10;
+
+/// Fails to compile if a message of type `M` is too large to be moved by value.
+pub(crate) const fn check_size<M>() {
+    assert!(
+        size_of::<M>() <= MESSAGE_BYTES_MAX,
+        "a message or an answer, with what wraps it, has more than 16,384 bytes (`MESSAGE_BYTES_MAX`), too many to be moved \
+         by value: put it into a `Box`"
+    );
+}
+
 /// Whether a message of type `M` travels as a pointer to a box, because an envelope has no room for it.
 const fn is_boxed<M>() -> bool {
     size_of::<M>() > pool::envelope_room(pool::ENVELOPE_STEP_MAX)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 
 use common::{OnDrop, does, ends, fail, silence_panics};
-use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
+use garrick_sched::{Address, Flow, Here, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
 
 trait Numbered: Send + 'static {
     fn of(n: u16) -> Self;
@@ -53,6 +53,7 @@ numbered!(Bytes25, 1, 25);
 numbered!(Bytes300, 1, 300);
 numbered!(Bytes4032, 1, 4032);
 numbered!(Bytes5000, 1, 5000);
+numbered!(BytesMax, 1, 16384);
 numbered!(At16, 16, 16);
 numbered!(At16Long, 16, 48);
 numbered!(At64, 64, 64);
@@ -125,6 +126,7 @@ fn heard<M: Numbered, T: Numbered>(near: bool) -> Vec<u16> {
 
 #[test]
 fn messages() {
+    assert_eq!(size_of::<BytesMax>(), MESSAGE_BYTES_MAX);
     all::<Nothing, Words24>();
     all::<NothingAt64, Words24>();
     all::<Bytes24, Words24>();
@@ -132,6 +134,7 @@ fn messages() {
     all::<Bytes25, Words24>();
     all::<Bytes4032, Words24>();
     all::<Bytes5000, Words24>();
+    all::<BytesMax, Words24>();
     all::<At16, Words24>();
     all::<At16Long, Words24>();
     all::<At64, Words24>();

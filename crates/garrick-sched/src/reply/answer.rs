@@ -17,6 +17,7 @@ use super::block;
 use super::circle::Circle;
 use super::slot::Slot;
 use crate::cell::{CellPtr, Header};
+use crate::parcel;
 use crate::quiet;
 use crate::runtime::address::Address;
 use crate::runtime::current::{self, Entered};
@@ -88,6 +89,7 @@ impl<R: 'static> Reply<R> {
     where
         R: Send,
     {
+        const { parcel::check_size::<R>() };
         Self {
             target: slot.cast(),
             answer: answer_slot::<R>,
@@ -128,6 +130,7 @@ impl<R: 'static> Reply<R> {
         F: FnOnce(Result<R, NoReply>) -> M + Copy + Send + 'static,
     {
         const {
+            parcel::check_size::<R>();
             assert!(
                 size_of::<F>() == 0,
                 "the conversion of an answer must not capture anything"

@@ -25,7 +25,7 @@ pub enum Flow {
 
 /// A sequential process with a mailbox: one message at a time, on one thread at a time.
 pub trait Task: Sized + 'static {
-    /// What it receives.
+    /// What it receives: at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes, else making the task does not compile.
     type Message: 'static;
 
     /// Whether [`Task::start`] is to be called before the first message, even if none ever comes.
@@ -148,8 +148,9 @@ impl<T: Task> Tables<T> {
 }
 
 impl Table {
-    /// A table for messages `M`, with nothing behind it.
+    /// A table for messages `M`, with nothing behind it. All that messages are sent to has one, so their size is checked here.
     pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
+        parcel::check_size::<M>();
         Self {
             run: run::run_dead,
             recover: None,

@@ -1,0 +1,73 @@
+//! Messages and answers of the most bytes that they can have.
+#![forbid(unsafe_code)]
+
+use std::sync::mpsc;
+
+use garrick_actor::{Actor, Address, Context, MESSAGE_BYTES_MAX, Next, Reply, System};
+
+/// Number after number, so that a byte in the wrong place is seen.
+fn bytes<const N: usize>(first: u8) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        *byte = first.wrapping_add((index % 251) as u8);
+    }
+    bytes
+}
+
+/// Bytes beside a reply, and both have the most bytes that a message can have.
+const BESIDE: usize = MESSAGE_BYTES_MAX - size_of::<Reply<Page>>();
+
+type Page = [u8; MESSAGE_BYTES_MAX];
+
+/// Passes pages on.
+struct Pass(Address<Page>);
+
+impl Actor for Pass {
+    type Msg = Page;
+
+    fn receive(&mut self, page: Page, cx: &mut Context<'_, Page>) -> Next {
+        let _ = cx.send(&self.0, page);
+        Next::Continue
+    }
+}
+
+#[test]
+fn a_page_goes_from_outside_to_an_actor_and_to_the_next() {
+    let system = System::builder().workers(2).start().unwrap();
+    let (told, tells) = mpsc::channel();
+    let last = system
+        .spawn_behavior(move |page: Page, _| {
+            told.send(page == bytes(page[0])).unwrap();
+            Next::Continue
+        })
+        .unwrap();
+    let pass = system.spawn(Pass(last)).unwrap();
+    for first in 0..100 {
+        pass.send(bytes(first)).unwrap();
+    }
+    drop(pass);
+    system.shutdown();
+    assert_eq!(tells.iter().collect::<Vec<_>>(), [true; 100]);
+}
+
+#[test]
+fn a_question_and_its_answer_may_have_as_many() {
+    /// A question of the most bytes.
+    struct Question([u8; BESIDE], Reply<Page>);
+    assert_eq!(size_of::<Question>(), MESSAGE_BYTES_MAX);
+
+    let system = System::builder().workers(1).start().unwrap();
+    let oracle = system
+        .spawn_behavior(|Question(asked, reply): Question, _| {
+            assert_eq!(asked, bytes(asked[0]));
+            reply.send(bytes(asked[0] + 1));
+            Next::Continue
+        })
+        .unwrap();
+    for first in 0..100 {
+        let answer = oracle.ask(|reply| Question(bytes(first), reply)).wait();
+        assert!(answer == Ok(bytes(first + 1)));
+    }
+    drop(oracle);
+    system.shutdown();
+}
