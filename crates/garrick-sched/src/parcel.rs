@@ -9,11 +9,11 @@ use crate::quiet;
 /// The most bytes that a message, or an answer, can have: 16 KiB. What is larger goes into a `Box`.
 ///
 /// A message is moved from the sender's stack to where it waits, and from there to the receiver's. One of more than
-/// some 4,000 bytes waits in a box of its own, but is handed in and out by value nevertheless, in some 70 copies
-/// where nothing is optimized: one of this size takes 1.0 to 1.3 MB of a stack of 2 MiB there, and one of 64 KiB overflows it
-/// (rustc 1.95, x86-64). So
-/// what is larger than this does not compile, where a task or a door is made that would take it. What wraps a message counts:
-/// an async actor, a receive timeout or a standard actor adds some bytes.
+/// some 4,000 bytes waits in a box of its own, but is handed in and out by value nevertheless, in tens of copies where nothing
+/// is optimized: a test that sends such of this size needs 1.0 to 1.3 MB of stack there, and one of 64 KiB overflows the 2 MiB
+/// of a thread (rustc 1.95, x86-64, `crates/garrick-actor/tests/large.rs`). So what is larger than this does not compile, where
+/// a task or a door is made that would take it. What wraps a message counts: an async actor, a receive timeout or a standard
+/// actor adds some bytes.
 ///
 /// # Examples
 /// ```compile_fail,E0080

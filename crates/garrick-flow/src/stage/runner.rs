@@ -57,7 +57,7 @@ impl Env {
         }
     }
 
-    /// Looks whether a loop has come to its end with this.
+    /// Looks whether a loop has come to its end with this stage, which may have been the last to send into it.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);
@@ -175,10 +175,10 @@ impl<S: Stage> Runner<S> {
         if let Some(env) = &mut self.env {
             env.work.rested(now);
             self.wait.count_stalls(&env.lines);
-            if env.in_loop.is_some() {
+            if let Some(number) = env.in_loop {
                 self.rests = true;
                 env.pace(Pace::Rests(self.wait));
-                env.look_at_loops();
+                env.loops[number].look(&env.lines, &env.post);
             }
         }
     }
