@@ -191,7 +191,9 @@ fn sow(round: &Round, dice: &mut Dice) {
         };
         root.send(Letter::plain(cargo));
     }
-    *lock(&round.known) = roots;
+    let met = std::mem::replace(&mut *lock(&round.known), roots);
+    // What is dropped with those who were met meanwhile may look for peers, or wait for who does.
+    drop(met);
 }
 
 fn spawn(body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {

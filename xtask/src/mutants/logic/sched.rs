@@ -169,11 +169,11 @@ pub(super) const MUTANTS: &[Logic] = &[
         file: "runtime/worker/end.rs",
         find: "cell.orphan_refs();
                cell.set_home(Home::NOBODY);
-               let list = cell.close();",
+               cell.close()",
         put: "let early = MUTANT.then(|| cell.close());
               cell.orphan_refs();
               cell.set_home(Home::NOBODY);
-              let list = early.unwrap_or_else(|| cell.close());",
+              early.unwrap_or_else(|| cell.close())",
         tests: TASKS,
     },
     Logic {
