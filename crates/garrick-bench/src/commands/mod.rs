@@ -29,7 +29,7 @@ use crate::experiment::Experiment;
 use crate::savina;
 use crate::scenario::{self, Measured, Scenario, Study};
 use crate::scenarios::flood_memory::{self, When};
-use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_memory};
+use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_cpu, idle_memory};
 use crate::suite::Suite;
 use crate::suites::SUITES;
 
@@ -57,6 +57,12 @@ enum Command {
     IdleMemory {
         /// How many to make.
         actors: u64,
+    },
+    /// The part of the idle-cpu scenario that needs a process of its own.
+    #[command(name = idle_cpu::CHILD, hide = true)]
+    IdleCpu {
+        /// How long to watch.
+        seconds: u64,
     },
     /// The part of the flood-memory scenario that needs a process of its own.
     #[command(name = flood_memory::CHILD_PEAK, hide = true)]
@@ -188,6 +194,7 @@ impl Command {
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
             Self::Top(arguments) => top::run(arguments),
             Self::IdleMemory { actors } => told(&idle_memory::in_this_process(actors)?),
+            Self::IdleCpu { seconds } => told(&idle_cpu::in_this_process(seconds)?),
             Self::FloodPeak { messages } => {
                 told(&flood_memory::in_this_process(messages, When::Peak)?)
             }

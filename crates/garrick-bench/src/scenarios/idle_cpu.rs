@@ -7,6 +7,7 @@ use std::time::Duration;
 use garrick::System;
 
 use super::actors::send_in;
+use super::child;
 use super::idle_memory::Crowd;
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
@@ -14,9 +15,13 @@ use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 pub(super) const IDLE_CPU: Scenario = Scenario {
     name: "idle-cpu",
     operation: "one second in which a pool of 2 workers with 1 million idle actors is left alone: its CPU time \
-                is that of the whole process in a second",
+                is that of the whole process in a second, which is a fresh one, where no earlier scenario has left memory \
+                to be given back",
     contenders,
 };
+
+/// The command's hidden word for what the child process does.
+pub(crate) const CHILD: &str = "measure-idle-cpu";
 
 const ACTORS: u64 = 1_000_000;
 
@@ -33,7 +38,7 @@ const SETTLING: Duration = Duration::from_millis(100);
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let seconds = effort.pick(SECONDS, SECONDS_QUICK);
     vec![
-        Contender::fixed("garrick", move || idle(seconds))
+        Contender::fixed("garrick", move || child::measured(CHILD, seconds))
             .with("actors", ACTORS)
             .with("workers", WORKERS)
             .with("seconds", seconds)
@@ -41,7 +46,11 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-fn idle(seconds: u64) -> Result<Measured> {
+/// Measures so many seconds in this process.
+///
+/// # Errors
+/// If there are no threads for the system.
+pub(crate) fn in_this_process(seconds: u64) -> Result<Measured> {
     let system = System::builder().workers(WORKERS).start()?;
     let (done, waiting) = mpsc::channel();
     let crowd = system.spawn(Crowd::new(done))?;

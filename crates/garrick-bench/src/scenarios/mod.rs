@@ -14,7 +14,7 @@ mod deque;
 mod fan_in;
 pub(crate) mod flood_memory;
 pub(crate) mod fork_bomb;
-mod idle_cpu;
+pub(crate) mod idle_cpu;
 pub(crate) mod idle_memory;
 pub(crate) mod ping_pong;
 mod pipeline;
