@@ -57,7 +57,7 @@ pub enum Next {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Actor: Sized + 'static {
-    /// What it receives. At most 24 bytes, aligned to 8, travel fastest; one of more than some 4,000 bytes is boxed on its
+    /// The type of its messages. At most 24 bytes, aligned to 8, travel fastest; one of more than some 4,000 bytes is boxed on its
     /// way; and more than [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX), 16 KiB, do not compile: put what is so large into a `Box`.
     type Msg: 'static;
 

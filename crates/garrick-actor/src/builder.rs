@@ -79,7 +79,7 @@ impl Builder {
     /// The bytes of each worker's stack, from [`STACK_BYTES_MIN`](crate::STACK_BYTES_MIN) to
     /// [`STACK_BYTES_MAX`](crate::STACK_BYTES_MAX).
     ///
-    /// Unless told it is what the standard library gives a thread: 2 MiB, or what the environment variable
+    /// By default it is what the standard library gives a thread: 2 MiB, or what the environment variable
     /// `RUST_MIN_STACK` says. Handlers that recurse deeply need more; one that overflows its stack ends the process. The
     /// system takes memory as it is touched. A [`Local`](crate::Local) has the stack of its thread.
     ///

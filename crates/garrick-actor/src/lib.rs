@@ -32,6 +32,8 @@ mod quiet;
 mod roll;
 
 mod fault;
+#[cfg(test)]
+mod nobody;
 mod path;
 
 mod failure;

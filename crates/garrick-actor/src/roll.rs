@@ -232,21 +232,10 @@ impl<T> Roll<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::{Actor, Next};
-    use crate::context::Context;
     use crate::local::Local;
+    use crate::nobody::Nobody;
     use garrick_sched::Address;
     use proptest::prelude::*;
-
-    struct Nobody;
-
-    impl Actor for Nobody {
-        type Msg = ();
-
-        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
-            Next::Continue
-        }
-    }
 
     #[derive(Clone, Copy, Debug)]
     enum Step {

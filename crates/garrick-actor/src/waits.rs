@@ -216,19 +216,8 @@ fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::{Actor, Next};
-    use crate::context::Context;
     use crate::local::Local;
-
-    struct Nobody;
-
-    impl Actor for Nobody {
-        type Msg = ();
-
-        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
-            Next::Continue
-        }
-    }
+    use crate::nobody::Nobody;
 
     #[test]
     fn questions_end_in_any_order_and_the_others_stay_in_theirs() {

@@ -70,7 +70,7 @@ fn a_handler_goes_deeper_on_a_larger_stack() {
     assert!(deep.status.success(), "{deep:?}");
     assert!(said.contains(&format!("was {DEEP} deep")), "{said}");
 
-    // The same is too deep for the stack that a thread has unless told.
+    // This depth is too much for the stack that a thread has by default.
     let shallow = run_child(0);
     assert!(!shallow.status.success(), "{shallow:?}");
     let said = String::from_utf8_lossy(&shallow.stderr);

@@ -234,7 +234,7 @@ impl<M: 'static> Service<M> {
         self.serving.is_empty() && self.subscribers.is_empty()
     }
 
-    /// Who serves. Those who have stopped are taken out before their notices have come.
+    /// Returns those who serve. Those who have stopped are taken out before their notices have come.
     fn present(&mut self) -> Vec<Address<M>> {
         let gone = self.serving.extract(|(address, _)| !address.is_stopped());
         gone.into_iter().for_each(|gone| self.see_off(gone));

@@ -34,14 +34,14 @@ impl<M: 'static> Subscribers<M> {
         self.roll.remove(address.id());
     }
 
-    /// How many have not stopped. Looks at all of them.
+    /// Returns how many have not stopped. Looks at all of them.
     pub(super) fn count(&mut self) -> usize {
         self.roll.extract(|address| !address.is_stopped());
         self.sweep.done(self.roll.len());
         self.roll.len()
     }
 
-    /// Whether all have stopped. Takes out those that stand before the first that has not.
+    /// Returns whether all have stopped. Takes out those that stand before the first that has not.
     pub(super) fn is_empty(&mut self) -> bool {
         while self.roll.first().is_some_and(Address::is_stopped) {
             self.roll.remove_at(0);
@@ -78,19 +78,8 @@ impl<M: 'static> Subscribers<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actor::{Actor, Next};
-    use crate::context::Context;
     use crate::local::Local;
-
-    struct Nobody;
-
-    impl Actor for Nobody {
-        type Msg = ();
-
-        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
-            Next::Continue
-        }
-    }
+    use crate::nobody::Nobody;
 
     #[test]
     fn those_who_have_stopped_are_not_kept_for_ever_though_nothing_is_published() {

@@ -76,7 +76,7 @@ impl<'a> Team<'a> {
 
     /// Gives the thread a stack of so many bytes, 64 KiB to 1 GiB; another number makes [`Graph::start`] fail and say so.
     ///
-    /// Unless told it is what the standard library gives a thread: 2 MiB, or what the environment variable
+    /// By default it is what the standard library gives a thread: 2 MiB, or what the environment variable
     /// `RUST_MIN_STACK` says. Steps that recurse deeply need more.
     ///
     /// # Examples

@@ -68,7 +68,7 @@ pub trait Stage: Send + 'static {
     /// Does what can be done now, and returns what to wait for.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
 
-    /// Tells which channel ends the stage has, before its first step; none unless told.
+    /// Tells which channel ends the stage has, before its first step; none by default.
     ///
     /// So [`Graph::start`](crate::Graph::start) sees the shape of the graph, and refuses cycles that nobody meant. The ends of
     /// a stage that tells none are seen as it uses them. If its own use of one closes such a cycle then, it fails. A closure

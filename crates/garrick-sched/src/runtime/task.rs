@@ -25,7 +25,7 @@ pub enum Flow {
 
 /// A sequential process with a mailbox: one message at a time, on one thread at a time.
 pub trait Task: Sized + 'static {
-    /// What it receives: at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes, else making the task does not compile.
+    /// The type of its messages, of at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes, else making the task does not compile.
     type Message: 'static;
 
     /// Whether [`Task::start`] is to be called before the first message, even if none ever comes.

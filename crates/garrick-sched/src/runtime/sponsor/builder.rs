@@ -161,7 +161,7 @@ impl Builder {
 
     /// The bytes of each worker's stack, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`].
     ///
-    /// Unless told it is what the standard library gives a thread: 2 MiB, or what the environment variable
+    /// By default it is what the standard library gives a thread: 2 MiB, or what the environment variable
     /// `RUST_MIN_STACK` says. Handlers that recurse deeply need more. The system rounds up to whole pages, and takes memory
     /// as it is touched.
     ///
