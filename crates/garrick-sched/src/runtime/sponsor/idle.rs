@@ -228,6 +228,10 @@ impl Worker {
             return;
         }
         self.kept.is_over();
+        if self.backlog() == 0 {
+            // It claims next anyhow, and needs no clock for that.
+            return;
+        }
         // What stands in the shared queue must not wait until some worker has nothing else to do.
         let (queued, workers) = (self.shared.queued(), self.shared.homes.len());
         for _ in 0..self.shared_wait.look(queued, workers, || self.now()) {
