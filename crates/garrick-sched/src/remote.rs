@@ -1,41 +1,41 @@
 //! The part of a worker that other threads may touch, found by its home number.
 
+use std::fmt;
+use std::ptr;
 use std::sync::{Arc, PoisonError};
-use std::task::Waker;
 
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     Mutex, MutexGuard,
-    thread::{self, Thread},
-    unmodelled::{AcqRel, Acquire, AtomicPtr},
+    unmodelled::{AcqRel, Acquire, AtomicPtr, AtomicUsize, Relaxed},
 };
 
 use crate::cell::{Envelope, Home, Notice, Ready};
-use crate::quiet;
+use crate::runtime::sponsor::Crew;
 
 /// Workers that may exist at once in one process.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 
 /// What others touch of a worker. Never freed, used again by the next worker with its number.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Remote {
-    /// The cells whose token was taken by others.
+    /// The cells whose token was taken by others, and whether somebody sits there.
     pub(crate) ready: CachePadded<Ready>,
-    /// Whom to unpark. Written when a worker begins and ends.
-    sleeper: Mutex<Sleeper>,
+    /// The seat that it is the part of. Written when a sponsor takes the number, and when it gives that back.
+    place: Mutex<Option<Place>>,
+    /// The address of that crew, and the number of the seat, for comparing. Not modelled: who reads them holds a token for this
+    /// home, hence sees what was written before the home had any cell.
+    crew: AtomicPtr<Crew>,
+    seat: AtomicUsize,
 }
 
-/// Who sleeps, and how it is woken.
-#[derive(Debug, Default)]
-pub(crate) struct Sleeper {
-    /// The worker's thread, while there is one.
-    pub(crate) thread: Option<Thread>,
-    /// What wakes the thread if it sleeps in a driver. Counted by us, because cloning and dropping a waker is foreign code,
-    /// which is not run under our lock.
-    pub(crate) waker: Option<Arc<Waker>>,
+/// A seat of a crew.
+struct Place {
+    crew: Arc<Crew>,
+    seat: usize,
 }
 
-/// A worker that is to be woken by whoever made work for it, once that holds no lock: what wakes it may be foreign code.
+/// A seat that is the caller's to hand over, once that holds no lock: who wakes a hand may call foreign code.
 #[must_use]
 pub(crate) struct Wake(Option<&'static Remote>);
 
@@ -45,8 +45,13 @@ impl Wake {
     #[inline]
     pub(crate) fn call(self) {
         if let Some(remote) = self.0 {
-            remote.unpark();
+            remote.hand_over();
         }
+    }
+
+    /// The caller sits there itself, if there is a seat to be had; true if so.
+    pub(crate) fn keep(&self) -> bool {
+        self.0.is_some()
     }
 }
 
@@ -139,7 +144,7 @@ impl Remote {
     /// Gives a number back. No cell has it as its home any more.
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
-        remote.set_sleeper(Sleeper::default());
+        *remote.place() = None;
         with_numbers(|(free, _)| free.push(home.number()));
     }
 
@@ -155,60 +160,67 @@ impl Remote {
         unsafe { &*remote }
     }
 
-    /// Says whom to unpark.
-    pub(crate) fn set_sleeper(&self, sleeper: Sleeper) {
-        // Dropped when the lock is free again: a waker may do anything then.
-        let before = std::mem::replace(&mut *self.sleeper(), sleeper);
-        quiet::drop(before);
+    /// Says which seat it is the part of.
+    pub(crate) fn set_place(&self, crew: &Arc<Crew>, seat: usize) {
+        self.crew.store(Arc::as_ptr(crew).cast_mut(), Relaxed);
+        self.seat.store(seat, Relaxed);
+        let crew = crew.clone();
+        *self.place() = Some(Place { crew, seat });
     }
 
-    fn sleeper(&self) -> MutexGuard<'_, Sleeper> {
-        self.sleeper.lock().unwrap_or_else(PoisonError::into_inner)
+    fn place(&self) -> MutexGuard<'_, Option<Place>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the calling thread is this worker's.
+    /// The number of the seat, if it is one of that crew's.
+    pub(crate) fn seat_of(&self, crew: &Arc<Crew>) -> Option<usize> {
+        let ours = ptr::eq(self.crew.load(Relaxed), Arc::as_ptr(crew));
+        ours.then(|| self.seat.load(Relaxed))
+    }
+
+    /// Whether the calling thread is the only one that runs this worker's tasks.
     pub(crate) fn is_this_thread(&self) -> bool {
-        let here = thread::current().id();
-        let sleeper = self.sleeper();
-        sleeper
-            .thread
-            .as_ref()
-            .is_some_and(|thread| thread.id() == here)
+        let crew = self.place().as_ref().map(|place| place.crew.clone());
+        crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Puts the carrier of a token on the ready stack. The caller wakes the worker if it sleeps.
+    /// Puts the carrier of a token on the ready stack. The seat may be the caller's then: one who `keeps` it sits there.
     ///
     /// # Safety
     /// As for [`Ready::push`].
     #[inline]
-    pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope) -> Wake {
+    pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope, keeps: bool) -> Wake {
         // SAFETY: by contract.
-        match unsafe { self.ready.push(carrier) } {
-            Notice::Unpark => Wake(Some(self)),
-            Notice::Awake => Wake::NOBODY,
+        match unsafe { self.ready.push(carrier, keeps) } {
+            Notice::Yours => Wake(Some(self)),
+            Notice::Taken => Wake::NOBODY,
         }
     }
 
-    /// Wakes the worker if it sleeps; true if it did.
+    /// Has somebody sit on the seat if nobody does; true if so.
     pub(crate) fn wake(&self) -> bool {
-        let slept = self.ready.unpark();
-        if slept {
-            self.unpark();
+        let was_free = self.ready.sit();
+        if was_free {
+            self.hand_over();
         }
-        slept
+        was_free
     }
 
+    /// Gives the seat, which is the caller's, to an idle hand.
     #[cold]
-    fn unpark(&self) {
-        let sleeper = self.sleeper();
-        if let Some(waker) = &sleeper.waker {
-            let waker = waker.clone();
-            drop(sleeper);
-            // A driver's waker is foreign code, called by whoever sends: a panic in it is none of theirs.
-            let _ = quiet::call(|| waker.wake_by_ref());
-            quiet::drop(waker);
-        } else if let Some(thread) = &sleeper.thread {
-            thread.unpark();
-        }
+    fn hand_over(&self) {
+        let place = self.place();
+        let Place { crew, seat } = place.as_ref().expect("a seat that can be had has a crew");
+        let (crew, seat) = (crew.clone(), *seat);
+        drop(place);
+        crew.hand_over(seat);
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote")
+            .field("ready", &self.ready)
+            .finish_non_exhaustive()
     }
 }

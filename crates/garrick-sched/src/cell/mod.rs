@@ -17,5 +17,5 @@ mod refs;
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use header::{CellPtr, DoorTable, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};
 pub(crate) use inbox::{Chain, Push, reverse};
-pub(crate) use ready::{Notice, Ready};
+pub(crate) use ready::{Look, Notice, Ready};
 pub(crate) use refs::{Dropped, Settled};

@@ -1,33 +1,75 @@
-//! A worker's ready stack: the cells whose token somebody else took.
+//! The ready stack of a worker's seat: the cells whose token somebody else took.
 //!
-//! A Treiber stack of the envelopes that carry the tokens, taken whole by the worker, with the
-//! worker's sleep folded into the same word: pushing on `PARKED` tells the pusher to wake it, so no
-//! fence and no second flag is needed. Pushing is lock-free, taking is wait-free.
+//! A Treiber stack of the envelopes that carry the tokens, taken whole by who sits on the seat, with the
+//! question whether anybody does folded into the same word. So no fence and no second flag is needed:
+//! pushing on `PARKED` makes the seat the pusher's.
+//!
+//! ```text
+//!   somebody sits, or is about to:       null, or a list
+//!   nobody sits, a thread looks here:    WATCHED, or a list with this bit
+//!   nobody sits:                         PARKED
+//!
+//!            try_watch                stop_watching
+//!     null ------------> WATCHED ---------------------> null ---try_park---> PARKED
+//!       ^                |     | push                                          |
+//!       |                |     v                                               |
+//!       |                |   list with the bit                                 |
+//!       |   push to keep |     | sit_watched                         sit, push |
+//!       +----------------+-----+-----------------------------------------------+
+//! ```
+//!
+//! Pushing is lock-free, taking is wait-free.
 
 use garrick_core::prim::atomic::{
     AtomicPtr,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
 use super::envelope::Envelope;
 
-/// Empty, and the worker sleeps or is about to.
+/// Empty, nobody sits on the seat, and no thread looks at it.
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
+/// Nobody sits on the seat, and a thread looks at it that will sit if something is pushed.
+const WATCHED: usize = 2;
 
 /// What the one who put something on the stack has to do.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
-    /// Nothing, the worker is up.
-    Awake,
-    /// Unpark the worker.
-    Unpark,
+    /// Nothing: somebody sits on the seat, or is about to.
+    Taken,
+    /// The seat is the pusher's, who hands it over or sits there.
+    Yours,
 }
 
-/// The stack. The worker takes, everyone pushes.
+/// What a thread sees that looks at a seat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Look {
+    /// Nothing.
+    Nothing,
+    /// Something was pushed, and nobody sits there.
+    Called,
+    /// Somebody else has taken the seat.
+    Gone,
+}
+
+/// The stack. Who sits takes, everyone pushes.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
+}
+
+/// Whether a thread looks at the seat.
+fn is_watched(head: *mut Envelope) -> bool {
+    head.addr() & WATCHED != 0
+}
+
+/// The list in a word.
+fn list_of(head: *mut Envelope) -> *mut Envelope {
+    if head == PARKED {
+        return std::ptr::null_mut();
+    }
+    head.map_addr(|addr| addr & !WATCHED)
 }
 
 impl Ready {
@@ -35,21 +77,22 @@ impl Ready {
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
-        self.head.load(Relaxed).addr() > PARKED.addr()
+        self.head.load(Relaxed).addr() > WATCHED
     }
 
-    /// Whether the worker sleeps, as far as can be seen.
+    /// Whether nobody sits there nor looks, as far as can be seen.
     pub(crate) fn is_parked(&self) -> bool {
-        // Acquire: pairs with the Release in `try_park`; who looks for the end of a sponsor sees what the worker did
-        // before it went to sleep (sponsor/README.md, the end).
+        // Acquire: pairs with the Release in `try_park`; who looks for the end of a sponsor sees what the last sitter did
+        // before it left (sponsor/README.md, the end).
         self.head.load(Acquire) == PARKED
     }
 
-    /// Puts the envelope that carries a cell's token on the stack (README, step 2).
+    /// Puts the envelope that carries a cell's token on the stack (README, step 2). One who `keeps` has the seat then also where a
+    /// thread looks at it.
     ///
     /// # Safety
     /// The envelope carries a token that the caller holds.
-    pub(crate) unsafe fn push(&self, envelope: *mut Envelope) -> Notice {
+    pub(crate) unsafe fn push(&self, envelope: *mut Envelope, keeps: bool) -> Notice {
         debug_assert!(
             // SAFETY: by contract.
             unsafe { (*envelope).token_of() }.is_some(),
@@ -57,32 +100,27 @@ impl Ready {
         );
         let mut seen = self.head.load(Relaxed);
         loop {
-            let below = if seen == PARKED {
-                std::ptr::null_mut()
-            } else {
-                seen
-            };
+            let is_free = seen == PARKED || keeps && seen.addr() == WATCHED;
             // SAFETY: the token's holder has this field to itself until the exchange succeeds.
-            unsafe { (*envelope).set_ready_next(below) };
+            unsafe { (*envelope).set_ready_next(list_of(seen)) };
+            let mark = if is_free { 0 } else { seen.addr() & WATCHED };
+            let new = envelope.map_addr(|addr| addr | mark);
             // Release: pairs with the Acquire in `take`; publishes the link and the token.
-            match self
-                .head
-                .compare_exchange_weak(seen, envelope, Release, Relaxed)
-            {
-                Ok(_) if seen == PARKED => return Notice::Unpark,
-                Ok(_) => return Notice::Awake,
+            // Acquire: pairs with the Release in `try_park` and `try_watch`; the pusher that gets the seat may sit there, or hands
+            // it to who does.
+            match self.head.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
+                Ok(_) if is_free => return Notice::Yours,
+                Ok(_) => return Notice::Taken,
                 Err(now) => seen = now,
             }
         }
     }
 
-    /// Worker only: takes all, oldest first.
+    /// Sitter only: takes all, oldest first.
     pub(crate) fn take(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
         let mut list = self.head.swap(std::ptr::null_mut(), Acquire);
-        if list == PARKED {
-            return std::ptr::null_mut();
-        }
+        debug_assert!(list != PARKED && !is_watched(list), "who takes sits there");
         let mut oldest_first = std::ptr::null_mut();
         while !list.is_null() {
             // SAFETY: whoever pushed it handed it over, and it lives as long as its token is out.
@@ -96,22 +134,60 @@ impl Ready {
         oldest_first
     }
 
-    /// Worker only: announces sleep; false if something is there to take.
+    /// Sitter only: leaves the seat; false if something is there to take. From here on it belongs to whoever takes the mark away.
     #[must_use]
     pub(crate) fn try_park(&self) -> bool {
-        // Release: pairs with the Acquire in `is_parked`. The pusher that finds PARKED reads nothing of ours, and a fence
-        // orders it against the shared queue, see `sponsor::idle`.
+        // Release: pairs with the Acquire in `is_parked`, `sit` and `push`: who sits next has what we left. A fence orders it
+        // against the shared queue, see `sponsor::idle`.
         self.head
             .compare_exchange(std::ptr::null_mut(), PARKED, Release, Relaxed)
             .is_ok()
     }
 
-    /// Takes back the announcement of sleep, from either side; true if it was there. A foreign thread
-    /// that gets true must unpark the worker.
-    pub(crate) fn unpark(&self) -> bool {
-        // Relaxed: what the worker is woken for is published by the shared queue's lock.
+    /// Sitter only: leaves the seat and goes on to look at it; false if something is there to take.
+    #[must_use]
+    pub(crate) fn try_watch(&self) -> bool {
+        let watched = std::ptr::without_provenance_mut(WATCHED);
+        // Release: as in `try_park`, for `sit_watched` and `push`.
         self.head
-            .compare_exchange(PARKED, std::ptr::null_mut(), Relaxed, Relaxed)
+            .compare_exchange(std::ptr::null_mut(), watched, Release, Relaxed)
+            .is_ok()
+    }
+
+    /// What one sees who looks at the seat since `try_watch`.
+    pub(crate) fn look(&self) -> Look {
+        // Relaxed: `sit_watched` looks again with Acquire.
+        match self.head.load(Relaxed) {
+            head if !is_watched(head) => Look::Gone,
+            head if head.addr() == WATCHED => Look::Nothing,
+            _ => Look::Called,
+        }
+    }
+
+    /// Sits down again where one has looked since `try_watch`; false if somebody else has taken the seat.
+    #[must_use]
+    pub(crate) fn sit_watched(&self) -> bool {
+        let mut seen = self.head.load(Relaxed);
+        while is_watched(seen) {
+            // Acquire: pairs with the Release in `try_watch` and `try_park`: somebody else may have sat here and left since,
+            // and watches now as we did.
+            match self
+                .head
+                .compare_exchange_weak(seen, list_of(seen), Acquire, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => seen = now,
+            }
+        }
+        false
+    }
+
+    /// Takes a seat where nobody sits nor looks; true if that succeeds, and then the caller sits there or hands it over.
+    #[must_use]
+    pub(crate) fn sit(&self) -> bool {
+        // Acquire: pairs with the Release in `try_park`.
+        self.head
+            .compare_exchange(PARKED, std::ptr::null_mut(), Acquire, Relaxed)
             .is_ok()
     }
 }

@@ -200,10 +200,11 @@ impl Lane {
     }
 
     /// It has been woken.
-    pub(crate) fn wakes(&self, now: Nanos) {
+    pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) {
         if self.rare.borrow().values()[SINCE] == 0 {
             return;
         }
+        let now = now();
         self.change(|rare| {
             let since = rare.values()[SINCE];
             rare.add(PARKED, now.saturating_add(1).saturating_sub(since));
@@ -431,8 +432,8 @@ mod tests {
         lane.show_turns(5);
         lane.parks(100);
         assert_eq!(reader.worker(130).unwrap().parked, 30);
-        lane.wakes(150);
-        lane.wakes(170);
+        lane.wakes(|| 150);
+        lane.wakes(|| 170);
         let sample = reader.worker(200).unwrap();
         assert_eq!((sample.parked, sample.parks, sample.turns), (50, 1, 5));
     }

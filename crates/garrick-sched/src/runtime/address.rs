@@ -240,33 +240,37 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
 }
 
 /// Pushes a chain and notifies the home if that is ours to do; false if the cell is closed, and then
-/// the chain is still the caller's. Wakes the home's worker, which may be foreign code.
+/// the chain is still the caller's. Has somebody sit there, which may call foreign code.
 ///
 /// # Safety
 /// The caller holds a reference or the cell's run, and the chain is its own.
 #[must_use]
 pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     // SAFETY: by contract.
-    match unsafe { push_out(cell, chain) } {
-        Some(wake) => {
-            wake.call();
-            true
-        }
-        None => false,
-    }
+    let wake = unsafe { push_out(cell, chain, |_| false) };
+    wake.map(Wake::call).is_some()
 }
 
-/// Does what [`deliver`] does, but leaves it to the caller to wake the home's worker. None if the cell is closed.
+/// Does what [`deliver`] does, but leaves it to the caller to have somebody sit there. None if the cell is closed. The caller
+/// `keeps` a seat where a hand is about to sit, to sit there itself.
 ///
 /// # Safety
 /// As for [`deliver`].
-pub(crate) unsafe fn push_out(cell: CellPtr, chain: Chain) -> Option<Wake> {
+pub(crate) unsafe fn push_out(
+    cell: CellPtr,
+    chain: Chain,
+    keeps: impl FnOnce(&Remote) -> bool,
+) -> Option<Wake> {
     // SAFETY: the oldest is ours until pushed. Only the holder of the token reads this field.
     unsafe { (*chain.oldest).set_token_of(Some(cell)) };
     // SAFETY: by contract.
     match unsafe { cell.push(chain) } {
-        // SAFETY: we hold the token, so the home stays what it is and the carrier alive.
-        Push::Token => Some(unsafe { Remote::of(cell.home()).notify(chain.oldest) }),
+        Push::Token => {
+            // We hold the token, so the home stays what it is and the carrier alive.
+            let remote = Remote::of(cell.home());
+            // SAFETY: as above.
+            Some(unsafe { remote.notify(chain.oldest, keeps(remote)) })
+        }
         Push::Queued => Some(Wake::NOBODY),
         Push::Closed => None,
     }

@@ -380,6 +380,8 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
         return cell.set_state(worker.home.idle());
     }
+    // A destructor may take long.
+    worker.give_next_seat();
     // The turn before this is over. What a destructor sends is in no turn, and stays sent if it panics after that.
     worker.begin_pause();
     worker.lane.ended(cell);

@@ -4,7 +4,6 @@
 //! every few turns, breaks a run of messages off that takes long, and sleeps no longer than to the next of them.
 
 use std::cell::{Cell, RefCell};
-use std::time::Duration;
 
 use garrick_core::wheel::Wheel;
 
@@ -86,10 +85,9 @@ impl Timers {
         }
     }
 
-    /// How long a worker may sleep.
-    pub(crate) fn time_left(&self, now: Nanos) -> Option<Duration> {
-        let deadline = self.wheel.borrow_mut().next_deadline()?;
-        Some(Duration::from_nanos(deadline.saturating_sub(now)))
+    /// When the next timer is due.
+    pub(crate) fn next_deadline(&self) -> Option<Nanos> {
+        self.wheel.borrow_mut().next_deadline()
     }
 
     /// Takes a timer, due or not.

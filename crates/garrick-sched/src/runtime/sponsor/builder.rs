@@ -233,7 +233,8 @@ impl Builder {
         let cores = self.check()?;
         let drivers = self.drivers()?;
         let stack_size = self.stack_size;
-        let shared = self.share()?;
+        let roams = self.drivers.is_none();
+        let shared = self.share(roams)?;
         thread::start(&shared, &cores, stack_size, drivers)
     }
 
@@ -263,7 +264,7 @@ impl Builder {
         }
         self.workers = 1;
         self.check()?;
-        Ok(Here::new(self.share()?))
+        Ok(Here::new(self.share(false)?))
     }
 
     fn check(&self) -> Result<Vec<usize>, StartError> {
@@ -294,13 +295,14 @@ impl Builder {
 
     /// Makes what the workers of a sponsor share, whose threads a model brings.
     #[cfg(all(test, garrick_loom))]
-    pub(crate) fn share_in_model(self) -> Arc<Shared> {
-        let shared = self.share().expect("a model has few workers");
+    pub(crate) fn share_in_model(self, roams: bool) -> Arc<Shared> {
+        let shared = self.share(roams).expect("a model has few workers");
         shared.expect_workers();
         shared
     }
 
-    fn share(self) -> Result<Arc<Shared>, StartError> {
+    /// What its workers share, whose hands roam over all seats or have one each.
+    fn share(self, roams: bool) -> Result<Arc<Shared>, StartError> {
         let asked = self.workers;
         let mut homes: Vec<Home> = Vec::new();
         while homes.len() < asked {
@@ -319,6 +321,7 @@ impl Builder {
                 probes: self.probes,
                 attachment: self.attachment,
             },
+            roams,
         )))
     }
 }

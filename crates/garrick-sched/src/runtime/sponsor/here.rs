@@ -4,22 +4,23 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use garrick_core::park::Spin;
-use garrick_core::prim::thread;
 
+use super::crew::Hand;
 use super::idle::Awake;
 use super::{Handle, Shared};
-use crate::remote::{Remote, Sleeper};
 use crate::runtime::address::Address;
 use crate::runtime::current::{self, Resting};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
+
+/// The number of its only seat.
+const SEAT: usize = 0;
 
 /// Owns a sponsor that runs its tasks on the thread that made it, while that thread is in
 /// [`Here::run`]. Its tasks need not be `Send`. Dropping it ends it.
@@ -48,7 +49,8 @@ use crate::runtime::worker::Worker;
 /// # Ok::<(), garrick_sched::StartError>(())
 /// ```
 pub struct Here {
-    worker: ManuallyDrop<Worker>,
+    /// Who sits on its only seat, but while it rests.
+    hand: Hand,
     /// Whether its tasks are being run. What is called meanwhile and is no task, such as the clock of its world, may be
     /// called by one, whose turn is not over.
     runs: Cell<bool>,
@@ -66,27 +68,37 @@ impl Here {
     }
 
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let home = shared.homes[0];
-        Remote::of(home).set_sleeper(Sleeper {
-            thread: Some(thread::current()),
-            waker: None,
-        });
+        let worker = Box::new(Worker::new(shared.homes[0], shared.clone(), None));
+        let hand = Hand::new(shared, 0, None);
+        hand.open(SEAT, worker);
         Self {
-            worker: ManuallyDrop::new(Worker::new(home, shared, None)),
+            hand,
             runs: Cell::new(false),
             here: PhantomData,
         }
     }
 
+    fn worker(&self) -> &Worker {
+        // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of its crew, which this is.
+        unsafe { self.hand.worker(SEAT).as_ref() }
+    }
+
+    /// Rests until there is something to do.
+    fn rest(&self, spin: &mut Spin) {
+        let seat = self.hand.rest(SEAT, spin);
+        debug_assert_eq!(seat, Some(SEAT), "its seat is over when it is dropped");
+        self.worker().sit_down();
+    }
+
     /// Makes a task on this thread, whether it is `Send` or not.
     pub fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
-        let spawned = self.handle().spawn_at(self.worker.home, task, false);
+        let spawned = self.handle().spawn_at(self.worker().home, task, false);
         spawned.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
     }
 
     /// A handle for spawning on it from elsewhere.
     pub fn handle(&self) -> Handle {
-        self.worker.sponsor_handle()
+        self.worker().sponsor_handle()
     }
 
     /// Runs its tasks until none of them has anything to handle.
@@ -97,9 +109,9 @@ impl Here {
     pub fn run(&self) {
         let _running = self.begin();
         loop {
-            self.worker.run_ready(|_| false);
-            self.worker.fire_due();
-            if !self.worker.claim() && !self.worker.has_something() {
+            self.worker().run_ready(|_| false);
+            self.worker().fire_due();
+            if !self.worker().claim() && !self.worker().has_something() {
                 return;
             }
         }
@@ -116,13 +128,13 @@ impl Here {
         let _awake = Awake::new();
         let mut spin = Spin::new(1);
         loop {
-            self.worker.run_ready(|_| false);
+            self.worker().run_ready(|_| false);
             if running.pause(&done) {
                 return;
             }
             // What `done` has sent is there already.
-            if self.worker.backlog() == 0 && !self.worker.claim() {
-                self.worker.rest(&mut spin);
+            if self.worker().backlog() == 0 && !self.worker().claim() {
+                self.rest(&mut spin);
             }
         }
     }
@@ -142,7 +154,7 @@ impl Here {
         let future = RefCell::new(future);
         let output = Cell::new(None);
         self.run_until(|| {
-            let _resting = Resting::new(&self.worker);
+            let _resting = Resting::new(self.worker());
             let polled = future
                 .borrow_mut()
                 .as_mut()
@@ -222,10 +234,11 @@ impl Task for Nudged {
 
 impl Drop for Here {
     fn drop(&mut self) {
-        self.worker.shared.stop();
-        self.worker.wind_up();
-        // SAFETY: taken once, here, and not used again.
-        unsafe { ManuallyDrop::take(&mut self.worker) }.leave();
+        self.hand.shared.stop();
+        while !self.worker().wind_up() {
+            self.rest(&mut Spin::off());
+        }
+        self.hand.close(SEAT).leave();
     }
 }
 

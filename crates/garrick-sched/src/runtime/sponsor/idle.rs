@@ -1,7 +1,7 @@
-//! What a worker does when it has nothing to run, and how others give it something.
+//! What a hand does when its seat has nothing to run, and how others give it something.
 //!
-//! Nothing waits by polling. A worker that goes to sleep first says so (`announce_idle`, then `PARKED` on its
-//! ready stack), then looks once more; whoever makes work first makes it visible, then looks who sleeps.
+//! Nothing waits by polling. A hand that leaves a seat first says so (`announce_idle`, then `PARKED` on the seat's
+//! ready stack), then looks once more; whoever makes work first makes it visible, then looks for seats where nobody sits.
 //! With a sequentially consistent fence between the two steps on both sides (Dekker), one of them sees
 //! the other. Foreign sends need no fence: they change the very word that says `PARKED`.
 
@@ -10,14 +10,17 @@ use garrick_core::prim::{
         Ordering::{Acquire, SeqCst},
         fence,
     },
+    thread,
     unmodelled::{AtomicUsize, Relaxed},
 };
+use std::ptr::NonNull;
 use std::time::Duration;
 
 use garrick_core::park::Spin;
 
+use super::crew::Hand;
 use super::{Handle, Signal};
-use crate::cell::{CellPtr, Envelope, Home};
+use crate::cell::{CellPtr, Envelope, Home, Look};
 use crate::parcel;
 use crate::pool;
 use crate::quiet;
@@ -54,26 +57,227 @@ impl Drop for Awake {
     }
 }
 
-impl Worker {
-    /// Runs cells until the sponsor ends.
-    pub(super) fn serve(&self) {
-        // It was expected, and counted as idle.
-        self.shared.announce_busy();
-        let mut spin = if self.is_driven() {
-            // Whoever spins does not see what comes from the operating system.
-            Spin::off()
-        } else {
-            Spin::new(1)
-        };
-        let (_awake, _entered) = (Awake::new(), Entered::new(self));
+/// What the hand that sits on a seat does next.
+pub(super) enum Next {
+    /// It leaves: there is nothing to do.
+    Rest,
+    /// It goes to the seat of that number, which it has already.
+    Go(usize),
+    /// It closes the seat, which nobody can reach any more.
+    Close,
+}
+
+impl Hand {
+    /// Serves the seats of the crew, from that one on, where it sits, until all of them are over. The seat of a driver it leaves open.
+    pub(super) fn serve(&self, mut seat: usize) {
+        let mut spin = Spin::new(1);
+        let _awake = Awake::new();
         loop {
+            // SAFETY: this hand sits there.
+            let worker = unsafe { self.worker(seat).as_ref() };
+            let next = match worker.work() {
+                Next::Rest => self.rest(seat, &mut spin),
+                Next::Go(next) => Some(self.go(seat, next)),
+                Next::Close if worker.is_driven() => return,
+                Next::Close => {
+                    self.close(seat).leave();
+                    self.crew.end_seat();
+                    self.wait(None)
+                }
+            };
+            let Some(next) = next else { return };
+            seat = next;
+        }
+    }
+
+    /// Leaves a seat with nothing to do, and waits for one. Returns where it sits then, which may be there; none if all seats of the
+    /// crew are over. The caller counts as awake.
+    pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
+        // SAFETY: this hand sits there.
+        let worker = unsafe { self.worker(seat) };
+        // SAFETY: as above; if it has a driver, nobody else ever sits there.
+        let driven = unsafe { worker.as_ref() }.is_driven().then_some(worker);
+        // SAFETY: as above. The reference ends before the seat is left.
+        let wanted = unsafe { worker.as_ref() }.wanted(self);
+        if self.stays(seat, worker, spin, wanted) {
+            return Some(seat);
+        }
+        self.wait(driven)
+    }
+
+    /// Waits for a seat; one with a driver sleeps in there.
+    fn wait(&self, driven: Option<NonNull<Worker>>) -> Option<usize> {
+        AWAKE.fetch_sub(1, Relaxed);
+        let seat = self.wait_for_seat(|left| match driven {
+            // SAFETY: its worker is open, and is used by nobody but the only hand of its crew, which this is.
+            Some(worker) => unsafe { worker.as_ref() }.wait(left),
+            None => sleep(left),
+        });
+        AWAKE.fetch_add(1, Relaxed);
+        seat
+    }
+
+    /// Leaves a seat with nothing to do (README, sleep); true if there was something after all, and this hand sits there again.
+    fn stays(
+        &self,
+        seat: usize,
+        worker: NonNull<Worker>,
+        spin: &mut Spin,
+        wanted: impl Fn() -> bool,
+    ) -> bool {
+        let ready = &self.remote(seat).ready;
+        // SAFETY: this hand sits there until `try_watch` below. No reference lasts longer.
+        if unsafe { worker.as_ref() }.prepare_rest() {
+            // Whoever spins does not see what comes from the operating system.
+            spin.set_threads_running(usize::MAX);
+        } else {
+            // There is a core to spin on only if there are more of them than hands awake.
+            spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
+        }
+        if !ready.try_watch() {
+            return true;
+        }
+        let seen = spin.wait(|| match ready.look() {
+            Look::Nothing => wanted().then_some(true),
+            Look::Called => Some(true),
+            Look::Gone => Some(false),
+        });
+        if seen == Some(false) || !ready.sit_watched() {
+            return false;
+        }
+        if seen == Some(true) {
+            return true;
+        }
+        // SAFETY: this hand sits there until `try_park` below.
+        self.set_deadline(seat, unsafe { worker.as_ref() }.prepare_park());
+        if !ready.try_park() {
+            return true;
+        }
+        // SeqCst: pairs with the fences in `Shared::wake_some` and `wake_all`, with the one of another hand here, and with
+        // the one of the hand that keeps watch.
+        fence(SeqCst);
+        (wanted() || self.shared.end_if_drained()) && ready.sit()
+    }
+
+    /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then.
+    fn go(&self, seat: usize, next: usize) -> usize {
+        let ready = &self.remote(seat).ready;
+        {
+            // SAFETY: this hand sits there until `try_park` below.
+            let worker = unsafe { self.worker(seat).as_ref() };
+            worker.prepare_going();
+            self.set_deadline(seat, worker.prepare_park());
+        }
+        if ready.try_park() {
+            // SeqCst: as in `stays`.
+            fence(SeqCst);
+            let is_wanted = self.shared.queued() > 0 || self.shared.signal().is_stopping();
+            if !is_wanted || !ready.sit() {
+                self.watch_over(seat);
+                return next;
+            }
+        }
+        self.crew.hand_over(next);
+        seat
+    }
+}
+
+fn sleep(left: Option<Duration>) {
+    match left {
+        None => thread::park(),
+        Some(left) => thread::park_timeout(left),
+    }
+}
+
+impl Worker {
+    /// Runs cells until there is nothing to do here. Whoever calls it has just sat down.
+    pub(super) fn work(&self) -> Next {
+        let _entered = Entered::new(self);
+        self.sit_down();
+        loop {
+            if self.shared.signal().is_stopping() {
+                self.give_next_seat();
+                return if self.wind_up() {
+                    Next::Close
+                } else {
+                    Next::Rest
+                };
+            }
             self.run_ready(Signal::is_stopping);
             if self.shared.signal().is_stopping() {
-                break;
+                continue;
+            }
+            if self.has_something() {
+                self.give_next_seat();
+                continue;
+            }
+            if let Some(next) = self.next_seat.take() {
+                return Next::Go(next);
             }
             if !self.claim() {
-                self.rest(&mut spin);
+                return Next::Rest;
             }
+        }
+    }
+
+    /// The hand has sat down.
+    pub(super) fn sit_down(&self) {
+        self.shared.announce_busy();
+        self.lane.wakes(|| self.now());
+        if !self.timers.are_calm() {
+            self.fire_due();
+        }
+    }
+
+    /// The hand is about to look for something to do, and to leave if there is nothing. Whether it sleeps in a driver.
+    fn prepare_rest(&self) -> bool {
+        self.prepare_going();
+        self.shared.note_free(self.index);
+        self.shared.tell_round(self.index, 0);
+        self.is_driven()
+    }
+
+    /// The hand is about to leave.
+    fn prepare_going(&self) {
+        self.shared.announce_idle();
+        self.pace.rests();
+        self.lay_bare();
+    }
+
+    /// The seat is about to be left. Returns when its next timer is due.
+    fn prepare_park(&self) -> Option<Nanos> {
+        self.lane.parks(self.now());
+        self.timers.next_deadline()
+    }
+
+    /// What says whether a hand that has left is wanted here again, without a look at what it has left.
+    fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
+        let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
+        move || match closes {
+            false => hand.shared.queued() > 0 || hand.shared.signal().is_stopping(),
+            true => may_end && hand.shared.have_all_closed(),
+        }
+    }
+
+    /// Hands the seat over that the last turn woke, if this hand has kept it.
+    pub(crate) fn give_next_seat(&self) {
+        if let Some(next) = self.next_seat.take() {
+            self.crew.hand_over(next);
+        }
+    }
+
+    /// Whether the hand is to keep a seat that this worker wakes, and sit there next: if it will have nothing else to do. Returns the
+    /// seat's number.
+    pub(crate) fn keeps(&self, remote: &Remote) -> Option<usize> {
+        // The activation under way is about to end with this turn.
+        let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
+        let will_rest = self.next_seat.get().is_none()
+            && !self.has_something()
+            && self.running().is_some_and(is_last);
+        if will_rest {
+            remote.seat_of(&self.crew)
+        } else {
+            None
         }
     }
 
@@ -146,73 +350,12 @@ impl Worker {
         self.commit();
     }
 
-    /// Sleeps until there is something to do. The caller counts as awake.
-    pub(super) fn rest(&self, spin: &mut Spin) {
-        let shared = &self.shared;
-        let wanted = || {
-            self.remote().ready.has_some() || shared.queued() > 0 || shared.signal().is_stopping()
-        };
-        shared.announce_idle();
-        shared.note_free(self.index);
-        self.pace.rests();
-        shared.tell_round(self.index, 0);
-        self.lay_bare();
-        if !self.is_driven() {
-            // There is a core to spin on only if there are more of them than workers awake.
-            spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
-        }
-        if spin.wait(|| wanted().then_some(())).is_none() {
-            AWAKE.fetch_sub(1, Relaxed);
-            self.park(wanted);
-            AWAKE.fetch_add(1, Relaxed);
-        }
-        shared.announce_busy();
-    }
-
     /// Gives spare blocks to the depot, once for each of its watches, so that none of them keeps memory from the system.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
         {
             self.pool.flush();
-        }
-    }
-
-    /// Parks unless something is wanted.
-    pub(super) fn park(&self, wanted: impl Fn() -> bool) {
-        let ready = &self.remote().ready;
-        if !ready.try_park() {
-            return;
-        }
-        // SeqCst: pairs with the fences in `Shared::wake_some` and `wake_all`, and with the one of another worker here.
-        fence(SeqCst);
-        if wanted() || self.shared.end_if_drained() {
-            ready.unpark();
-            return;
-        }
-        self.lane.parks(self.now());
-        self.sleep();
-        self.lane.wakes(self.now());
-        if ready.is_parked() {
-            // Nobody woke us, but a timer, or memory that nobody uses.
-            ready.unpark();
-            // The thread of a `Here` that waits is no worker just now.
-            self.fire_due();
-            if self.shared.is_real() {
-                pool::reclaim(|| self.has_something() || wanted());
-            }
-        }
-    }
-
-    /// Sleeps until somebody wakes this worker, a timer is due, or memory is to be given back.
-    fn sleep(&self) {
-        while self.remote().ready.is_parked() {
-            let timer = self.timers.time_left(self.now());
-            let memory = self.shared.is_real().then(pool::time_left).flatten();
-            match [timer, memory].into_iter().flatten().min() {
-                Some(Duration::ZERO) => return,
-                left => self.wait(left),
-            }
         }
     }
 
@@ -364,7 +507,10 @@ impl super::Shared {
         let wakes = self.wakes();
         // Step 2: a quick look.
         let signal = self.signal();
-        if !signal.is_draining() || signal.idle() as usize != self.homes.len() {
+        if !signal.is_draining()
+            || signal.is_stopping()
+            || signal.idle() as usize != self.homes.len()
+        {
             return false;
         }
         // Acquire: pairs with the Release in `raise`; what strangers gave before they asked for the end is seen below.
@@ -398,7 +544,7 @@ mod tests {
             probes: false,
             attachment: None,
         };
-        let shared = Shared::new("drains".to_owned(), None, homes, extras);
+        let shared = Shared::new("drains".to_owned(), None, homes, extras, true);
         shared.expect_workers();
         shared.raise(Signal::DRAIN);
         shared

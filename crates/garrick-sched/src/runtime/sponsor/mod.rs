@@ -1,6 +1,7 @@
 //! Sponsors: who runs cells. A pool of threads, one thread, or the caller's own.
 
 mod builder;
+mod crew;
 mod here;
 mod idle;
 mod over;
@@ -22,6 +23,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError};
 
 pub use builder::{Builder, StartError};
+pub(crate) use crew::Crew;
 pub use here::Here;
 pub use thread::{Ending, Sponsor};
 #[cfg(all(test, garrick_loom))]
@@ -114,6 +116,8 @@ pub(crate) struct Shared {
     clock_failed: unmodelled::AtomicBool,
     /// The homes of its workers.
     pub(crate) homes: Vec<Home>,
+    /// Who serves them: one crew for all, or one for each.
+    crews: Box<[Arc<Crew>]>,
     signal: AtomicU32,
     /// See [`Shared::wakes`].
     wakes: AtomicUsize,
@@ -145,12 +149,20 @@ impl Shared {
         world: Option<Arc<dyn World>>,
         homes: Vec<Home>,
         extras: Extras,
+        roams: bool,
     ) -> Self {
+        let crews: Box<[_]> = if roams {
+            Box::new([Arc::new(Crew::new(&homes))])
+        } else {
+            let alone = |home: &Home| Arc::new(Crew::new(std::slice::from_ref(home)));
+            homes.iter().map(alone).collect()
+        };
         let lanes = Lanes::new(homes.len(), extras.probes);
         let clock = world.is_none().then(RealWorld::new);
         let rounds = homes.iter().map(|_| Round::default()).collect();
-        Self {
+        let shared = Self {
             rounds,
+            crews,
             name,
             world: world.unwrap_or_else(|| Arc::new(clock.unwrap_or_else(RealWorld::new))),
             clock,
@@ -170,6 +182,19 @@ impl Shared {
             closed: AtomicUsize::new(0),
             admits: RwLock::new(true),
             lanes,
+        };
+        for (index, home) in shared.homes.iter().enumerate() {
+            let (crew, seat) = shared.place_of(index);
+            Remote::of(*home).set_place(crew, seat);
+        }
+        shared
+    }
+
+    /// The crew that serves the worker of that number, and its seat there.
+    pub(crate) fn place_of(&self, index: usize) -> (&Arc<Crew>, usize) {
+        match &self.crews[..] {
+            [all] => (all, index),
+            each => (&each[index], 0),
         }
     }
 
@@ -208,8 +233,8 @@ impl Shared {
     }
 
     pub(crate) fn wake_all(&self) {
-        // SeqCst: pairs with the fence in `idle::park`; either the worker that goes to sleep sees what
-        // was written before this call, or we see it asleep.
+        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees what
+        // was written before this call, or we see that nobody sits there.
         fence(SeqCst);
         for home in &self.homes {
             Remote::of(*home).wake();
@@ -218,7 +243,7 @@ impl Shared {
 
     /// A worker has nothing to do.
     pub(crate) fn announce_idle(&self) {
-        // Relaxed: a hint for those who give; the fence of `idle::park` orders it for those who look for the end.
+        // Relaxed: a hint for those who give; the fence of `Hand::stays` orders it for those who look for the end.
         self.signal.fetch_add(1, Relaxed);
     }
 
@@ -269,8 +294,8 @@ impl Shared {
 
     /// Wakes so many workers for what was put on the shared queue before.
     fn wake_some(&self, mut wanted: usize) {
-        // SeqCst: pairs with the fence in `idle::park`; either the worker that goes to sleep sees the
-        // queue's length, or we see it asleep.
+        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees the
+        // queue's length, or we see that nobody sits there.
         fence(SeqCst);
         for home in &self.homes {
             if wanted == 0 {
@@ -278,6 +303,12 @@ impl Shared {
             }
             wanted -= usize::from(Remote::of(*home).wake());
         }
+    }
+
+    /// Whether all workers have closed their cells.
+    pub(crate) fn have_all_closed(&self) -> bool {
+        // Acquire: pairs with the Release in `Worker::wind_up`.
+        self.closed.load(Acquire) == self.homes.len()
     }
 
     /// Takes the oldest cell of the shared queue.
@@ -468,7 +499,7 @@ impl Handle {
                 if T::STARTS {
                     let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
                     // SAFETY: the reference that the address below takes over is ours meanwhile, and so is the note.
-                    let pushed = unsafe { push_out(cell, note) };
+                    let pushed = unsafe { push_out(cell, note, |_| false) };
                     wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
                 }
                 // SAFETY: the cell was made for this task, with one reference.

@@ -16,26 +16,32 @@ use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Closes all cells of this worker, and returns once nobody can reach it any more (README, step 7).
-    pub(super) fn wind_up(&self) {
+    /// Closes all cells of this worker that there are by now. True once nobody can reach it any more (README, step 7); until then
+    /// it is to be called again whenever something has come.
+    pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
-        // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed. Cells that were made for
-        // us before newborns were refused are whole, and none comes any more.
-        fence(Acquire);
-        self.close_all();
-        // Release: pairs with the Acquire below; every worker has closed its cells.
-        self.shared.closed.fetch_add(1, Release);
-        self.shared.wake_all();
+        if !self.closes.replace(true) {
+            // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed. Cells that were made for
+            // us before newborns were refused are whole, and none comes any more.
+            fence(Acquire);
+            self.close_all();
+            // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its cells.
+            self.shared.closed.fetch_add(1, Release);
+            self.shared.wake_all();
+        }
         // Others may still release references to us, and tokens may be on their way.
         while !self.is_over() {
             self.take_ready();
             self.close_all();
-            self.park(|| self.remote().ready.has_some() || self.is_over());
+            if !self.remote().ready.has_some() {
+                return self.is_over();
+            }
         }
+        true
     }
 
     /// Gives the home back, once all is wound up.
-    pub(super) fn leave(self) {
+    pub(super) fn leave(self: Box<Self>) {
         let home = self.home;
         // The driver and, if nobody else has it, the sponsor's world, reporter and attachment are foreign code to drop.
         quiet::drop(self);
@@ -43,8 +49,7 @@ impl Worker {
     }
 
     fn is_over(&self) -> bool {
-        // Acquire: pairs with the Release in `end`.
-        self.shared.closed.load(Acquire) == self.shared.homes.len() && self.awaited.get() == 0
+        self.shared.have_all_closed() && self.awaited.get() == 0
     }
 
     /// Drops what is scheduled and stops every cell. Destructors may make more of both, so it goes on

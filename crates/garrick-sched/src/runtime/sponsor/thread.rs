@@ -5,19 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use garrick_core::prim::{
-    atomic::Ordering::Release,
-    thread::{self, JoinHandle},
-};
+use garrick_core::prim::{atomic::Ordering::Release, thread::JoinHandle};
 
 #[cfg(all(test, garrick_loom))]
 use super::Signal;
+use super::crew::Hand;
 use super::over::Over;
 use super::{Builder, Handle, Shared, StartError};
-use crate::cell::Home;
 use crate::driver::Driver;
 use crate::pool;
-use crate::remote::{Remote, Sleeper};
+use crate::remote::Remote;
 use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::ThreadSpec;
@@ -168,11 +165,12 @@ impl fmt::Debug for Sponsor {
     }
 }
 
-/// A home that waits for its worker, who takes it in [`Seat::serve`]. Dropped before that, it says that the
-/// worker will not come, so that the others do not wait for it when they end.
-struct Seat {
-    home: Home,
-    /// None once the home is a worker's.
+/// A seat that waits to be opened, by the thread that calls [`Opening::serve`]. Dropped before that, it says that this
+/// will not be, so that the others do not wait for it when they end.
+struct Opening {
+    /// The number of its worker.
+    index: usize,
+    /// None once it is open.
     shared: Option<Arc<Shared>>,
     /// What the worker is to sleep in.
     driver: Option<Driven>,
@@ -202,7 +200,7 @@ impl Driven {
     }
 }
 
-impl Seat {
+impl Opening {
     /// Is the worker, until the sponsor ends.
     fn serve(mut self, core: Option<usize>) {
         let Some(shared) = self.shared.clone() else {
@@ -214,39 +212,43 @@ impl Seat {
         sleep_precisely();
         let _serving = Serving::new(&shared);
         let (driver, waker) = match self.driver.take() {
-            Some(Driven { driver, waker }) => (Some(driver), Some(Arc::new(waker))),
+            Some(Driven { driver, waker }) => (Some(driver), Some(waker)),
             None => (None, None),
         };
-        Remote::of(self.home).set_sleeper(Sleeper {
-            thread: Some(thread::current()),
-            waker,
-        });
-        let worker = Worker::new(self.home, shared, driver);
+        let hand = Hand::new(shared.clone(), self.index, waker);
+        let seat = hand.first_seat();
+        let worker = Worker::new(shared.homes[self.index], shared, driver);
+        let is_driven = worker.is_driven();
+        hand.open(seat, Box::new(worker));
         drop(self.shared.take());
-        worker.live(|| {
-            worker.serve();
-            worker.wind_up();
-        });
-        worker.leave();
+        if !is_driven {
+            return hand.serve(seat);
+        }
+        // SAFETY: the seat is open until it is closed below, and used by nobody but the only hand of its crew, which this is.
+        unsafe { hand.worker(seat).as_ref() }.live(|| hand.serve(seat));
+        hand.close(seat).leave();
+        hand.crew.end_seat();
     }
 }
 
-impl Drop for Seat {
+impl Drop for Opening {
     fn drop(&mut self) {
         let Some(shared) = self.shared.take() else {
             return;
         };
         // A sponsor that lacks a worker cannot run what is spawned on it: it ends.
         shared.stop();
-        // Release: pairs with the Acquire in `Worker::is_over`; nobody will use this home for us.
+        // Release: pairs with the Acquire in `have_all_closed`; nobody will use this home for us.
         shared.closed.fetch_add(1, Release);
         shared.wake_all();
+        shared.place_of(self.index).0.end_seat();
+        let home = shared.homes[self.index];
         // A world may let go of a thread's body after the sponsor has started. If tasks were made here by then, the number
         // stays theirs: who got it next would take them for its own.
         let mut is_empty = true;
-        pool::cells_of(self.home, |_| is_empty = false);
+        pool::cells_of(home, |_| is_empty = false);
         if is_empty {
-            Remote::release(self.home);
+            Remote::release(home);
         }
     }
 }
@@ -269,8 +271,9 @@ pub(super) fn start(
         .homes
         .iter()
         .zip(drivers)
-        .map(|(&home, driver)| Seat {
-            home,
+        .enumerate()
+        .map(|(index, (_, driver))| Opening {
+            index,
             shared: Some(shared.clone()),
             driver,
             _ends: Ends(sponsor.over.clone()),
@@ -295,8 +298,8 @@ pub(super) fn start(
 /// Is worker number `index` of a sponsor on a thread of a model, until the sponsor ends. It sleeps in the driver, if it has one.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<Box<dyn Driver>>) {
-    let seat = Seat {
-        home: shared.homes[index],
+    let seat = Opening {
+        index,
         shared: Some(shared),
         driver: driver.map(Driven::new),
         _ends: Ends(Arc::new(Over::new(1))),
@@ -308,19 +311,16 @@ pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<B
 /// sponsor must be told to stop.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: usize) {
-    let home = shared.homes[index];
-    Remote::of(home).set_sleeper(Sleeper {
-        thread: Some(thread::current()),
-        waker: None,
-    });
-    let worker = Worker::new(home, shared, None);
+    let hand = Hand::new(shared.clone(), index, None);
+    let seat = hand.first_seat();
+    let worker = Box::new(Worker::new(shared.homes[index], shared, None));
     for _ in 0..rounds {
         worker.run_ready(Signal::is_stopping);
         worker.claim_in_model();
     }
-    worker.shared.stop();
-    worker.wind_up();
-    worker.leave();
+    hand.open(seat, worker);
+    hand.shared.stop();
+    hand.serve(seat);
 }
 
 /// Cores of this machine.

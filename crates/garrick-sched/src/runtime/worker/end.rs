@@ -41,6 +41,8 @@ impl Worker {
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
+        // A destructor may take long.
+        self.give_next_seat();
         // It runs no more, and another cell may get its block before this is over.
         self.forget_running();
         self.retire(cell, ended);

@@ -23,10 +23,10 @@ use crate::probe::Lane;
 use crate::quiet;
 use crate::remote::Remote;
 use crate::run_queue::{Entry, Handoff, RunQueue};
-use crate::runtime::address::{deliver, release_foreign};
+use crate::runtime::address::{push_out, release_foreign};
 use crate::runtime::current::Entered;
 use crate::runtime::run::Limits;
-use crate::runtime::sponsor::{Handle, Shared, Signal};
+use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
@@ -61,6 +61,12 @@ pub(crate) struct Worker {
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
+    /// Who serves it.
+    pub(crate) crew: Arc<Crew>,
+    /// The seat that the last turn woke, if the hand that sits here goes there next: it has that seat already.
+    pub(crate) next_seat: Cell<Option<usize>>,
+    /// Whether it closes its cells, because the sponsor ends.
+    pub(crate) closes: Cell<bool>,
     /// The cell that runs now, or ran last; none once anything else has been done.
     running: Cell<Option<CellPtr>>,
     /// How far the activation under way goes, once it has come to the mailbox.
@@ -93,7 +99,11 @@ impl Worker {
         let now = shared.now();
         let index = shared.index_of(home);
         let lane = shared.open_lane(index);
+        let crew = shared.place_of(index).0.clone();
         Self {
+            crew,
+            next_seat: Cell::new(None),
+            closes: Cell::new(false),
             home,
             index,
             old: RunQueue::new(),
@@ -201,6 +211,10 @@ impl Worker {
         // What was due is among it.
         if self.remote.ready.has_some() {
             self.take_ready();
+        }
+        if self.backlog() > 0 {
+            // There is something to do here after all.
+            self.give_next_seat();
         }
         let signal = self.shared.signal();
         if !signal.is_quiet() {
@@ -411,6 +425,28 @@ impl Worker {
         now
     }
 
+    /// Pushes a chain as [`push_out`] does. If that wakes a seat, this hand sits there next, or another one does.
+    ///
+    /// # Safety
+    /// As for [`push_out`].
+    unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
+        let mut kept = None;
+        let keeps = |remote: &Remote| {
+            kept = self.keeps(remote);
+            kept.is_some()
+        };
+        // SAFETY: by contract.
+        let Some(wake) = (unsafe { push_out(cell, chain, keeps) }) else {
+            return false;
+        };
+        if kept.is_some() && wake.keep() {
+            self.next_seat.set(kept);
+        } else {
+            wake.call();
+        }
+        true
+    }
+
     /// Delivers a chain, with the reference that kept its receiver alive.
     fn deliver_staged(&self, cell: CellPtr, chain: Chain) {
         // SAFETY: the chain comes with a reference of its own.
@@ -420,7 +456,7 @@ impl Worker {
                 let refused = (door.pass_unread)(cell, chain.oldest);
                 self.count_dead_letters(refused);
                 self.pool.give_envelope(chain.oldest);
-            } else if !deliver(cell, chain) {
+            } else if !self.deliver(cell, chain) {
                 self.discard(cell, chain);
             }
             release_foreign(cell);

@@ -1,0 +1,405 @@
+//! Seats, and the hands that sit on them.
+//!
+//! A *seat* is a worker's run queues, blocks, timers and ready stack; a *hand* is a thread. Who sits on a seat is its owner until
+//! it leaves. A seat is free while its ready stack says PARKED or WATCHED, and whoever takes that mark away has the seat: it sits
+//! there, or hands the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Hands that have nothing to do wait in a list of
+//! the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, has the protocol.
+//!
+//! Hands of a sponsor without drivers roam over all of its seats. A seat with a driver, and the one of a
+//! [`Here`](super::Here), has a crew of one.
+
+use std::collections::VecDeque;
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+use garrick_core::prim::{
+    Mutex, MutexGuard,
+    atomic::{
+        AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release, SeqCst},
+        fence,
+    },
+    thread::{self, Thread},
+    unmodelled::{AtomicPtr, AtomicU64},
+};
+
+use super::Shared;
+use crate::cell::Home;
+use crate::pool;
+use crate::quiet;
+use crate::remote::Remote;
+use crate::runtime::worker::Worker;
+use crate::world::Nanos;
+
+/// No deadline, and nobody who keeps watch over deadlines.
+const NEVER: Nanos = Nanos::MAX;
+
+/// See the module.
+pub(crate) struct Crew {
+    seats: Box<[Seat]>,
+    hands: Box<[CachePadded<Berth>]>,
+    lists: Mutex<Lists>,
+    /// Until when the hand that keeps watch sleeps; [`NEVER`] if no hand does. Not modelled: models have no clock.
+    until: AtomicU64,
+}
+
+struct Seat {
+    home: Home,
+    /// Its worker from when it opens until it is over. Written and read by who sits there.
+    worker: AtomicPtr<Worker>,
+    /// When its next timer is due. Counts while the seat is PARKED. Not modelled, as `until`.
+    deadline: AtomicU64,
+}
+
+/// Where a hand waits.
+#[derive(Default)]
+struct Berth {
+    /// The seat that it was given, and one; or 0. Written under the lock of the lists.
+    given: AtomicUsize,
+    /// How it is woken, while there is a hand.
+    bell: Mutex<Option<Bell>>,
+}
+
+/// How a hand is woken.
+struct Bell {
+    thread: Thread,
+    /// What wakes it if it sleeps in a driver. Counted by us, because cloning and dropping a waker is foreign code, which is not
+    /// run under our lock.
+    waker: Option<Arc<Waker>>,
+}
+
+#[derive(Default)]
+struct Lists {
+    /// Hands that wait for a seat; the last one is given the next seat.
+    idle: Vec<usize>,
+    /// The idle hand that wakes for the timers of seats where nobody sits.
+    watch: Option<usize>,
+    /// Seats that wait for a hand, oldest first.
+    waiting: VecDeque<usize>,
+    /// Seats that will not be sat on any more.
+    over: usize,
+}
+
+impl Crew {
+    pub(crate) fn new(homes: &[Home]) -> Self {
+        let seat = |&home: &Home| Seat {
+            home,
+            worker: AtomicPtr::new(ptr::null_mut()),
+            deadline: AtomicU64::new(NEVER),
+        };
+        Self {
+            seats: homes.iter().map(seat).collect(),
+            hands: homes.iter().map(|_| CachePadded::default()).collect(),
+            lists: Mutex::default(),
+            until: AtomicU64::new(NEVER),
+        }
+    }
+
+    fn lists(&self) -> MutexGuard<'_, Lists> {
+        // No code that holds the lock can panic half way.
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remote(&self, seat: usize) -> &'static Remote {
+        Remote::of(self.seats[seat].home)
+    }
+
+    /// Whether its only hand is the calling thread.
+    pub(crate) fn is_this_thread(&self) -> bool {
+        let [only] = &self.hands[..] else {
+            return false;
+        };
+        let here = thread::current().id();
+        let bell = only.bell();
+        bell.as_ref().is_some_and(|bell| bell.thread.id() == here)
+    }
+
+    /// Gives a seat that the caller has, and does not sit on, to an idle hand; if there is none, to the next that is.
+    pub(crate) fn hand_over(&self, seat: usize) {
+        let (hand, watch) = {
+            let mut lists = self.lists();
+            let Some(hand) = lists.idle.pop() else {
+                return lists.waiting.push_back(seat);
+            };
+            // Release: pairs with the Acquire in `wait_for_seat`; what the last sitter left, which we have acquired.
+            self.hands[hand].given.store(seat + 1, Release);
+            (hand, self.pass_watch(&mut lists, hand))
+        };
+        self.wake(Some(hand));
+        self.wake(watch);
+    }
+
+    /// If the hand that leaves the line has kept watch, lets another one do so where there is something to watch. Returns whom to
+    /// wake for it.
+    fn pass_watch(&self, lists: &mut Lists, leaves: usize) -> Option<usize> {
+        if lists.watch != Some(leaves) {
+            return None;
+        }
+        self.until.store(NEVER, Relaxed);
+        let next = (self.earliest() < NEVER).then(|| lists.idle.first().copied());
+        lists.watch = next.flatten();
+        lists.watch
+    }
+
+    fn wake(&self, hand: Option<usize>) {
+        if let Some(hand) = hand {
+            self.hands[hand].wake();
+        }
+    }
+
+    /// The earliest deadline of a seat where nobody sits.
+    fn earliest(&self) -> Nanos {
+        // A seat where somebody sits, or is about to, has its timers looked after.
+        let parked = self.seats.iter().filter(|seat| seat.is_parked());
+        let deadlines = parked.map(|seat| seat.deadline.load(Relaxed));
+        deadlines.min().unwrap_or(NEVER)
+    }
+
+    /// Sees to it that somebody wakes for the deadline of a seat that was left PARKED, whose hand does not sleep now.
+    fn watch_over(&self, seat: usize) {
+        // The caller has passed a fence since it left the seat: see `Hand::keep_watch`.
+        if self.seats[seat].deadline.load(Relaxed) >= self.until.load(Relaxed) {
+            return;
+        }
+        let watch = {
+            let mut lists = self.lists();
+            lists.watch = lists.watch.or(lists.idle.first().copied());
+            lists.watch
+        };
+        // If all are busy, the next hand that is not looks for itself.
+        self.wake(watch);
+    }
+
+    /// Nobody will sit on one more of the seats. After the last of them, all hands leave.
+    pub(super) fn end_seat(&self) {
+        let idle = {
+            let mut lists = self.lists();
+            lists.over += 1;
+            if lists.over < self.seats.len() {
+                return;
+            }
+            std::mem::take(&mut lists.idle)
+        };
+        idle.into_iter().for_each(|hand| self.wake(Some(hand)));
+    }
+}
+
+impl Seat {
+    fn is_parked(&self) -> bool {
+        Remote::of(self.home).ready.is_parked()
+    }
+}
+
+impl Berth {
+    fn bell(&self) -> MutexGuard<'_, Option<Bell>> {
+        self.bell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_bell(&self, bell: Option<Bell>) {
+        // Dropped when the lock is free again: a waker may do anything then.
+        let before = std::mem::replace(&mut *self.bell(), bell);
+        quiet::drop(before);
+    }
+
+    #[cold]
+    fn wake(&self) {
+        let bell = self.bell();
+        let Some(Bell { thread, waker }) = &*bell else {
+            return;
+        };
+        let Some(waker) = waker else {
+            return thread.unpark();
+        };
+        let waker = waker.clone();
+        drop(bell);
+        // A driver's waker is foreign code, called by whoever sends: a panic in it is none of theirs.
+        let _ = quiet::call(|| waker.wake_by_ref());
+        quiet::drop(waker);
+    }
+}
+
+/// A thread of a crew, for as long as it is one.
+pub(super) struct Hand {
+    pub(super) shared: Arc<Shared>,
+    pub(super) crew: Arc<Crew>,
+    number: usize,
+}
+
+impl Hand {
+    /// Makes the calling thread the one that opens the sponsor's worker of that number. It is woken by `waker`, if it sleeps in a
+    /// driver.
+    pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
+        let (crew, number) = shared.place_of(index);
+        let hand = Self {
+            crew: crew.clone(),
+            number,
+            shared,
+        };
+        let bell = Bell {
+            thread: thread::current(),
+            waker: waker.map(Arc::new),
+        };
+        hand.crew.hands[number].set_bell(Some(bell));
+        hand
+    }
+
+    /// The seat that this hand opens.
+    pub(super) fn first_seat(&self) -> usize {
+        self.number
+    }
+
+    /// Opens a seat, on which the caller sits.
+    pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
+        self.crew.seats[seat]
+            .worker
+            .store(Box::into_raw(worker), Relaxed);
+    }
+
+    /// The worker of a seat.
+    ///
+    /// # Safety
+    /// The caller has the seat for as long as it uses the worker.
+    pub(super) unsafe fn worker(&self, seat: usize) -> NonNull<Worker> {
+        // Relaxed: written by who opened the seat, and left it since, or is the caller.
+        let worker = self.crew.seats[seat].worker.load(Relaxed);
+        NonNull::new(worker).expect("a seat that can be had is open")
+    }
+
+    /// Takes the worker out of a seat that nobody can reach any more.
+    pub(super) fn close(&self, seat: usize) -> Box<Worker> {
+        let worker = self.crew.seats[seat].worker.swap(ptr::null_mut(), Relaxed);
+        // SAFETY: made by `open`, taken once, by who sits there.
+        unsafe { Box::from_raw(worker) }
+    }
+
+    /// Says when the next timer of a seat is due, before the caller leaves it.
+    pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
+        self.crew.seats[seat]
+            .deadline
+            .store(deadline.unwrap_or(NEVER), Relaxed);
+    }
+
+    /// A seat was left PARKED, and a fence passed, but the caller does not sleep now.
+    pub(super) fn watch_over(&self, seat: usize) {
+        self.crew.watch_over(seat);
+    }
+
+    /// Waits for a seat of the crew. None once all of them are over. `sleep` waits until this hand is woken, and no longer than
+    /// the time that it gets.
+    pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
+        let crew = &*self.crew;
+        let berth = &crew.hands[self.number];
+        let wakes_before = self.wakes_before();
+        {
+            let mut lists = crew.lists();
+            if let Some(seat) = lists.waiting.pop_front() {
+                return Some(seat);
+            }
+            if lists.over == crew.seats.len() {
+                return None;
+            }
+            // Who keeps watch is first in the line, so that it is the last to be given a seat.
+            if lists.watch.is_none() || wakes_before < crew.until.load(Relaxed) {
+                lists.watch = Some(self.number);
+                lists.idle.insert(0, self.number);
+            } else {
+                lists.idle.push(self.number);
+            }
+        }
+        loop {
+            // Acquire: pairs with the Release in `hand_over`.
+            let given = berth.given.swap(0, Acquire);
+            if given > 0 {
+                return Some(given - 1);
+            }
+            let keeps_watch = {
+                let lists = crew.lists();
+                if lists.over == crew.seats.len() {
+                    return None;
+                }
+                lists.watch == Some(self.number)
+            };
+            match keeps_watch.then(|| self.keep_watch()).flatten() {
+                Some(Duration::ZERO) => {
+                    if let Some(seat) = self.take_due() {
+                        return Some(seat);
+                    }
+                    if self.shared.is_real() {
+                        pool::reclaim(|| berth.given.load(Relaxed) > 0);
+                    }
+                }
+                left => sleep(left),
+            }
+        }
+    }
+
+    /// When somebody must wake, of whom this hand knows.
+    fn wakes_before(&self) -> Nanos {
+        let memory = self.memory_left().map(|left| {
+            let left = Nanos::try_from(left.as_nanos()).unwrap_or(NEVER);
+            self.shared.now().saturating_add(left)
+        });
+        self.crew.earliest().min(memory.unwrap_or(NEVER))
+    }
+
+    /// The time after which memory is to be given back.
+    fn memory_left(&self) -> Option<Duration> {
+        self.shared.is_real().then(pool::time_left).flatten()
+    }
+
+    /// How long this hand may sleep, which keeps watch.
+    fn keep_watch(&self) -> Option<Duration> {
+        let next = loop {
+            let next = self.crew.earliest();
+            self.crew.until.store(next, Relaxed);
+            // SeqCst: pairs with the fence after PARKED of who leaves a seat. Either that sees until when we sleep, or we see the
+            // seat and its deadline.
+            fence(SeqCst);
+            if self.crew.earliest() >= next {
+                break next;
+            }
+        };
+        let now = self.shared.now();
+        let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
+        [timer, self.memory_left()].into_iter().flatten().min()
+    }
+
+    /// Takes a seat with a timer that is due, and this hand out of the line.
+    fn take_due(&self) -> Option<usize> {
+        let crew = &*self.crew;
+        let now = self.shared.now();
+        let is_due = |seat: &usize| {
+            let seat = &crew.seats[*seat];
+            seat.deadline.load(Relaxed) <= now && Remote::of(seat.home).ready.sit()
+        };
+        let seat = (0..crew.seats.len()).find(is_due)?;
+        let watch = {
+            let mut lists = crew.lists();
+            let place = lists.idle.iter().position(|&hand| hand == self.number);
+            let Some(place) = place else {
+                drop(lists);
+                // This hand has been given another one meanwhile.
+                crew.hand_over(seat);
+                return None;
+            };
+            lists.idle.remove(place);
+            crew.pass_watch(&mut lists, self.number)
+        };
+        crew.wake(watch);
+        Some(seat)
+    }
+
+    /// The part of a seat that others may touch.
+    pub(super) fn remote(&self, seat: usize) -> &'static Remote {
+        self.crew.remote(seat)
+    }
+}
+
+impl Drop for Hand {
+    fn drop(&mut self) {
+        self.crew.hands[self.number].set_bell(None);
+    }
+}
