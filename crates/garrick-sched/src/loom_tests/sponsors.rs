@@ -12,9 +12,14 @@ use crate::runtime::sponsor::{Handle, Shared, Sponsor, serve_in_model, serve_rou
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// A sponsor whose threads are still to come.
+/// A sponsor whose threads are still to come, and roam.
 fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
-    let shared = Sponsor::builder().workers(workers).share_in_model();
+    sponsor_of(workers, true)
+}
+
+/// A sponsor whose threads are still to come.
+fn sponsor_of(workers: usize, roams: bool) -> (Arc<Shared>, Handle) {
+    let shared = Sponsor::builder().workers(workers).share_in_model(roams);
     (shared.clone(), Handle::new(shared))
 }
 
@@ -189,7 +194,7 @@ impl Task for Mover {
 /// A cell comes from another sponsor, by the shared queue, to a worker that goes to sleep; then the sponsor is to end.
 fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn Driver>>) {
     check_with(preemptions, move || {
-        let (shared, to) = sponsor(1);
+        let (shared, to) = sponsor_of(1, false);
         let handled = Arc::new(AtomicUsize::new(0));
         let player = Player {
             other: None,
@@ -268,7 +273,7 @@ fn loom_published_work_is_seen_by_a_worker_that_looks_for_the_end() {
 fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
     // Who looks for the end is the first of them, and may still take itself for parked when it has been sent something.
     check_with(1, || {
-        let (shared, handle) = sponsor(2);
+        let (shared, handle) = sponsor_of(2, false);
         let handled = Arc::new(AtomicUsize::new(0));
         let first = relay(&shared, &handle, &handled, &[1, 0]);
         first.send(1).unwrap();

@@ -17,13 +17,9 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     Mutex, MutexGuard,
-    atomic::{
-        AtomicUsize,
-        Ordering::{Acquire, Relaxed, Release, SeqCst},
-        fence,
-    },
+    atomic::{Ordering::SeqCst, fence},
     thread::{self, Thread},
-    unmodelled::{AtomicPtr, AtomicU64},
+    unmodelled::{AtomicPtr, AtomicU64, Relaxed},
 };
 
 use super::Shared;
@@ -57,8 +53,6 @@ struct Seat {
 /// Where a hand waits.
 #[derive(Default)]
 struct Berth {
-    /// The seat that it was given, and one; or 0. Written under the lock of the lists.
-    given: AtomicUsize,
     /// How it is woken, while there is a hand.
     bell: Mutex<Option<Bell>>,
 }
@@ -75,6 +69,8 @@ struct Bell {
 struct Lists {
     /// Hands that wait for a seat; the last one is given the next seat.
     idle: Vec<usize>,
+    /// The seats that hands were given, by the number of the hand, until they have seen it.
+    given: Vec<Option<usize>>,
     /// The idle hand that wakes for the timers of seats where nobody sits.
     watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
@@ -93,7 +89,10 @@ impl Crew {
         Self {
             seats: homes.iter().map(seat).collect(),
             hands: homes.iter().map(|_| CachePadded::default()).collect(),
-            lists: Mutex::default(),
+            lists: Mutex::new(Lists {
+                given: vec![None; homes.len()],
+                ..Lists::default()
+            }),
             until: AtomicU64::new(NEVER),
         }
     }
@@ -124,8 +123,7 @@ impl Crew {
             let Some(hand) = lists.idle.pop() else {
                 return lists.waiting.push_back(seat);
             };
-            // Release: pairs with the Acquire in `wait_for_seat`; what the last sitter left, which we have acquired.
-            self.hands[hand].given.store(seat + 1, Release);
+            lists.given[hand] = Some(seat);
             (hand, self.pass_watch(&mut lists, hand))
         };
         self.wake(Some(hand));
@@ -291,7 +289,6 @@ impl Hand {
     /// the time that it gets.
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
-        let berth = &crew.hands[self.number];
         let wakes_before = self.wakes_before();
         {
             let mut lists = crew.lists();
@@ -310,13 +307,11 @@ impl Hand {
             }
         }
         loop {
-            // Acquire: pairs with the Release in `hand_over`.
-            let given = berth.given.swap(0, Acquire);
-            if given > 0 {
-                return Some(given - 1);
-            }
             let keeps_watch = {
-                let lists = crew.lists();
+                let mut lists = crew.lists();
+                if let Some(seat) = lists.given[self.number].take() {
+                    return Some(seat);
+                }
                 if lists.over == crew.seats.len() {
                     return None;
                 }
@@ -328,7 +323,7 @@ impl Hand {
                         return Some(seat);
                     }
                     if self.shared.is_real() {
-                        pool::reclaim(|| berth.given.load(Relaxed) > 0);
+                        pool::reclaim(|| crew.lists().given[self.number].is_some());
                     }
                 }
                 left => sleep(left),
