@@ -41,7 +41,7 @@ pub use {
     parcel::MESSAGE_BYTES_MAX,
     probe::{KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,
-    reply::{Ask, Circle, NoReply, Reply},
+    reply::{Ask, Call, Circle, NoReply, Reply},
     runtime::address::{Address, SendError, TaskId},
     runtime::door::{Door, Notice, door},
     runtime::sponsor::{Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor, StartError},

@@ -1,17 +1,18 @@
 //! The part of a worker that other threads may touch, found by its home number.
 
 use std::fmt;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::{Arc, PoisonError};
 
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     Mutex, MutexGuard,
-    unmodelled::{AcqRel, Acquire, AtomicPtr, AtomicUsize, Relaxed},
+    unmodelled::{AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicUsize, Relaxed},
 };
 
 use crate::cell::{Envelope, Home, Notice, Ready};
 use crate::runtime::sponsor::Crew;
+use crate::runtime::worker::Worker;
 
 /// Workers that may exist at once in one process.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
@@ -27,6 +28,10 @@ pub(crate) struct Remote {
     /// home, hence sees what was written before the home had any cell.
     crew: AtomicPtr<Crew>,
     seat: AtomicUsize,
+    /// Whether threads that are no hands may sit there.
+    has_guests: AtomicBool,
+    /// Questions before the next one whose asker may sit there.
+    spared: AtomicUsize,
 }
 
 /// A seat of a crew.
@@ -83,7 +88,7 @@ fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
 #[cfg(garrick_loom)]
 mod model {
     use std::cell::RefCell;
-    use std::ptr;
+    use std::ptr::{self, NonNull};
 
     use super::{AcqRel, AtomicPtr, Numbers, Remote, WORKERS_MAX};
 
@@ -161,7 +166,9 @@ impl Remote {
     }
 
     /// Says which seat it is the part of.
-    pub(crate) fn set_place(&self, crew: &Arc<Crew>, seat: usize) {
+    pub(crate) fn set_place(&self, crew: &Arc<Crew>, seat: usize, has_guests: bool) {
+        self.has_guests.store(has_guests, Relaxed);
+        self.spared.store(0, Relaxed);
         self.crew.store(Arc::as_ptr(crew).cast_mut(), Relaxed);
         self.seat.store(seat, Relaxed);
         let crew = crew.clone();
@@ -176,6 +183,30 @@ impl Remote {
     pub(crate) fn seat_of(&self, crew: &Arc<Crew>) -> Option<usize> {
         let ours = ptr::eq(self.crew.load(Relaxed), Arc::as_ptr(crew));
         ours.then(|| self.seat.load(Relaxed))
+    }
+
+    /// Whether a thread that asks may sit there. Counts the questions that are spared.
+    pub(crate) fn welcomes_guests(&self) -> bool {
+        if !self.has_guests.load(Relaxed) {
+            return false;
+        }
+        let spared = self.spared.load(Relaxed);
+        if spared > 0 {
+            // Others that ask at once may count for one.
+            self.spared.store(spared - 1, Relaxed);
+        }
+        spared == 0
+    }
+
+    /// Lets so many questions go the ordinary way.
+    pub(crate) fn spare(&self, questions: usize) {
+        self.spared.store(questions, Relaxed);
+    }
+
+    /// The worker of the seat, which is the caller's.
+    pub(crate) fn worker(&self) -> NonNull<Worker> {
+        // SAFETY: a seat that can be had has a crew, which lasts for as long as its seats do.
+        unsafe { &*self.crew.load(Relaxed) }.worker(self.seat.load(Relaxed))
     }
 
     /// Whether the calling thread is the only one that runs this worker's tasks.

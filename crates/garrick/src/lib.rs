@@ -29,7 +29,7 @@
 //! | begin | [`prelude`], [`System`], [`Local`] for one thread and for tests |
 //! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`TryActor`] for `?`, [`behavior()`] for closures that become |
 //! | write one that awaits | [`AsyncActor`], [`System::spawn_async`], [`Context::pipe`] for futures beside an actor |
-//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Context::ask`], [`Handle::ask_within`] for asks in time |
+//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks in time |
 //! | do something later | [`Context::send_after`], [`Context::send_every`], [`with_receive_timeout`], [`with_stash`] |
 //! | bound what waits | [`Mailbox`], [`Inlet`], [`OnFull`], [`Workload`] |
 //! | survive failures | [`Supervisor`], [`Child`], [`Strategy`], [`Backoff`]; [`Context::watch`], [`Context::link`] |
@@ -52,9 +52,9 @@ pub mod prelude;
 
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncChild, AsyncContext, Attachment,
-    Backoff, BatchError, Behavior, BehaviorContext, Builder, CapacityError, Child, ChildState,
-    Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended, Ending,
-    Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
+    Backoff, BatchError, Behavior, BehaviorContext, Builder, Call, CapacityError, Child,
+    ChildState, Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended,
+    Ending, Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
     LocalAsyncActor, MESSAGE_BYTES_MAX, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet,
     Pending, PipeError, RealWorld, Reply, Request, Restart, STACK_BYTES_MAX, STACK_BYTES_MIN,
     Sample, SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep, Snapshot, SnapshotOf,

@@ -22,6 +22,13 @@ pub(super) const ASK_OUTSIDE: Scenario = Scenario {
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_outside)],
 };
 
+pub(super) const CALL_OUTSIDE: Scenario = Scenario {
+    name: "call-outside",
+    operation: "the same by Address::call and .wait(): the question is sent when the answer is waited for, and the thread \
+                that waits may run the actor itself; one is open at a time",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", call_outside)],
+};
+
 /// A question: what is one more?
 struct Question(u64, Reply<u64>);
 
@@ -96,6 +103,17 @@ fn ask_outside(ops: u64) -> Result<Measured> {
     let mut number = 0;
     while number < ops {
         number = answerer.ask(|reply| Question(number, reply)).wait()?;
+    }
+    Ok(Measured::new(ops, watch.stop()))
+}
+
+fn call_outside(ops: u64) -> Result<Measured> {
+    let system = worker("answerer")?;
+    let answerer = system.spawn(Answerer)?;
+    let watch = Stopwatch::start(Clock::Process);
+    let mut number = 0;
+    while number < ops {
+        number = answerer.call(|reply| Question(number, reply)).wait()?;
     }
     Ok(Measured::new(ops, watch.stop()))
 }

@@ -2,6 +2,8 @@
 
 use std::sync::mpsc;
 
+use garrick::System;
+
 use super::actors::{Pass, measure_here, ring_of, send_in, worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
@@ -18,6 +20,13 @@ pub(super) const PING_PONG_CROSS: Scenario = Scenario {
     operation: "one round trip between two actors on two workers: two messages, each sent by the handling of \
                 the other",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong_cross)],
+};
+
+pub(super) const PING_PONG_SPLIT: Scenario = Scenario {
+    name: "ping-pong-split",
+    operation: "one round trip between two actors that were made from outside, one after the other, in a system of 2 \
+                workers: two messages, each sent by the handling of the other",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ping_pong_split)],
 };
 
 fn ping_pong(ops: u64) -> Result<Measured> {
@@ -37,6 +46,18 @@ pub(crate) fn ping_pong_cross(ops: u64) -> Result<Measured> {
         systems[index]
             .spawn(relay)
             .expect("the system was just made")
+    });
+    let watch = Stopwatch::start(Clock::Process);
+    send_in(&ping, Pass::Token(2 * ops));
+    waiting.recv()?;
+    Ok(Measured::new(ops, watch.stop()))
+}
+
+fn ping_pong_split(ops: u64) -> Result<Measured> {
+    let system = System::builder().workers(2).start()?;
+    let (done, waiting) = mpsc::channel();
+    let ping = ring_of(2, &done, |_, relay| {
+        system.spawn(relay).expect("the system was just made")
     });
     let watch = Stopwatch::start(Clock::Process);
     send_in(&ping, Pass::Token(2 * ops));

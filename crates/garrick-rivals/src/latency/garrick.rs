@@ -101,7 +101,7 @@ impl Framework for Garrick {
     }
 
     async fn ask(answerer: &Self::Answerer, number: u64) -> u64 {
-        let answer = answerer.ask(|reply| Question(number, reply)).await;
+        let answer = answerer.call(|reply| Question(number, reply)).await;
         answer.expect("the answerer answers")
     }
 }
@@ -118,7 +118,7 @@ impl Peer for Garrick {
     }
 
     fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
-        let answer = answerer.ask(|reply| Question(number, reply)).wait();
+        let answer = answerer.call(|reply| Question(number, reply)).wait();
         answer.expect("the answerer answers")
     }
 }

@@ -182,6 +182,18 @@ impl Ready {
         false
     }
 
+    /// Takes a seat where nobody sits, looks or not; true if that succeeds, as for [`Ready::sit`].
+    #[must_use]
+    pub(crate) fn sit_as_guest(&self) -> bool {
+        let seen = self.head.load(Relaxed);
+        // Acquire: pairs with the Release in `try_park` and `try_watch`.
+        (seen == PARKED || seen.addr() == WATCHED)
+            && self
+                .head
+                .compare_exchange(seen, std::ptr::null_mut(), Acquire, Relaxed)
+                .is_ok()
+    }
+
     /// Takes a seat where nobody sits nor looks; true if that succeeds, and then the caller sits there or hands it over.
     #[must_use]
     pub(crate) fn sit(&self) -> bool {

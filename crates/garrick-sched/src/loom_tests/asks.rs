@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{check, here, spawn};
+use super::{check, check_with, here, spawn};
 use crate::reply::{NoReply, Reply};
+use crate::runtime::address::Address;
+use crate::runtime::sponsor::{Handle, Sponsor, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
@@ -57,4 +59,48 @@ fn loom_an_asker_that_gives_up_leaves_nothing_behind() {
         asker.join().unwrap();
         here.run();
     });
+}
+
+/// Answers.
+struct Seven;
+
+impl Task for Seven {
+    type Message = Reply<u32>;
+
+    fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
+        reply.send(7);
+        Flow::Continue
+    }
+}
+
+/// A thread calls a task, beside the hand of its sponsor and another thread, which does something to the task.
+fn called_beside(other: fn(Address<Reply<u32>>)) {
+    check_with(2, move || {
+        let shared = Sponsor::builder().share_in_model(true);
+        let handle = Handle::new(shared.clone());
+        let task = handle.spawn_at(shared.homes[0], Seven, true).unwrap();
+        let called = task.clone();
+        let caller = {
+            let shared = shared.clone();
+            spawn(move || {
+                let answer = called.call(|reply| reply).wait();
+                drop(called);
+                shared.drain();
+                answer
+            })
+        };
+        other(task);
+        serve_in_model(shared, 0, None);
+        assert_eq!(caller.join().unwrap(), Ok(7));
+    });
+}
+
+#[test]
+fn loom_a_thread_that_calls_sits_where_nobody_does() {
+    called_beside(drop);
+}
+
+#[test]
+fn loom_a_thread_that_calls_meets_one_who_sends() {
+    called_beside(|task| drop(task.ask(|reply| reply)));
 }

@@ -20,6 +20,8 @@ use crate::waker::waker_of_thread;
 
 /// A question under way: wait for its answer on a plain thread, or await it.
 ///
+/// One that is waited for at once is faster as a [`Call`](super::Call).
+///
 /// Dropping it is fine at any time; the answer is then dropped by whoever gives it.
 ///
 /// # Cancel safety
@@ -61,14 +63,23 @@ impl<M: 'static> Address<M> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn ask<R: Send + 'static>(&self, message: impl FnOnce(Reply<R>) -> M) -> Ask<R> {
+        let (ask, message) = self.prepare_ask(message);
+        // A message that comes back is dropped, and its reply with it.
+        let _ = self.send(message);
+        ask
+    }
+
+    /// Makes the message of a question.
+    pub(super) fn prepare_ask<R: Send + 'static>(
+        &self,
+        message: impl FnOnce(Reply<R>) -> M,
+    ) -> (Ask<R>, M) {
         let slot = block::take();
         let ask = Ask {
             slot: Some(slot),
             asked: self.cell().home(),
         };
-        // A message that comes back is dropped, and its reply with it.
-        let _ = self.send(message(Reply::to_slot(slot)));
-        ask
+        (ask, message(Reply::to_slot(slot)))
     }
 }
 
@@ -159,7 +170,13 @@ impl<R: 'static> Ask<R> {
         remote.ready.has_some() && remote.is_this_thread()
     }
 
-    fn poll_answer(&mut self, waker: &Waker) -> Poll<Answer<R>> {
+    /// Whether the answer is there.
+    pub(super) fn is_answered(&self) -> bool {
+        // SAFETY: we are the asker, and have not left while there is a slot.
+        (self.slot).is_none_or(|slot| unsafe { slot.as_ref() }.is_full())
+    }
+
+    pub(super) fn poll_answer(&mut self, waker: &Waker) -> Poll<Answer<R>> {
         let slot = self
             .slot
             .expect("an ask must not be polled again after it has answered");

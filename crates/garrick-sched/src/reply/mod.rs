@@ -17,8 +17,11 @@ mod answer;
 
 mod ask;
 
+mod call;
+
 pub use {
     answer::{NoReply, Reply},
     ask::Ask,
+    call::Call,
     circle::Circle,
 };

@@ -169,6 +169,12 @@ impl<V> Slot<V> {
         }
     }
 
+    /// Asker: whether the value is there.
+    pub(super) fn is_full(&self) -> bool {
+        // Relaxed: `leave` looks again before it reads the value.
+        matches!(self.state.load(Relaxed), WAKING | READY)
+    }
+
     /// Asker: whether the value is there; if not, `waker` is called once it is.
     ///
     /// # Safety

@@ -102,7 +102,8 @@ impl Crew {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remote(&self, seat: usize) -> &'static Remote {
+    /// The part of a seat that others may touch.
+    pub(super) fn remote(&self, seat: usize) -> &'static Remote {
         Remote::of(self.seats[seat].home)
     }
 
@@ -156,8 +157,22 @@ impl Crew {
         deadlines.min().unwrap_or(NEVER)
     }
 
+    /// The worker of a seat, which the caller has for as long as it uses the worker.
+    pub(crate) fn worker(&self, seat: usize) -> NonNull<Worker> {
+        // Relaxed: written by who opened the seat, and left it since, or is the caller.
+        let worker = self.seats[seat].worker.load(Relaxed);
+        NonNull::new(worker).expect("a seat that can be had is open")
+    }
+
+    /// Says when the next timer of a seat is due, before the caller leaves it.
+    pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
+        self.seats[seat]
+            .deadline
+            .store(deadline.unwrap_or(NEVER), Relaxed);
+    }
+
     /// Sees to it that somebody wakes for the deadline of a seat that was left PARKED, whose hand does not sleep now.
-    fn watch_over(&self, seat: usize) {
+    pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch`.
         if self.seats[seat].deadline.load(Relaxed) >= self.until.load(Relaxed) {
             return;
@@ -256,33 +271,11 @@ impl Hand {
             .store(Box::into_raw(worker), Relaxed);
     }
 
-    /// The worker of a seat.
-    ///
-    /// # Safety
-    /// The caller has the seat for as long as it uses the worker.
-    pub(super) unsafe fn worker(&self, seat: usize) -> NonNull<Worker> {
-        // Relaxed: written by who opened the seat, and left it since, or is the caller.
-        let worker = self.crew.seats[seat].worker.load(Relaxed);
-        NonNull::new(worker).expect("a seat that can be had is open")
-    }
-
     /// Takes the worker out of a seat that nobody can reach any more.
     pub(super) fn close(&self, seat: usize) -> Box<Worker> {
         let worker = self.crew.seats[seat].worker.swap(ptr::null_mut(), Relaxed);
         // SAFETY: made by `open`, taken once, by who sits there.
         unsafe { Box::from_raw(worker) }
-    }
-
-    /// Says when the next timer of a seat is due, before the caller leaves it.
-    pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
-        self.crew.seats[seat]
-            .deadline
-            .store(deadline.unwrap_or(NEVER), Relaxed);
-    }
-
-    /// A seat was left PARKED, and a fence passed, but the caller does not sleep now.
-    pub(super) fn watch_over(&self, seat: usize) {
-        self.crew.watch_over(seat);
     }
 
     /// Waits for a seat of the crew. None once all of them are over. `sleep` waits until this hand is woken, and no longer than
@@ -385,11 +378,6 @@ impl Hand {
         };
         crew.wake(watch);
         Some(seat)
-    }
-
-    /// The part of a seat that others may touch.
-    pub(super) fn remote(&self, seat: usize) -> &'static Remote {
-        self.crew.remote(seat)
     }
 }
 

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use garrick_core::park::Spin;
 
 use super::crew::Hand;
-use super::idle::Awake;
+use super::idle::{Awake, Came};
 use super::{Handle, Shared};
 use crate::runtime::address::Address;
 use crate::runtime::current::{self, Resting};
@@ -80,14 +80,14 @@ impl Here {
 
     fn worker(&self) -> &Worker {
         // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of its crew, which this is.
-        unsafe { self.hand.worker(SEAT).as_ref() }
+        unsafe { self.hand.crew.worker(SEAT).as_ref() }
     }
 
     /// Rests until there is something to do.
     fn rest(&self, spin: &mut Spin) {
         let seat = self.hand.rest(SEAT, spin);
         debug_assert_eq!(seat, Some(SEAT), "its seat is over when it is dropped");
-        self.worker().sit_down();
+        self.worker().sit_down(Came::Idle);
     }
 
     /// Makes a task on this thread, whether it is `Send` or not.

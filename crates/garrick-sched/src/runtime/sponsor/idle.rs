@@ -61,10 +61,19 @@ impl Drop for Awake {
 pub(super) enum Next {
     /// It leaves: there is nothing to do.
     Rest,
-    /// It goes to the seat of that number, which it has already.
+    /// It goes to the seat of that number, which it has already, and which counts as idle.
     Go(usize),
     /// It closes the seat, which nobody can reach any more.
     Close,
+}
+
+/// How a hand has come to its seat.
+#[derive(Clone, Copy)]
+pub(super) enum Came {
+    /// It was idle, as the seat was.
+    Idle,
+    /// From another seat, which counts as idle in place of this one. It is that time.
+    Over(Nanos),
 }
 
 impl Hand {
@@ -72,12 +81,16 @@ impl Hand {
     pub(super) fn serve(&self, mut seat: usize) {
         let mut spin = Spin::new(1);
         let _awake = Awake::new();
+        let mut came = Came::Idle;
         loop {
             // SAFETY: this hand sits there.
-            let worker = unsafe { self.worker(seat).as_ref() };
-            let next = match worker.work() {
+            let worker = unsafe { self.crew.worker(seat).as_ref() };
+            let next = match worker.work(came) {
                 Next::Rest => self.rest(seat, &mut spin),
-                Next::Go(next) => Some(self.go(seat, next)),
+                Next::Go(next) => {
+                    (seat, came) = self.go(seat, next);
+                    continue;
+                }
                 Next::Close if worker.is_driven() => return,
                 Next::Close => {
                     self.close(seat).leave();
@@ -86,16 +99,15 @@ impl Hand {
                 }
             };
             let Some(next) = next else { return };
-            seat = next;
+            (seat, came) = (next, Came::Idle);
         }
     }
 
     /// Leaves a seat with nothing to do, and waits for one. Returns where it sits then, which may be there; none if all seats of the
     /// crew are over. The caller counts as awake.
     pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
-        // SAFETY: this hand sits there.
-        let worker = unsafe { self.worker(seat) };
-        // SAFETY: as above; if it has a driver, nobody else ever sits there.
+        let worker = self.crew.worker(seat);
+        // SAFETY: this hand sits there; if it has a driver, nobody else ever does.
         let driven = unsafe { worker.as_ref() }.is_driven().then_some(worker);
         // SAFETY: as above. The reference ends before the seat is left.
         let wanted = unsafe { worker.as_ref() }.wanted(self);
@@ -125,7 +137,7 @@ impl Hand {
         spin: &mut Spin,
         wanted: impl Fn() -> bool,
     ) -> bool {
-        let ready = &self.remote(seat).ready;
+        let ready = &self.crew.remote(seat).ready;
         // SAFETY: this hand sits there until `try_watch` below. No reference lasts longer.
         if unsafe { worker.as_ref() }.prepare_rest() {
             // Whoever spins does not see what comes from the operating system.
@@ -149,7 +161,8 @@ impl Hand {
             return true;
         }
         // SAFETY: this hand sits there until `try_park` below.
-        self.set_deadline(seat, unsafe { worker.as_ref() }.prepare_park());
+        let (_, deadline) = unsafe { worker.as_ref() }.prepare_park();
+        self.crew.set_deadline(seat, deadline);
         if !ready.try_park() {
             return true;
         }
@@ -159,26 +172,29 @@ impl Hand {
         (wanted() || self.shared.end_if_drained()) && ready.sit()
     }
 
-    /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then.
-    fn go(&self, seat: usize, next: usize) -> usize {
-        let ready = &self.remote(seat).ready;
-        {
+    /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then. One
+    /// of the two counts as idle before and after.
+    fn go(&self, seat: usize, next: usize) -> (usize, Came) {
+        let ready = &self.crew.remote(seat).ready;
+        let now = {
             // SAFETY: this hand sits there until `try_park` below.
-            let worker = unsafe { self.worker(seat).as_ref() };
+            let worker = unsafe { self.crew.worker(seat).as_ref() };
             worker.prepare_going();
-            self.set_deadline(seat, worker.prepare_park());
-        }
+            let (now, deadline) = worker.prepare_park();
+            self.crew.set_deadline(seat, deadline);
+            now
+        };
         if ready.try_park() {
             // SeqCst: as in `stays`.
             fence(SeqCst);
             let is_wanted = self.shared.queued() > 0 || self.shared.signal().is_stopping();
             if !is_wanted || !ready.sit() {
-                self.watch_over(seat);
-                return next;
+                self.crew.watch_over(seat);
+                return (next, Came::Over(now));
             }
         }
         self.crew.hand_over(next);
-        seat
+        (seat, Came::Over(now))
     }
 }
 
@@ -191,9 +207,9 @@ fn sleep(left: Option<Duration>) {
 
 impl Worker {
     /// Runs cells until there is nothing to do here. Whoever calls it has just sat down.
-    pub(super) fn work(&self) -> Next {
+    pub(super) fn work(&self, came: Came) -> Next {
         let _entered = Entered::new(self);
-        self.sit_down();
+        self.sit_down(came);
         loop {
             if self.shared.signal().is_stopping() {
                 self.give_next_seat();
@@ -220,10 +236,18 @@ impl Worker {
         }
     }
 
-    /// The hand has sat down.
-    pub(super) fn sit_down(&self) {
-        self.shared.announce_busy();
-        self.lane.wakes(|| self.now());
+    /// A hand has sat down, or a guest.
+    pub(super) fn sit_down(&self, came: Came) {
+        self.shared.count_wake();
+        match came {
+            Came::Idle => {
+                self.shared.announce_busy();
+                let now = self.now();
+                self.sat_down.set(now);
+                self.lane.wakes(|| now);
+            }
+            Came::Over(now) => self.lane.wakes(|| now),
+        }
         if !self.timers.are_calm() {
             self.fire_due();
         }
@@ -231,6 +255,7 @@ impl Worker {
 
     /// The hand is about to look for something to do, and to leave if there is nothing. Whether it sleeps in a driver.
     fn prepare_rest(&self) -> bool {
+        self.shared.announce_idle();
         self.prepare_going();
         self.shared.note_free(self.index);
         self.shared.tell_round(self.index, 0);
@@ -239,15 +264,21 @@ impl Worker {
 
     /// The hand is about to leave.
     fn prepare_going(&self) {
-        self.shared.announce_idle();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// The seat is about to be left. Returns when its next timer is due.
-    fn prepare_park(&self) -> Option<Nanos> {
-        self.lane.parks(self.now());
-        self.timers.next_deadline()
+    /// A guest is about to leave. Returns as `prepare_park` does.
+    pub(super) fn prepare_leaving(&self) -> (Nanos, Option<Nanos>) {
+        self.prepare_going();
+        self.prepare_park()
+    }
+
+    /// The seat is about to be left. Returns what time it is, and when its next timer is due.
+    fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
+        let now = self.now();
+        self.lane.parks(now);
+        (now, self.timers.next_deadline())
     }
 
     /// What says whether a hand that has left is wanted here again, without a look at what it has left.
@@ -497,7 +528,7 @@ impl super::Shared {
     ///
     /// The caller has announced that it is idle and parked. Work is made by workers that are awake,
     /// so once all are parked and the shared queue is empty, only strangers can make more.
-    fn end_if_drained(&self) -> bool {
+    pub(super) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
@@ -534,7 +565,7 @@ mod tests {
     use std::cell::Cell;
 
     use crate::remote::Remote;
-    use crate::runtime::sponsor::{Extras, Shared, Signal};
+    use crate::runtime::sponsor::{Extras, Hands, Shared, Signal};
 
     /// A sponsor of so many workers, all of which have parked, and that is to end when nothing is left.
     fn draining(workers: usize) -> Shared {
@@ -544,7 +575,7 @@ mod tests {
             probes: false,
             attachment: None,
         };
-        let shared = Shared::new("drains".to_owned(), None, homes, extras, true);
+        let shared = Shared::new("drains".to_owned(), None, homes, extras, Hands::FIXED);
         shared.expect_workers();
         shared.raise(Signal::DRAIN);
         shared
@@ -575,6 +606,7 @@ mod tests {
         // first one, and parks before it is looked at.
         let shared = draining(3);
         let wakes_and_parks = || {
+            shared.count_wake();
             shared.announce_busy();
             shared.announce_idle();
         };

@@ -2,6 +2,7 @@
 
 mod builder;
 mod crew;
+pub(crate) mod guest;
 mod here;
 mod idle;
 mod over;
@@ -61,6 +62,23 @@ pub(crate) struct Extras {
     /// Whether it counts what each kind of task does.
     probes: bool,
     attachment: Option<Attachment>,
+}
+
+/// Who may sit on the seats of a sponsor.
+#[derive(Clone, Copy)]
+pub(crate) struct Hands {
+    /// Any hand on any seat, or each on its own.
+    roam: bool,
+    /// Whether threads that ask sit there too.
+    have_guests: bool,
+}
+
+impl Hands {
+    /// Each on its own seat, and nobody else.
+    const FIXED: Self = Self {
+        roam: false,
+        have_guests: false,
+    };
 }
 
 /// What the workers of a sponsor must know before every activation, in one word.
@@ -149,9 +167,9 @@ impl Shared {
         world: Option<Arc<dyn World>>,
         homes: Vec<Home>,
         extras: Extras,
-        roams: bool,
+        hands: Hands,
     ) -> Self {
-        let crews: Box<[_]> = if roams {
+        let crews: Box<[_]> = if hands.roam {
             Box::new([Arc::new(Crew::new(&homes))])
         } else {
             let alone = |home: &Home| Arc::new(Crew::new(std::slice::from_ref(home)));
@@ -185,7 +203,7 @@ impl Shared {
         };
         for (index, home) in shared.homes.iter().enumerate() {
             let (crew, seat) = shared.place_of(index);
-            Remote::of(*home).set_place(crew, seat);
+            Remote::of(*home).set_place(crew, seat, hands.have_guests);
         }
         shared
     }
@@ -253,17 +271,21 @@ impl Shared {
         self.signal.fetch_add(self.homes.len() as u32, Relaxed);
     }
 
-    /// It has again.
-    pub(crate) fn announce_busy(&self) {
-        // Release: pairs with the Acquire in `wakes`; who counts this wake sees that the worker is not parked any more.
+    /// Somebody has sat down on a seat where nobody sat.
+    pub(crate) fn count_wake(&self) {
+        // Release: pairs with the Acquire in `wakes`; who counts this wake sees that the seat is not parked any more.
         self.wakes.fetch_add(1, Release);
+    }
+
+    /// A worker has something to do again.
+    pub(crate) fn announce_busy(&self) {
         // Relaxed: as in `announce_idle`.
         self.signal.fetch_sub(1, Relaxed);
     }
 
     /// How often a worker has had something to do again.
     pub(crate) fn wakes(&self) -> usize {
-        // Acquire: pairs with the Release in `announce_busy`.
+        // Acquire: pairs with the Release in `count_wake`.
         self.wakes.load(Acquire)
     }
 

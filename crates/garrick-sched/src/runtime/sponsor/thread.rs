@@ -225,7 +225,7 @@ impl Opening {
             return hand.serve(seat);
         }
         // SAFETY: the seat is open until it is closed below, and used by nobody but the only hand of its crew, which this is.
-        unsafe { hand.worker(seat).as_ref() }.live(|| hand.serve(seat));
+        unsafe { hand.crew.worker(seat).as_ref() }.live(|| hand.serve(seat));
         hand.close(seat).leave();
         hand.crew.end_seat();
     }

@@ -20,7 +20,7 @@ use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
 use crate::pool::Pool;
 use crate::probe::Lane;
-use crate::quiet;
+use crate::quiet::{self, Panic};
 use crate::remote::Remote;
 use crate::run_queue::{Entry, Handoff, RunQueue};
 use crate::runtime::address::{push_out, release_foreign};
@@ -67,6 +67,8 @@ pub(crate) struct Worker {
     pub(crate) next_seat: Cell<Option<usize>>,
     /// Whether it closes its cells, because the sponsor ends.
     pub(crate) closes: Cell<bool>,
+    /// When somebody has sat down where nobody sat.
+    pub(crate) sat_down: Cell<Nanos>,
     /// The cell that runs now, or ran last; none once anything else has been done.
     running: Cell<Option<CellPtr>>,
     /// How far the activation under way goes, once it has come to the mailbox.
@@ -104,6 +106,7 @@ impl Worker {
             crew,
             next_seat: Cell::new(None),
             closes: Cell::new(false),
+            sat_down: Cell::new(Nanos::MAX),
             home,
             index,
             old: RunQueue::new(),
@@ -174,13 +177,43 @@ impl Worker {
             Self::run_cells::<false>
         };
         while let Err(panic) = quiet::call(|| run_cells(self, &until)) {
-            self.turn_panicked(&panic);
-            // What the panic carried may send while it is dropped, which is in no turn either.
-            drop(panic);
-            self.commit();
+            self.survive(panic);
         }
+        self.stop_running();
+    }
+
+    /// A turn has panicked, and the others go on.
+    pub(crate) fn survive(&self, panic: Panic) {
+        self.turn_panicked(&panic);
+        // What the panic carried may send while it is dropped, which is in no turn either.
+        drop(panic);
+        self.commit();
+    }
+
+    /// No cell runs any more.
+    pub(crate) fn stop_running(&self) {
         self.running.set(None);
         self.lane.show_turns(self.turns());
+    }
+
+    /// Runs cells until there is nothing to run, or `is_over`, or the sponsor ends.
+    pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
+        while !is_over() && !self.attend(&Signal::is_stopping) {
+            let runs = if self.lane.counts() {
+                self.run_next::<true>()
+            } else {
+                self.run_next::<false>()
+            };
+            if !runs {
+                return self.hold(ptr::null_mut());
+            }
+        }
+    }
+
+    /// Whether something here must not go to another thread.
+    pub(crate) fn holds_thread(&self) -> bool {
+        let stays = |entry: &Entry| !entry.cell().table().moves;
+        self.old.iter().any(stays) || self.born.iter().any(stays)
     }
 
     /// `COUNTED` is for sponsors that count what each kind of task does.

@@ -1,0 +1,182 @@
+//! Guests: threads that are no hand's, and sit on a seat for one question.
+//!
+//! Who asks and waits for the answer has nothing else to do. If nobody sits at the home of the task that is asked, the asker sits
+//! there itself, runs it, and leaves, and no thread is woken (README.md, seats). It does so only while it waits anyway: whatever lock
+//! it holds meanwhile, it would hold while another thread ran the task.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use garrick_core::prim::atomic::{Ordering::SeqCst, fence};
+use garrick_core::thread_values;
+
+#[cfg(garrick_loom)]
+use garrick_core::prim::CellKey;
+
+use super::Shared;
+use super::idle::Came;
+use crate::cell::Home;
+use crate::quiet;
+use crate::remote::Remote;
+use crate::runtime::address::Address;
+use crate::runtime::current::{self, Entered};
+use crate::runtime::worker::Worker;
+use crate::world::Nanos;
+
+/// Activations that a guest runs at most.
+const VISIT_MAX: u32 = 64;
+/// A visit that takes longer keeps the thread of the one who asks from other work.
+const VISIT_LONG: Nanos = 20_000;
+/// Questions that go the ordinary way after a long visit.
+const VISITS_SPARED: usize = 64;
+/// Answers that are there at the first look, until one is held back: a future that is always ready keeps its executor from
+/// all others.
+const READY_MAX: u32 = 16;
+
+thread_values! {
+    /// Such answers since the last one that was held back.
+    static READY: Cell<u32> = Cell::new(0);
+}
+
+/// Whether an answer that is there at the first look is to be held back until the next.
+pub(crate) fn is_to_yield() -> bool {
+    let ready = READY.get() + 1;
+    let yields = ready >= READY_MAX;
+    READY.set(if yields { 0 } else { ready });
+    yields
+}
+
+/// A thread on a seat where nobody sat.
+struct Guest {
+    worker: NonNull<Worker>,
+    remote: &'static Remote,
+    /// The seat, and all that is looked at once it is left, may be gone then but for this.
+    shared: Arc<Shared>,
+}
+
+impl Guest {
+    /// Sits at a home, if nobody does, and guests are welcome.
+    fn sit(home: Home) -> Option<Self> {
+        // A caller that unwinds makes every turn look failed to destructors that ask for that.
+        if home == Home::NOBODY || std::thread::panicking() {
+            return None;
+        }
+        let remote = Remote::of(home);
+        if !remote.welcomes_guests() || !remote.ready.sit_as_guest() {
+            return None;
+        }
+        let worker = remote.worker();
+        // SAFETY: the seat is ours since `sit_as_guest`, so its worker is open, and nobody else uses it.
+        let shared = unsafe { worker.as_ref() }.shared.clone();
+        let guest = Self {
+            worker,
+            remote,
+            shared,
+        };
+        guest.worker().sit_down(Came::Idle);
+        Some(guest)
+    }
+
+    fn worker(&self) -> &Worker {
+        // SAFETY: the seat is ours until `leave`.
+        unsafe { self.worker.as_ref() }
+    }
+
+    /// Leaves the seat, to a hand if something is left to do.
+    fn leave(self) {
+        let index = self.worker().index;
+        let (crew, seat) = self.shared.place_of(index);
+        let deadline = {
+            let worker = self.worker();
+            self.shared.announce_idle();
+            if worker.has_something() || worker.closes.get() {
+                return crew.hand_over(seat);
+            }
+            let (now, deadline) = worker.prepare_leaving();
+            if now.saturating_sub(worker.sat_down.get()) > VISIT_LONG {
+                self.remote.spare(VISITS_SPARED);
+            }
+            deadline
+        };
+        crew.set_deadline(seat, deadline);
+        if !self.remote.ready.try_park() {
+            return crew.hand_over(seat);
+        }
+        // SeqCst: as in `Hand::stays`.
+        fence(SeqCst);
+        let shared = &*self.shared;
+        let is_wanted =
+            shared.queued() > 0 || shared.signal().is_stopping() || shared.end_if_drained();
+        if is_wanted && self.remote.ready.sit() {
+            return crew.hand_over(seat);
+        }
+        crew.watch_over(seat);
+    }
+}
+
+/// Leaves the seat when it is dropped, whatever happens on it.
+struct Visit(Option<Guest>);
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        if let Some(guest) = self.0.take() {
+            guest.leave();
+        }
+    }
+}
+
+/// Sends a message to a task, and runs it on this thread until `is_answered`, if nobody else does. The caller waits anyway, and is
+/// in no turn.
+pub(crate) fn send_and_run<M: 'static>(
+    to: &Address<M>,
+    message: M,
+    is_answered: impl Fn() -> bool,
+) {
+    let cell = to.cell();
+    let guest = if cell.is_door() || current::resting().is_some() {
+        None
+    } else {
+        Guest::sit(cell.home())
+    };
+    let Some(guest) = guest else {
+        // One that comes back is dropped, and its reply with it.
+        let _ = to.send(message);
+        return;
+    };
+    // Dropped when the seat is left: that is foreign code.
+    let mut _refused = Ok(());
+    let visit = Visit(Some(guest));
+    let Visit(Some(guest)) = &visit else {
+        unreachable!("it has just come");
+    };
+    let worker = guest.worker();
+    if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
+        // What came before is on its way, or it has moved. Its carrier is on a ready stack then, which may be this one.
+        _refused = to.send(message);
+    } else {
+        let _entered = Entered::new(worker);
+        worker.send_between_turns(cell, message);
+    }
+    if !worker.closes.get() {
+        worker.run_as_guest(VISIT_MAX, is_answered);
+    }
+}
+
+impl Worker {
+    /// Runs at most so many activations, until `is_done`.
+    fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) {
+        let _entered = Entered::new(self);
+        let left = Cell::new(max);
+        let is_over = || {
+            left.set(left.get().saturating_sub(1));
+            // What must not go to another thread is run here to its end.
+            (left.get() == 0 || is_done()) && !self.holds_thread()
+        };
+        while let Err(panic) = quiet::call(|| self.run_some(is_over)) {
+            self.survive(panic);
+        }
+        self.give_next_seat();
+        self.stop_running();
+    }
+}

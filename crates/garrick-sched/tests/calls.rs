@@ -1,0 +1,327 @@
+//! Questions that are asked when their answer is waited for, by threads that run the task themselves if nobody else does.
+
+mod common;
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use common::{OnDrop, does, ends, ends_alone, fail, silence_panics};
+use garrick_sched::{Address, Flow, NoReply, Reply, Sponsor, Task, Turn};
+
+/// Answers with the thread that it runs on.
+fn who() -> impl Task<Message = Reply<ThreadId>> + Send {
+    does(|reply: Reply<ThreadId>, _: &Turn<'_, _>| {
+        reply.send(thread::current().id());
+        Flow::Continue
+    })
+}
+
+/// Whether one of many calls in turn is run by this thread.
+fn runs_here(task: &Address<Reply<ThreadId>>) -> bool {
+    (0..1_000).any(|_| task.call(|reply| reply).wait() == Ok(thread::current().id()))
+}
+
+#[test]
+fn a_thread_that_waits_runs_the_task_that_it_calls() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let task = sponsor.handle().spawn(who()).unwrap();
+        assert!(runs_here(&task));
+    });
+}
+
+#[test]
+fn it_does_not_where_that_is_switched_off_or_the_workers_are_pinned() {
+    ends(|| {
+        let off = Sponsor::builder().callers_run(false);
+        let pinned = Sponsor::builder().pin_to([0]);
+        for builder in [off, pinned] {
+            let sponsor = builder.start().unwrap();
+            let task = sponsor.handle().spawn(who()).unwrap();
+            assert!(!runs_here(&task));
+        }
+    });
+}
+
+#[test]
+fn it_does_not_while_it_unwinds() {
+    ends(|| {
+        silence_panics();
+        let sponsor = Sponsor::pool(1).unwrap();
+        let task = sponsor.handle().spawn(who()).unwrap();
+        let (here, ran_here) = (thread::current().id(), Arc::new(AtomicUsize::new(0)));
+        let (asked, seen) = (task.clone(), ran_here.clone());
+        let unwinding = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _asks = OnDrop(|| {
+                for _ in 0..1_000 {
+                    let ran = asked.call(|reply| reply).wait().unwrap();
+                    seen.fetch_add(usize::from(ran == here), Relaxed);
+                }
+            });
+            fail()
+        }));
+        assert!(unwinding.is_err());
+        assert_eq!(ran_here.load(Relaxed), 0);
+    });
+}
+
+#[test]
+fn a_task_that_takes_long_is_left_to_its_worker() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let slow = sponsor
+            .handle()
+            .spawn(does(|reply: Reply<ThreadId>, _: &Turn<'_, _>| {
+                thread::sleep(Duration::from_millis(1));
+                reply.send(thread::current().id());
+                Flow::Continue
+            }))
+            .unwrap();
+        let here = thread::current().id();
+        let ran_here = (0..100).filter(|_| slow.call(|reply| reply).wait() == Ok(here));
+        assert!(ran_here.count() <= 2);
+    });
+}
+
+#[test]
+fn a_call_that_is_not_waited_for_asks_nothing() {
+    ends_alone(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let task = sponsor.handle().spawn(who()).unwrap();
+        let call = task.call(|_: Reply<()>| -> Reply<ThreadId> { unreachable!("it is not asked") });
+        drop(call);
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_task_that_has_stopped_or_stops_meanwhile_gives_no_answer() {
+    ends_alone(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let stops = does(|_: Reply<()>, _: &Turn<'_, _>| Flow::Stop);
+        let task = sponsor.handle().spawn(stops).unwrap();
+        assert_eq!(task.call(|reply| reply).wait(), Err(NoReply::Dropped));
+        assert_eq!(task.call(|reply| reply).wait(), Err(NoReply::Dropped));
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_panic_on_the_callers_thread_is_the_tasks() {
+    ends_alone(|| {
+        silence_panics();
+        let sponsor = Sponsor::pool(1).unwrap();
+        let handle = sponsor.handle();
+        for round in 1..=100 {
+            let fails = does(|_: Reply<()>, _: &Turn<'_, _>| fail());
+            let task = handle.spawn(fails).unwrap();
+            assert_eq!(task.call(|reply| reply).wait(), Err(NoReply::Dropped));
+            while handle.failures() < round {
+                thread::yield_now();
+            }
+        }
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn what_the_called_task_sends_and_sets_is_done_when_the_caller_has_left() {
+    ends_alone(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let (done, heard) = channel();
+        let count = does(move |number: u32, _: &Turn<'_, _>| {
+            done.send(number).unwrap();
+            Flow::Continue
+        });
+        let count = sponsor.handle().spawn(count).unwrap();
+        let asked = does(move |reply: Reply<()>, turn: &Turn<'_, _>| {
+            reply.send(());
+            for number in 0..100 {
+                turn.send(&count, number).unwrap();
+            }
+            let later = Duration::from_millis(2);
+            turn.send_after(later, &count, 100).unwrap();
+            Flow::Continue
+        });
+        let asked = sponsor.handle().spawn(asked).unwrap();
+        for _ in 0..100 {
+            asked.call(|reply| reply).wait().unwrap();
+            for number in 0..=100 {
+                assert_eq!(heard.recv_timeout(Duration::from_secs(60)), Ok(number));
+            }
+        }
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn calls_and_sends_of_one_thread_stay_in_order() {
+    ends_alone(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let mut next = 0;
+        let in_order = does(
+            move |(number, reply): (u32, Option<Reply<u32>>), _: &Turn<'_, _>| {
+                assert_eq!(number, next, "in the order of sending");
+                next += 1;
+                if let Some(reply) = reply {
+                    reply.send(number);
+                }
+                Flow::Continue
+            },
+        );
+        let task = sponsor.handle().spawn(in_order).unwrap();
+        for number in (0..30_000).step_by(3) {
+            task.send((number, None)).unwrap();
+            task.send((number + 1, None)).unwrap();
+            let answer = task.call(|reply| (number + 2, Some(reply))).wait();
+            assert_eq!(answer, Ok(number + 2));
+        }
+        assert_eq!(sponsor.handle().failures(), 0);
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_call_in_a_turn_does_not_wait() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let task = sponsor.handle().spawn(who()).unwrap();
+        let asks = does(move |reply: Reply<bool>, _: &Turn<'_, _>| {
+            let call = task.call(|_: Reply<ThreadId>| unreachable!("it is not asked"));
+            reply.send(call.wait() == Err(NoReply::OnWorker));
+            Flow::Continue
+        });
+        let asks = sponsor.handle().spawn(asks).unwrap();
+        assert_eq!(asks.call(|reply| reply).wait(), Ok(true));
+    });
+}
+
+#[test]
+fn a_future_that_is_always_ready_lets_others_run() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let task = sponsor.handle().spawn(who()).unwrap();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut in_a_row = 0;
+        for _ in 0..1_000 {
+            let mut call = pin!(task.call(|reply| reply));
+            let mut polls = 1;
+            while call.as_mut().poll(&mut context).is_pending() {
+                polls += 1;
+                thread::yield_now();
+            }
+            in_a_row = if polls == 1 { in_a_row + 1 } else { 0 };
+            assert!(in_a_row < 16, "the executor's other tasks wait");
+        }
+    });
+}
+
+#[test]
+fn many_threads_call_while_the_sponsor_ends() {
+    const THREADS: usize = 4;
+    ends_alone(|| {
+        for round in 0..200 {
+            let sponsor = Sponsor::pool(2).unwrap();
+            let tasks: Vec<_> = (0..3)
+                .map(|_| sponsor.handle().spawn(who()).unwrap())
+                .collect();
+            let start = Arc::new(Barrier::new(THREADS + 1));
+            let callers: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let (tasks, start) = (tasks.clone(), start.clone());
+                    thread::spawn(move || {
+                        start.wait();
+                        for turn in thread.. {
+                            match tasks[turn % tasks.len()].call(|reply| reply).wait() {
+                                Ok(_) => {}
+                                Err(NoReply::Dropped) => return,
+                                Err(other) => panic!("{other:?}"),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            start.wait();
+            if round % 2 == 0 {
+                thread::yield_now();
+            } else {
+                thread::sleep(Duration::from_micros(200));
+            }
+            sponsor.shutdown_now();
+            for caller in callers {
+                caller.join().unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn calls_from_many_threads_to_many_workers_are_all_answered() {
+    ends_alone(|| {
+        let sponsor = Sponsor::pool(3).unwrap();
+        let forwards = |to: Address<(u64, Reply<u64>)>| {
+            does(move |message: (u64, Reply<u64>), turn: &Turn<'_, _>| {
+                turn.send(&to, message).unwrap();
+                Flow::Continue
+            })
+        };
+        let doubles = does(|(number, reply): (u64, Reply<u64>), _: &Turn<'_, _>| {
+            reply.send(2 * number);
+            Flow::Continue
+        });
+        let handle = sponsor.handle();
+        let last = handle.spawn(doubles).unwrap();
+        let middle = handle.spawn(forwards(last.clone())).unwrap();
+        let first = handle.spawn(forwards(middle.clone())).unwrap();
+        let tasks = [first, middle, last];
+        let callers: Vec<_> = (0..4_usize)
+            .map(|thread| {
+                let tasks = tasks.clone();
+                thread::spawn(move || {
+                    for number in 0..3_000 {
+                        let task = &tasks[(thread + number) % tasks.len()];
+                        let number = number as u64;
+                        let answer = task.call(|reply| (number, reply)).wait();
+                        assert_eq!(answer, Ok(2 * number));
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_call_that_is_given_up_loses_its_answer_alone() {
+    ends_alone(|| {
+        let sponsor = Sponsor::builder().callers_run(false).start().unwrap();
+        let (go, gate) = channel::<()>();
+        let waits = does(move |reply: Reply<u32>, _: &Turn<'_, _>| {
+            gate.recv().unwrap();
+            reply.send(1);
+            Flow::Continue
+        });
+        let task = sponsor.handle().spawn(waits).unwrap();
+        let short = Duration::from_millis(1);
+        let answer = task.call(|reply| reply).wait_timeout(short);
+        assert_eq!(answer, Err(NoReply::TimedOut));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut call = Box::pin(task.call(|reply| reply));
+        assert_eq!(call.as_mut().poll(&mut context), Poll::Pending);
+        drop(call);
+        for _ in 0..3 {
+            go.send(()).unwrap();
+        }
+        assert_eq!(task.call(|reply| reply).wait(), Ok(1));
+        sponsor.shutdown();
+    });
+}
