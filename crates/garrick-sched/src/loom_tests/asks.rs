@@ -74,8 +74,8 @@ impl Task for Seven {
 }
 
 /// A thread calls a task, beside the hand of its sponsor and another thread, which does something to the task.
-fn called_beside(other: fn(Address<Reply<u32>>)) {
-    check_with(2, move || {
+fn called_beside(preemptions: usize, other: fn(Address<Reply<u32>>)) {
+    check_with(preemptions, move || {
         let shared = Sponsor::builder().share_in_model(true);
         let handle = Handle::new(shared.clone());
         let task = handle.spawn_at(shared.homes[0], Seven, true).unwrap();
@@ -97,10 +97,10 @@ fn called_beside(other: fn(Address<Reply<u32>>)) {
 
 #[test]
 fn loom_a_thread_that_calls_sits_where_nobody_does() {
-    called_beside(drop);
+    called_beside(2, drop);
 }
 
 #[test]
 fn loom_a_thread_that_calls_meets_one_who_sends() {
-    called_beside(|task| drop(task.ask(|reply| reply)));
+    called_beside(1, |task| drop(task.ask(|reply| reply)));
 }

@@ -199,10 +199,10 @@ impl Lane {
         });
     }
 
-    /// It has been woken.
-    pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) {
+    /// It has been woken. Returns the time, if it was said to go to sleep.
+    pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if self.rare.borrow().values()[SINCE] == 0 {
-            return;
+            return None;
         }
         let now = now();
         self.change(|rare| {
@@ -210,6 +210,7 @@ impl Lane {
             rare.add(PARKED, now.saturating_add(1).saturating_sub(since));
             rare.set(SINCE, 0);
         });
+        Some(now)
     }
 
     /// It has given `count` cells away.

@@ -242,11 +242,13 @@ impl Worker {
         match came {
             Came::Idle => {
                 self.shared.announce_busy();
-                let now = self.now();
-                self.sat_down.set(now);
+                // Who has only looked away for a moment is not slowed down by a look at the clock.
+                let now = self.lane.wakes(|| self.now());
+                self.sat_down.set(now.unwrap_or(Nanos::MAX));
+            }
+            Came::Over(now) => {
                 self.lane.wakes(|| now);
             }
-            Came::Over(now) => self.lane.wakes(|| now),
         }
         if !self.timers.are_calm() {
             self.fire_due();

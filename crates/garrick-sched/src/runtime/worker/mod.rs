@@ -67,7 +67,7 @@ pub(crate) struct Worker {
     pub(crate) next_seat: Cell<Option<usize>>,
     /// Whether it closes its cells, because the sponsor ends.
     pub(crate) closes: Cell<bool>,
-    /// When somebody has sat down where nobody sat.
+    /// When somebody has sat down where nobody sat nor looked; the end of time if somebody looked.
     pub(crate) sat_down: Cell<Nanos>,
     /// The cell that runs now, or ran last; none once anything else has been done.
     running: Cell<Option<CellPtr>>,
