@@ -1,7 +1,6 @@
 //! The part of a worker that other threads may touch, found by its home number.
 
 use std::fmt;
-use std::ptr::{self, NonNull};
 use std::sync::{Arc, PoisonError};
 
 use crossbeam_utils::CachePadded;
@@ -11,8 +10,6 @@ use garrick_core::prim::{
 };
 
 use crate::cell::{Envelope, Home, Notice, Ready};
-use crate::runtime::sponsor::Crew;
-use crate::runtime::worker::Worker;
 
 /// Workers that may exist at once in one process.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
@@ -24,9 +21,9 @@ pub(crate) struct Remote {
     pub(crate) ready: CachePadded<Ready>,
     /// The seat that it is the part of. Written when a sponsor takes the number, and when it gives that back.
     place: Mutex<Option<Place>>,
-    /// The address of that crew, and the number of the seat, for comparing. Not modelled: who reads them holds a token for this
-    /// home, hence sees what was written before the home had any cell.
-    crew: AtomicPtr<Crew>,
+    /// The address of that crew, and the number of the seat. Not modelled: who reads them holds a token for this home, or has the
+    /// seat, hence sees what was written before the home had any cell.
+    crew: AtomicPtr<()>,
     seat: AtomicUsize,
     /// Whether threads that are no hands may sit there.
     has_guests: AtomicBool,
@@ -34,9 +31,18 @@ pub(crate) struct Remote {
     spared: AtomicUsize,
 }
 
+/// Those who serve a seat: a crew, which lives in a layer above.
+pub(crate) trait Serve: Send + Sync {
+    /// Has somebody sit on a seat that the caller has, and does not sit on.
+    fn hand_over(&self, seat: usize);
+
+    /// Whether the calling thread is the only one of them.
+    fn is_this_thread(&self) -> bool;
+}
+
 /// A seat of a crew.
 struct Place {
-    crew: Arc<Crew>,
+    crew: Arc<dyn Serve>,
     seat: usize,
 }
 
@@ -88,7 +94,7 @@ fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
 #[cfg(garrick_loom)]
 mod model {
     use std::cell::RefCell;
-    use std::ptr::{self, NonNull};
+    use std::ptr;
 
     use super::{AcqRel, AtomicPtr, Numbers, Remote, WORKERS_MAX};
 
@@ -166,10 +172,16 @@ impl Remote {
     }
 
     /// Says which seat it is the part of.
-    pub(crate) fn set_place(&self, crew: &Arc<Crew>, seat: usize, has_guests: bool) {
+    pub(crate) fn set_place<C: Serve + 'static>(
+        &self,
+        crew: &Arc<C>,
+        seat: usize,
+        has_guests: bool,
+    ) {
         self.has_guests.store(has_guests, Relaxed);
         self.spared.store(0, Relaxed);
-        self.crew.store(Arc::as_ptr(crew).cast_mut(), Relaxed);
+        self.crew
+            .store(Arc::as_ptr(crew).cast_mut().cast(), Relaxed);
         self.seat.store(seat, Relaxed);
         let crew = crew.clone();
         *self.place() = Some(Place { crew, seat });
@@ -179,10 +191,10 @@ impl Remote {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the seat, if it is one of that crew's.
-    pub(crate) fn seat_of(&self, crew: &Arc<Crew>) -> Option<usize> {
-        let ours = ptr::eq(self.crew.load(Relaxed), Arc::as_ptr(crew));
-        ours.then(|| self.seat.load(Relaxed))
+    /// The address of the crew, and the number of the seat.
+    #[inline]
+    pub(crate) fn seat(&self) -> (*const (), usize) {
+        (self.crew.load(Relaxed), self.seat.load(Relaxed))
     }
 
     /// Whether a thread that asks may sit there. Counts the questions that are spared.
@@ -201,12 +213,6 @@ impl Remote {
     /// Lets so many questions go the ordinary way.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
-    }
-
-    /// The worker of the seat, which is the caller's.
-    pub(crate) fn worker(&self) -> NonNull<Worker> {
-        // SAFETY: a seat that can be had has a crew, which lasts for as long as its seats do.
-        unsafe { &*self.crew.load(Relaxed) }.worker(self.seat.load(Relaxed))
     }
 
     /// Whether the calling thread is the only one that runs this worker's tasks.

@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{OnDrop, does, ends, ends_alone, fail, silence_panics};
 use garrick_sched::{Address, Flow, NoReply, Reply, Sponsor, Task, Turn};
@@ -78,7 +78,8 @@ fn a_task_that_takes_long_is_left_to_its_worker() {
         let slow = sponsor
             .handle()
             .spawn(does(|reply: Reply<ThreadId>, _: &Turn<'_, _>| {
-                thread::sleep(Duration::from_millis(1));
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_millis(1) {}
                 reply.send(thread::current().id());
                 Flow::Continue
             }))
@@ -248,11 +249,7 @@ fn many_threads_call_while_the_sponsor_ends() {
                 })
                 .collect();
             start.wait();
-            if round % 2 == 0 {
-                thread::yield_now();
-            } else {
-                thread::sleep(Duration::from_micros(200));
-            }
+            (0..round).for_each(|_| thread::yield_now());
             sponsor.shutdown_now();
             for caller in callers {
                 caller.join().unwrap();

@@ -49,7 +49,7 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         ),
     ),
     (
-        "sched/runtime/sponsor/mod.rs:announce_busy:fetch_add:Release->Relaxed",
+        "sched/runtime/sponsor/mod.rs:count_wake:fetch_add:Release->Relaxed",
         THREE_WORKERS,
     ),
     (
@@ -61,7 +61,7 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         CLOSED,
     ),
     (
-        "sched/runtime/sponsor/shutdown.rs:is_over:load:Acquire->Relaxed",
+        "sched/runtime/sponsor/mod.rs:have_all_closed:load:Acquire->Relaxed",
         CLOSED,
     ),
     (

@@ -3,9 +3,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::{check, check_with, here, spawn};
+use super::{check, here, spawn};
 use crate::reply::{NoReply, Reply};
-use crate::runtime::address::Address;
 use crate::runtime::sponsor::{Handle, Sponsor, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
@@ -73,34 +72,22 @@ impl Task for Seven {
     }
 }
 
-/// A thread calls a task, beside the hand of its sponsor and another thread, which does something to the task.
-fn called_beside(preemptions: usize, other: fn(Address<Reply<u32>>)) {
-    check_with(preemptions, move || {
+#[test]
+fn loom_a_thread_that_calls_sits_where_nobody_does() {
+    check(|| {
         let shared = Sponsor::builder().share_in_model(true);
         let handle = Handle::new(shared.clone());
         let task = handle.spawn_at(shared.homes[0], Seven, true).unwrap();
-        let called = task.clone();
         let caller = {
             let shared = shared.clone();
             spawn(move || {
-                let answer = called.call(|reply| reply).wait();
-                drop(called);
+                let answer = task.call(|reply| reply).wait();
+                drop(task);
                 shared.drain();
                 answer
             })
         };
-        other(task);
         serve_in_model(shared, 0, None);
         assert_eq!(caller.join().unwrap(), Ok(7));
     });
-}
-
-#[test]
-fn loom_a_thread_that_calls_sits_where_nobody_does() {
-    called_beside(2, drop);
-}
-
-#[test]
-fn loom_a_thread_that_calls_meets_one_who_sends() {
-    called_beside(1, |task| drop(task.ask(|reply| reply)));
 }

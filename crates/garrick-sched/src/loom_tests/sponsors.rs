@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{Alive, Lives, check_with, spawn};
 use crate::driver::Driver;
+use crate::reply::{NoReply, Reply};
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::{Handle, Shared, Sponsor, serve_in_model, serve_rounds_in_model};
 use crate::runtime::task::{Flow, Task};
@@ -176,6 +177,18 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
+/// Answers.
+struct Answers;
+
+impl Task for Answers {
+    type Message = Reply<u32>;
+
+    fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
+        reply.send(7);
+        Flow::Continue
+    }
+}
+
 /// Sends the task that it has to another sponsor, with a message.
 struct Mover {
     player: Address<u32>,
@@ -326,5 +339,60 @@ fn loom_a_pool_with_threads_of_its_own_begins_and_ends() {
         pool.handle().spawn(player).unwrap().send(0).unwrap();
         pool.shutdown();
         assert_eq!(handled.load(Relaxed), 1);
+    });
+}
+
+/// Ends its sponsor.
+struct Ender(Arc<Shared>);
+
+impl Task for Ender {
+    type Message = u32;
+
+    fn receive(&mut self, _: u32, _: &Turn<'_, u32>) -> Flow {
+        self.0.stop();
+        Flow::Continue
+    }
+}
+
+/// Gives a sponsor a task by its shared queue, which ends it.
+fn give_an_end(shared: Arc<Shared>) {
+    let here = super::here();
+    let player = here.handle().spawn(Ender(shared.clone())).unwrap();
+    let to = Handle::new(shared);
+    here.spawn(Mover { player, to }).send(()).unwrap();
+    here.run();
+    drop(here);
+}
+
+#[test]
+fn loom_published_work_is_seen_by_a_guest_that_leaves() {
+    check_with(1, || {
+        let (shared, handle) = sponsor(1);
+        let called = handle.spawn_at(shared.homes[0], Answers, true).unwrap();
+        let caller = spawn(move || called.call(|reply| reply).wait());
+        let ends = shared.clone();
+        let giver = spawn(move || give_an_end(ends));
+        serve_in_model(shared, 0, None);
+        giver.join().unwrap();
+        // The end may come before the question.
+        assert!(matches!(
+            caller.join().unwrap(),
+            Ok(7) | Err(NoReply::Dropped)
+        ));
+    });
+}
+
+#[test]
+fn loom_published_work_is_seen_by_a_hand_that_goes_to_another_seat() {
+    check_with(1, || {
+        let (shared, handle) = sponsor(2);
+        let handled = Arc::new(AtomicUsize::new(0));
+        let first = relay(&shared, &handle, &handled, &[0, 1]);
+        first.send(1).unwrap();
+        drop(first);
+        let ends = shared.clone();
+        let giver = spawn(move || give_an_end(ends));
+        serve_both(&shared);
+        giver.join().unwrap();
     });
 }

@@ -143,19 +143,17 @@ impl<R: 'static> Ask<R> {
         if current::worker().is_some() {
             return Err(NoReply::OnWorker);
         }
-        let waker = waker_of_thread();
-        if let Poll::Ready(answer) = self.poll_answer(&waker) {
-            return answer;
-        }
-        if self.waits_for_itself() {
+        // Before the waker is there: a model's thread that is woken while it waits for a lock forgets that.
+        if !self.is_answered() && self.waits_for_itself() {
             return Err(NoReply::OnWorker);
         }
+        let waker = waker_of_thread();
         loop {
-            if !park() {
-                return Err(NoReply::TimedOut);
-            }
             if let Poll::Ready(answer) = self.poll_answer(&waker) {
                 return answer;
+            }
+            if !park() {
+                return Err(NoReply::TimedOut);
             }
         }
     }

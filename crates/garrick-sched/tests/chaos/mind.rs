@@ -338,6 +338,13 @@ impl Mind {
     pub(crate) fn wait(&mut self, round: &Round) {
         let Some(peer) = self.somebody() else { return };
         let cargo = self.cargo(round);
+        if self.dice.one_in(2) {
+            if let Some((question, answer)) = peer.call(cargo) {
+                asking::check(question, &answer, &[]);
+            }
+            round.fuel.fetch_sub(1, SeqCst);
+            return;
+        }
         let Some((question, ask)) = peer.ask(cargo) else {
             return;
         };

@@ -364,20 +364,32 @@ impl Peer {
     }
 
     /// Asks for an answer; none if the shape has no room for a question.
-    pub(crate) fn ask(&self, mut cargo: Cargo) -> Option<(u32, Ask<Answer>)> {
+    pub(crate) fn ask(&self, cargo: Cargo) -> Option<(u32, Ask<Answer>)> {
+        let (question, make) = self.question(cargo)?;
+        Some((question, each!(&self.to, address => ask(address, make))))
+    }
+
+    /// Calls it, and waits for the answer; none if the shape has no room for a question.
+    pub(crate) fn call(&self, cargo: Cargo) -> Option<(u32, Result<Answer, NoReply>)> {
+        let (question, make) = self.question(cargo)?;
+        Some((question, each!(&self.to, address => call(address, make))))
+    }
+
+    /// A question, and what makes a letter of it.
+    fn question(&self, mut cargo: Cargo) -> Option<(u32, impl FnOnce(Reply<Answer>) -> Letter)> {
+        if matches!(self.to, To::Nothing(_) | To::Small(_)) {
+            return None;
+        }
         let letter = Letter::bare();
         let question = letter.token.id();
-        let make = |reply: Reply<Answer>| {
+        let make = move |reply: Reply<Answer>| {
             cargo.owing = Some(Owing { reply, question });
             Letter {
                 cargo: Some(Box::new(cargo)),
                 ..letter
             }
         };
-        if matches!(self.to, To::Nothing(_) | To::Small(_)) {
-            return None;
-        }
-        Some((question, each!(&self.to, address => ask(address, make))))
+        Some((question, make))
     }
 
     pub(crate) fn watch(&self, will: Will, fails: bool) -> (u32, Watch) {
@@ -411,10 +423,21 @@ fn send<M: Shape>(to: &Address<M>, letter: Letter) -> bool {
 
 /// A question that cannot be sent is dropped in there, so nobody can say whether it is a dead letter.
 fn ask<M: Shape>(to: &Address<M>, make: impl FnOnce(Reply<Answer>) -> Letter) -> Ask<Answer> {
-    to.ask(|reply| {
-        let message = M::pack(make(reply));
-        ledger::mark(message.id(), fate::SENT | fate::NO_LETTER);
-        frame::stage(message.id());
-        message
-    })
+    to.ask(|reply| asked(make(reply)))
+}
+
+/// Does the same, and waits for the answer, for which this thread may run the task itself.
+fn call<M: Shape>(
+    to: &Address<M>,
+    make: impl FnOnce(Reply<Answer>) -> Letter,
+) -> Result<Answer, NoReply> {
+    to.call(|reply| asked(make(reply))).wait()
+}
+
+/// A question as it is sent.
+fn asked<M: Shape>(letter: Letter) -> M {
+    let message = M::pack(letter);
+    ledger::mark(message.id(), fate::SENT | fate::NO_LETTER);
+    frame::stage(message.id());
+    message
 }

@@ -16,6 +16,9 @@ const TASKS: &[&str] = &[
 /// What should notice a worker that sleeps too long, or a sponsor that ends too early.
 const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
 
+/// What should notice a guest that leaves too early.
+const CALLS: &[&str] = &["asks", "calls"];
+
 /// What should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
@@ -30,17 +33,57 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "drops-the-unpark",
         breaks: "a worker that sleeps is not woken for a message",
         file: "cell/ready.rs",
-        find: "Ok(_) if seen == PARKED => return Notice::Unpark,",
-        put: "Ok(_) if seen == PARKED && !MUTANT => return Notice::Unpark,",
+        find: "Ok(_) if is_free => return Notice::Yours,",
+        put: "Ok(_) if is_free && !MUTANT => return Notice::Yours,",
         tests: REST,
     },
     Logic {
         name: "parks-without-a-second-look",
         breaks: "work that came before the announcement of sleep waits",
         file: "runtime/sponsor/idle.rs",
-        find: "if wanted() || self.shared.end_if_drained() {",
-        put: "if (!MUTANT && wanted()) || self.shared.end_if_drained() {",
+        find: "let is_wanted = wanted() || self.shared.end_if_drained();",
+        put: "let is_wanted = (!MUTANT && wanted()) || self.shared.end_if_drained();",
         tests: REST,
+    },
+    Logic {
+        name: "a-push-wipes-the-mark-of-who-looks",
+        breaks: "nothing sits on a seat to which something was pushed while a thread looked at it",
+        file: "cell/ready.rs",
+        find: "let mark = if is_free { 0 } else { seen.addr() & WATCHED };",
+        put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & WATCHED };",
+        tests: REST,
+    },
+    Logic {
+        name: "keeps-a-seat-and-forgets-it",
+        breaks: "a seat that the last turn woke is never sat on",
+        file: "runtime/worker/mod.rs",
+        find: "self.next_seat.set(kept);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: END,
+    },
+    Logic {
+        name: "goes-without-a-look-at-what-is-shared",
+        breaks: "a cell in the shared queue waits while a hand is idle",
+        file: "runtime/sponsor/idle.rs",
+        find: "if !is_wanted || !ready.sit() {",
+        put: "if MUTANT || !is_wanted || !ready.sit() {",
+        tests: END,
+    },
+    Logic {
+        name: "a-guest-leaves-work-behind",
+        breaks: "what a called task has sent is not handled",
+        file: "runtime/sponsor/guest.rs",
+        find: "if worker.has_something() || worker.closes.get() {",
+        put: "if !MUTANT && (worker.has_something() || worker.closes.get()) {",
+        tests: CALLS,
+    },
+    Logic {
+        name: "a-guest-leaves-without-a-second-look",
+        breaks: "a cell in the shared queue waits for ever, or the end does",
+        file: "runtime/sponsor/guest.rs",
+        find: "shared.queued() > 0 || shared.signal().is_stopping() || shared.end_if_drained()",
+        put: "!MUTANT && (ORIGINAL)",
+        tests: CALLS,
     },
     Logic {
         name: "counts-no-wake",

@@ -26,7 +26,7 @@ use super::Shared;
 use crate::cell::Home;
 use crate::pool;
 use crate::quiet;
-use crate::remote::Remote;
+use crate::remote::{Remote, Serve};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -107,30 +107,6 @@ impl Crew {
         Remote::of(self.seats[seat].home)
     }
 
-    /// Whether its only hand is the calling thread.
-    pub(crate) fn is_this_thread(&self) -> bool {
-        let [only] = &self.hands[..] else {
-            return false;
-        };
-        let here = thread::current().id();
-        let bell = only.bell();
-        bell.as_ref().is_some_and(|bell| bell.thread.id() == here)
-    }
-
-    /// Gives a seat that the caller has, and does not sit on, to an idle hand; if there is none, to the next that is.
-    pub(crate) fn hand_over(&self, seat: usize) {
-        let (hand, watch) = {
-            let mut lists = self.lists();
-            let Some(hand) = lists.idle.pop() else {
-                return lists.waiting.push_back(seat);
-            };
-            lists.given[hand] = Some(seat);
-            (hand, self.pass_watch(&mut lists, hand))
-        };
-        self.wake(Some(hand));
-        self.wake(watch);
-    }
-
     /// If the hand that leaves the line has kept watch, lets another one do so where there is something to watch. Returns whom to
     /// wake for it.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize) -> Option<usize> {
@@ -197,6 +173,32 @@ impl Crew {
             std::mem::take(&mut lists.idle)
         };
         idle.into_iter().for_each(|hand| self.wake(Some(hand)));
+    }
+}
+
+impl Serve for Crew {
+    /// Gives a seat that the caller has, and does not sit on, to an idle hand; if there is none, to the next that is.
+    fn hand_over(&self, seat: usize) {
+        let (hand, watch) = {
+            let mut lists = self.lists();
+            let Some(hand) = lists.idle.pop() else {
+                return lists.waiting.push_back(seat);
+            };
+            lists.given[hand] = Some(seat);
+            (hand, self.pass_watch(&mut lists, hand))
+        };
+        self.wake(Some(hand));
+        self.wake(watch);
+    }
+
+    /// Whether its only hand is the calling thread.
+    fn is_this_thread(&self) -> bool {
+        let [only] = &self.hands[..] else {
+            return false;
+        };
+        let here = thread::current().id();
+        let bell = only.bell();
+        bell.as_ref().is_some_and(|bell| bell.thread.id() == here)
     }
 }
 

@@ -14,11 +14,11 @@ use garrick_core::thread_values;
 #[cfg(garrick_loom)]
 use garrick_core::prim::CellKey;
 
-use super::Shared;
 use super::idle::Came;
+use super::{Crew, Shared};
 use crate::cell::Home;
 use crate::quiet;
-use crate::remote::Remote;
+use crate::remote::{Remote, Serve};
 use crate::runtime::address::Address;
 use crate::runtime::current::{self, Entered};
 use crate::runtime::worker::Worker;
@@ -66,8 +66,10 @@ impl Guest {
         if !remote.welcomes_guests() || !remote.ready.sit_as_guest() {
             return None;
         }
-        let worker = remote.worker();
-        // SAFETY: the seat is ours since `sit_as_guest`, so its worker is open, and nobody else uses it.
+        let (crew, seat) = remote.seat();
+        // SAFETY: the seat is ours since `sit_as_guest`, and a crew lasts for as long as its seats can be had.
+        let worker = unsafe { &*crew.cast::<Crew>() }.worker(seat);
+        // SAFETY: as above, so its worker is open, and nobody else uses it.
         let shared = unsafe { worker.as_ref() }.shared.clone();
         let guest = Self {
             worker,

@@ -14,6 +14,7 @@ use garrick_core::prim::{
     unmodelled::{AtomicUsize, Relaxed},
 };
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_core::park::Spin;
@@ -24,7 +25,7 @@ use crate::cell::{CellPtr, Envelope, Home, Look};
 use crate::parcel;
 use crate::pool;
 use crate::quiet;
-use crate::remote::Remote;
+use crate::remote::{Remote, Serve};
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::{Worker, balance};
@@ -169,7 +170,8 @@ impl Hand {
         // SeqCst: pairs with the fences in `Shared::wake_some` and `wake_all`, with the one of another hand here, and with
         // the one of the hand that keeps watch.
         fence(SeqCst);
-        (wanted() || self.shared.end_if_drained()) && ready.sit()
+        let is_wanted = wanted() || self.shared.end_if_drained();
+        is_wanted && ready.sit()
     }
 
     /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then. One
@@ -307,11 +309,11 @@ impl Worker {
         let will_rest = self.next_seat.get().is_none()
             && !self.has_something()
             && self.running().is_some_and(is_last);
-        if will_rest {
-            remote.seat_of(&self.crew)
-        } else {
-            None
+        if !will_rest {
+            return None;
         }
+        let (crew, seat) = remote.seat();
+        (crew == Arc::as_ptr(&self.crew).cast()).then_some(seat)
     }
 
     /// Claims as a worker that serves does.
