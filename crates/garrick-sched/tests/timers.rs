@@ -250,3 +250,39 @@ fn a_sleeping_worker_wakes_for_them() {
         wait(&tells);
     });
 }
+
+#[test]
+fn timers_ring_at_workers_where_nobody_sits() {
+    const TASKS: u64 = 12;
+    const ROUNDS: u64 = 60;
+    ends(|| {
+        let sponsor = Sponsor::pool(3).unwrap();
+        let (done, heard) = channel();
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|task| {
+                // At another worker, more often than not: whoever sends last goes there, and leaves its timers behind.
+                let echo = does(|_: u64, _: &Turn<'_, u64>| Flow::Continue);
+                let echo = sponsor.handle().spawn(echo).unwrap();
+                let done = done.clone();
+                let rings = does(move |left: u64, turn: &Turn<'_, u64>| {
+                    if left == 0 {
+                        done.send(task).unwrap();
+                        return Flow::Continue;
+                    }
+                    let later = Duration::from_micros(20 * (task % 5) + 100 * (left % 3));
+                    turn.send_after(later, &turn.address(), left - 1).unwrap();
+                    turn.send(&echo, left).unwrap();
+                    Flow::Continue
+                });
+                sponsor.handle().spawn(rings).unwrap()
+            })
+            .collect();
+        for task in &tasks {
+            task.send(ROUNDS).unwrap();
+        }
+        let mut rung: Vec<_> = (0..TASKS).map(|_| wait(&heard)).collect();
+        rung.sort_unstable();
+        assert!(rung.into_iter().eq(0..TASKS));
+        sponsor.shutdown();
+    });
+}

@@ -191,8 +191,9 @@ impl Builder {
     /// default. Then no thread is woken for a short question, which makes that some ten times as fast.
     ///
     /// The task's handler runs on the caller's thread then, with its name, stack, thread-local values and, in a runtime for
-    /// futures, its context; and the caller's timeouts do not fire meanwhile. A worker whose turns take more than some 20 us is
-    /// left to its own threads. Workers that are [pinned](Builder::pin_to) or have a [driver](Builder::driver) always are.
+    /// futures, its context; and the caller's timeouts do not fire meanwhile. After a visit of more than 20 us the next 64
+    /// questions to that worker go to its own threads. All questions do where workers are [pinned](Builder::pin_to), have a
+    /// [driver](Builder::driver), or stacks of a [size of their own](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -327,7 +328,10 @@ impl Builder {
         let roam = self.drivers.is_none();
         Hands {
             roam,
-            have_guests: roam && self.callers_run && self.cores.is_empty(),
+            have_guests: roam
+                && self.callers_run
+                && self.cores.is_empty()
+                && self.stack_size.is_none(),
         }
     }
 

@@ -1,6 +1,6 @@
-//! A worker: one thread's run queues, blocks and staged turn, and the order in which it runs cells.
+//! A worker: the run queues, blocks and staged turn of one seat, and the order in which it runs cells.
 //!
-//! Nothing in here is touched by another thread; what others may touch is in
+//! Nothing in here is touched but by the thread that sits there (`sponsor/README.md`, seats); what others may touch is in
 //! [`Remote`](crate::remote::Remote) and in the cells.
 
 pub(crate) mod balance;
