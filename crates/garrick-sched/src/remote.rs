@@ -197,9 +197,14 @@ impl Remote {
         (self.crew.load(Relaxed), self.seat.load(Relaxed))
     }
 
-    /// Whether a thread that asks may sit there. Counts the questions that are spared.
+    /// Whether threads that ask may sit there. Stays as it is while the caller has the seat.
+    pub(crate) fn has_guests(&self) -> bool {
+        self.has_guests.load(Relaxed)
+    }
+
+    /// Whether a thread that asks may sit there now, as far as can be seen. Counts the questions that are spared.
     pub(crate) fn welcomes_guests(&self) -> bool {
-        if !self.has_guests.load(Relaxed) {
+        if !self.has_guests() {
             return false;
         }
         let spared = self.spared.load(Relaxed);
@@ -245,7 +250,7 @@ impl Remote {
 
     /// Gives the seat, which is the caller's, to an idle hand.
     #[cold]
-    fn hand_over(&self) {
+    pub(crate) fn hand_over(&self) {
         let place = self.place();
         let Place { crew, seat } = place.as_ref().expect("a seat that can be had has a crew");
         let (crew, seat) = (crew.clone(), *seat);

@@ -66,6 +66,11 @@ impl Guest {
         if !remote.welcomes_guests() || !remote.ready.sit_as_guest() {
             return None;
         }
+        if !remote.has_guests() {
+            // The number has come to another sponsor since the first look, whose tasks may have to stay on their thread.
+            remote.hand_over();
+            return None;
+        }
         let (crew, seat) = remote.seat();
         // SAFETY: the seat is ours since `sit_as_guest`, and a crew lasts for as long as its seats can be had.
         let worker = unsafe { &*crew.cast::<Crew>() }.worker(seat);
