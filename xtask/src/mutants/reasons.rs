@@ -42,6 +42,14 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     ("sched/room.rs:note_waiting:store:SeqCst->Relaxed", ROOM),
     ("sched/room.rs:give_back:load:SeqCst->Relaxed", ROOM),
     (
+        "sched/runtime/sponsor/crew.rs:keep_watch:fence:SeqCst->AcqRel",
+        WATCH,
+    ),
+    (
+        "sched/runtime/sponsor/crew.rs:keep_watch:fence:SeqCst->none",
+        WATCH,
+    ),
+    (
         "sched/runtime/sponsor/idle.rs:clears-the-home-before-references-are-shared",
         Reason::Equivalent(
             "the token is held, so nobody learns the home from an empty inbox before the cell is taken over; who drops \
@@ -96,6 +104,11 @@ const ROOM: Reason = Reason::NotModelled(
 );
 
 /// The count of workers that have closed their cells.
+const WATCH: Reason = Reason::NotModelled(
+    "models have no clock, and so no timers; the proof is on paper, in `sponsor/README.md`, seats, and `tests/timers.rs` rings timers \
+     at workers where nobody sits",
+);
+
 const CLOSED: Reason = Reason::Equivalent(
     "the number is what is waited for, and nothing is read on the strength of it: a token that is out is waited for by \
      `awaited`, and acquired from the ready stack; a closed cell is freed by whoever drops its last reference; newborns \

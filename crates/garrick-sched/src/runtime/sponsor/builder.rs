@@ -188,7 +188,7 @@ impl Builder {
     }
 
     /// Lets a thread that waits in a [`Call`](crate::Call) run the task that it calls, if no worker is awake to do so; true by
-    /// default. Then no thread is woken for a short question, which makes that some ten times as fast.
+    /// default. Then no thread is woken for a short question, which makes that several times as fast.
     ///
     /// The task's handler runs on the caller's thread then, with its name, stack, thread-local values and, in a runtime for
     /// futures, its context; and the caller's timeouts do not fire meanwhile. After a visit of more than 20 us the next 64

@@ -240,6 +240,7 @@ impl Worker {
 
     /// A hand has sat down, or a guest.
     pub(super) fn sit_down(&self, came: Came) {
+        self.touch();
         self.shared.count_wake();
         match came {
             Came::Idle => {
@@ -268,6 +269,7 @@ impl Worker {
 
     /// The hand is about to leave.
     fn prepare_going(&self) {
+        self.touch();
         self.pace.rests();
         self.lay_bare();
     }
@@ -280,6 +282,7 @@ impl Worker {
 
     /// The seat is about to be left. Returns what time it is, and when its next timer is due.
     fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
+        self.touch();
         let now = self.now();
         self.lane.parks(now);
         (now, self.timers.next_deadline())

@@ -91,6 +91,9 @@ pub(crate) struct Worker {
     pub(crate) lane: Box<Lane>,
     /// Cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
+    /// Lets models see who sits here, and that each has what the one before has left.
+    #[cfg(garrick_loom)]
+    sitter: garrick_core::prim::UnsafeCell<()>,
     /// How often `turn` was raised for something else than a turn. Not beside `turn`: the compiler would raise both by one
     /// load and one store of 16 bytes, and that load waits until the two stores of 8 bytes before it are in the cache.
     pauses: Cell<u64>,
@@ -132,7 +135,16 @@ impl Worker {
             driver: driver.map(Drive::new),
             lane,
             awaited: Cell::new(0),
+            #[cfg(garrick_loom)]
+            sitter: garrick_core::prim::UnsafeCell::new(()),
         }
+    }
+
+    /// Tells models that the caller sits here.
+    #[inline(always)]
+    pub(crate) fn touch(&self) {
+        #[cfg(garrick_loom)]
+        self.sitter.with_mut(|_| {});
     }
 
     pub(crate) fn sponsor_handle(&self) -> Handle {
