@@ -163,7 +163,7 @@ pub(crate) fn before<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Pe
         stands_for,
         hands_watch_on,
         other: plan.other,
-        _will: plan.will,
+        _will: plan.will.without_asks(),
     };
     peer(door(gate), task, hands_watch_on)
 }
@@ -171,7 +171,7 @@ pub(crate) fn before<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Pe
 /// A row of doors that is deeper than a stack should be, before a task or another door.
 pub(crate) fn row<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Peer {
     let Plan { other, will, .. } = plan;
-    let mut will = Some(will);
+    let mut will = Some(will.without_asks());
     let last = (0..ROW).fold(behind.clone(), |behind, _| {
         door(Gate {
             token: Token::new(Kind::Door),

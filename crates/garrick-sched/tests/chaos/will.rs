@@ -43,6 +43,16 @@ impl Will {
         Self(deeds)
     }
 
+    /// The same without questions under way. It is for doors, which no sponsor ends: the answer that waits in such a question may
+    /// leave something to the very door, and both would live for ever.
+    pub(crate) fn without_asks(mut self) -> Self {
+        let deeds = mem::take(&mut self.0);
+        let others = deeds
+            .into_iter()
+            .filter(|deed| !matches!(deed, Deed::Forget(_)));
+        Self(others.collect())
+    }
+
     /// The same, but one that fails does nothing else. It is for answers: whoever takes an answer to a thread drops it in
     /// a turn that no task of ours has, and nobody would know what was undone with it.
     pub(crate) fn of_one_mind(mut self) -> Self {
