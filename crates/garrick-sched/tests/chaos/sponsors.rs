@@ -58,9 +58,11 @@ impl Kept {
     }
 
     /// Whether this thread may wait for its end: none that works for a later sponsor, or two could wait for
-    /// each other.
+    /// each other. A plain thread in a turn works for it knows not which.
     fn may_wait(&self) -> bool {
-        WORKS_FOR.get().is_none_or(|index| index <= self.index)
+        WORKS_FOR
+            .get()
+            .map_or(!in_turn(), |index| index <= self.index)
     }
 }
 
