@@ -342,6 +342,16 @@ fn loom_a_pool_with_threads_of_its_own_begins_and_ends() {
     });
 }
 
+#[test]
+fn loom_a_hand_sits_where_another_one_has_just_left() {
+    check_with(2, || {
+        // Who finds that nothing is left wakes all, itself as well, and either hand is given either seat.
+        let (shared, _handle) = sponsor(2);
+        shared.drain();
+        serve_both(&shared);
+    });
+}
+
 /// Ends its sponsor.
 struct Ender(Arc<Shared>);
 
