@@ -162,6 +162,30 @@ fn what_the_called_task_sends_and_sets_is_done_when_the_caller_has_left() {
 }
 
 #[test]
+fn what_the_called_task_sends_last_is_handled_when_the_caller_has_left() {
+    ends_alone(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let (done, heard) = channel();
+        let tells = does(move |number: u32, _: &Turn<'_, _>| {
+            done.send(number).unwrap();
+            Flow::Continue
+        });
+        let tells = sponsor.handle().spawn(tells).unwrap();
+        let asked = does(move |reply: Reply<()>, turn: &Turn<'_, _>| {
+            reply.send(());
+            turn.send(&tells, 7).unwrap();
+            Flow::Continue
+        });
+        let asked = sponsor.handle().spawn(asked).unwrap();
+        for _ in 0..1_000 {
+            asked.call(|reply| reply).wait().unwrap();
+            assert_eq!(common::wait(&heard), 7);
+        }
+        sponsor.shutdown();
+    });
+}
+
+#[test]
 fn calls_and_sends_of_one_thread_stay_in_order() {
     ends_alone(|| {
         let sponsor = Sponsor::pool(2).unwrap();

@@ -1,15 +1,22 @@
 //! Two workers of one sponsor: cells given and claimed, sleep, and the end when nothing is left to do.
 
+use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 
-use super::{Alive, Lives, check_with, spawn};
+use garrick_core::prim::UnsafeCell;
+
+use super::{Alive, Lives, check, check_with, spawn};
+use crate::cell::{Kind, Notice, Ready};
 use crate::driver::Driver;
-use crate::reply::{NoReply, Reply};
+use crate::remote::Remote;
 use crate::runtime::address::Address;
-use crate::runtime::sponsor::{Handle, Shared, Sponsor, serve_in_model, serve_rounds_in_model};
+use crate::runtime::current;
+use crate::runtime::sponsor::{
+    Handle, LeftInModel, Shared, Sponsor, guest, serve_in_model, serve_rounds_in_model,
+};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
@@ -177,18 +184,6 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
-/// Answers.
-struct Answers;
-
-impl Task for Answers {
-    type Message = Reply<u32>;
-
-    fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
-        reply.send(7);
-        Flow::Continue
-    }
-}
-
 /// Sends the task that it has to another sponsor, with a message.
 struct Mover {
     player: Address<u32>,
@@ -344,7 +339,7 @@ fn loom_a_pool_with_threads_of_its_own_begins_and_ends() {
 
 #[test]
 fn loom_a_hand_sits_where_another_one_has_just_left() {
-    check_with(2, || {
+    check_with(1, || {
         // Who finds that nothing is left wakes all, itself as well, and either hand is given either seat.
         let (shared, _handle) = sponsor(2);
         shared.drain();
@@ -352,57 +347,133 @@ fn loom_a_hand_sits_where_another_one_has_just_left() {
     });
 }
 
-/// Ends its sponsor.
-struct Ender(Arc<Shared>);
-
-impl Task for Ender {
-    type Message = u32;
-
-    fn receive(&mut self, _: u32, _: &Turn<'_, u32>) -> Flow {
-        self.0.stop();
-        Flow::Continue
-    }
+/// Gives a sponsor a task by its shared queue, on a thread of its own.
+fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
+    let to = Handle::new(shared.clone());
+    spawn(move || {
+        let here = super::here();
+        let player = Player {
+            other: None,
+            handled: Arc::default(),
+        };
+        let player = here.handle().spawn(player).unwrap();
+        here.spawn(Mover { player, to }).send(()).unwrap();
+        here.run();
+    })
 }
 
-/// Gives a sponsor a task by its shared queue, which ends it.
-fn give_an_end(shared: Arc<Shared>) {
-    let here = super::here();
-    let player = here.handle().spawn(Ender(shared.clone())).unwrap();
-    let to = Handle::new(shared);
-    here.spawn(Mover { player, to }).send(()).unwrap();
-    here.run();
-    drop(here);
+/// Panics if work waits in the shared queue though nobody sits at a home and nobody was told.
+fn check_nothing_waits(shared: &Shared, home: usize) {
+    let is_left = Remote::of(shared.homes[home]).ready.is_parked();
+    assert!(!is_left || shared.queued() == 0, "somebody is told");
 }
 
 #[test]
 fn loom_published_work_is_seen_by_a_guest_that_leaves() {
-    check_with(1, || {
+    check(|| {
         let (shared, handle) = sponsor(1);
-        let called = handle.spawn_at(shared.homes[0], Answers, true).unwrap();
-        let caller = spawn(move || called.call(|reply| reply).wait());
-        let ends = shared.clone();
-        let giver = spawn(move || give_an_end(ends));
-        serve_in_model(shared, 0, None);
+        let hand = LeftInModel::new(&shared, &[0]);
+        let handled = Arc::new(AtomicUsize::new(0));
+        let player = Player {
+            other: None,
+            handled: Arc::clone(&handled),
+        };
+        let player = handle.spawn_at(shared.homes[0], player, true).unwrap();
+        let giver = give_one(&shared);
+        guest::send_and_run(&player, 0, || false);
         giver.join().unwrap();
-        // The end may come before the question.
-        assert!(matches!(
-            caller.join().unwrap(),
-            Ok(7) | Err(NoReply::Dropped)
-        ));
+        check_nothing_waits(&shared, 0);
+        drop(player);
+        shared.stop();
+        hand.serve();
     });
 }
 
 #[test]
 fn loom_published_work_is_seen_by_a_hand_that_goes_to_another_seat() {
-    check_with(1, || {
-        let (shared, handle) = sponsor(2);
-        let handled = Arc::new(AtomicUsize::new(0));
-        let first = relay(&shared, &handle, &handled, &[0, 1]);
-        first.send(1).unwrap();
-        drop(first);
-        let ends = shared.clone();
-        let giver = spawn(move || give_an_end(ends));
-        serve_both(&shared);
+    check(|| {
+        let (shared, _handle) = sponsor(2);
+        let hand = LeftInModel::new(&shared, &[1]);
+        let giver = give_one(&shared);
+        let hand = hand.goes(0, 1);
         giver.join().unwrap();
+        check_nothing_waits(&shared, 0);
+        check_nothing_waits(&shared, 1);
+        shared.stop();
+        hand.serve();
+    });
+}
+
+/// A hand would see by its own actions alone what it left, so these two are about the stack itself: who takes the mark away has
+/// what was done before it was left there.
+#[test]
+fn loom_who_sits_has_what_was_left() {
+    check(|| {
+        let seat = Arc::new((Ready::default(), UnsafeCell::new(())));
+        let owned = |seat: &(Ready, UnsafeCell<()>)| seat.1.with_mut(|_| {});
+        let other = {
+            let seat = seat.clone();
+            spawn(move || {
+                if seat.0.sit() {
+                    owned(&seat);
+                }
+            })
+        };
+        owned(&seat);
+        assert!(seat.0.try_park());
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_who_watches_and_sits_has_what_another_one_left() {
+    check(|| {
+        let seat = Arc::new((Ready::default(), UnsafeCell::new(())));
+        let owned = |seat: &(Ready, UnsafeCell<()>)| seat.1.with_mut(|_| {});
+        let guest = {
+            let seat = seat.clone();
+            spawn(move || {
+                if seat.0.sit_as_guest() {
+                    owned(&seat);
+                    assert!(seat.0.try_watch());
+                }
+            })
+        };
+        owned(&seat);
+        assert!(seat.0.try_watch());
+        if seat.0.sit_watched() {
+            owned(&seat);
+        }
+        guest.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_who_pushes_and_sits_has_what_was_left() {
+    check(|| {
+        let here = super::here();
+        let (log, alive) = (Rc::default(), Alive::default());
+        let sink = here.spawn(super::Sink::new(&log, &alive));
+        let envelope = current::with_pool(|pool| pool.take_envelope(Kind::Wake, 0, 0));
+        // SAFETY: ours alone.
+        unsafe { (*envelope).set_token_of(Some(sink.cell())) };
+        let seat = Arc::new((Ready::default(), UnsafeCell::new(())));
+        let owned = |seat: &(Ready, UnsafeCell<()>)| seat.1.with_mut(|_| {});
+        let sitter = {
+            let seat = seat.clone();
+            spawn(move || {
+                owned(&seat);
+                assert!(seat.0.try_park() || seat.0.has_some());
+            })
+        };
+        // SAFETY: the envelope is ours, and is taken out again before it is freed.
+        if unsafe { seat.0.push(envelope, true) } == Notice::Yours {
+            owned(&seat);
+        }
+        sitter.join().unwrap();
+        // SAFETY: as above.
+        unsafe { current::with_pool(|pool| pool.give_envelope(envelope)) };
+        drop(sink);
+        here.run();
     });
 }

@@ -176,7 +176,7 @@ impl Hand {
 
     /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then. One
     /// of the two counts as idle before and after.
-    fn go(&self, seat: usize, next: usize) -> (usize, Came) {
+    pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
             // SAFETY: this hand sits there until `try_park` below.

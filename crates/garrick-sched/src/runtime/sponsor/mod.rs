@@ -28,7 +28,7 @@ pub(crate) use crew::Crew;
 pub use here::Here;
 pub use thread::{Ending, Sponsor};
 #[cfg(all(test, garrick_loom))]
-pub(crate) use thread::{serve_in_model, serve_rounds_in_model};
+pub(crate) use thread::{LeftInModel, serve_in_model, serve_rounds_in_model};
 
 use crate::cell::{Chain, Home, Kind};
 use crate::probe::{Lane, Lanes, Sample};

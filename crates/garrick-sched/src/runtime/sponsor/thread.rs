@@ -15,9 +15,13 @@ use super::{Builder, Handle, Shared, StartError};
 use crate::driver::Driver;
 use crate::pool;
 use crate::remote::Remote;
+#[cfg(all(test, garrick_loom))]
+use crate::remote::Serve;
 use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::ThreadSpec;
+#[cfg(all(test, garrick_loom))]
+use garrick_core::prim::thread;
 
 /// How a sponsor has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -321,6 +325,49 @@ pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: u
     hand.open(seat, worker);
     hand.shared.stop();
     hand.serve(seat);
+}
+
+/// The only hand of a sponsor, in a model, that has opened some seats and left them PARKED.
+#[cfg(all(test, garrick_loom))]
+pub(crate) struct LeftInModel(Hand);
+
+#[cfg(all(test, garrick_loom))]
+impl LeftInModel {
+    /// Opens the seats of these workers. The others are opened by what the model does.
+    pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
+        let hand = Hand::new(shared.clone(), 0, None);
+        for &seat in seats {
+            Self::open(&hand, seat);
+            assert!(hand.crew.remote(seat).ready.try_park(), "nobody has sent");
+        }
+        Self(hand)
+    }
+
+    fn open(hand: &Hand, seat: usize) {
+        let shared = hand.shared.clone();
+        let worker = Worker::new(shared.homes[seat], shared, None);
+        hand.open(seat, Box::new(worker));
+    }
+
+    /// Opens a seat, sits there, takes another one, and goes there. Whatever it does not sit on then, and is not PARKED, it has handed
+    /// over. Both are left for `serve`.
+    pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
+        Self::open(&self.0, seat);
+        if self.0.crew.remote(next).ready.sit() {
+            let (sits, _) = self.0.go(seat, next);
+            self.0.crew.hand_over(sits);
+        } else {
+            // Who has given something has had the other one handed over.
+            self.0.crew.hand_over(seat);
+        }
+        self
+    }
+
+    /// Serves the seats to their end.
+    pub(crate) fn serve(self) {
+        let seat = self.0.wait_for_seat(|_| thread::park());
+        self.0.serve(seat.expect("the sponsor ends"));
+    }
 }
 
 /// Cores of this machine.
