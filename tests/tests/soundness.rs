@@ -1,14 +1,12 @@
 //! Programs of safe code that once broke the runtime, by the facade. Those by the scheduler alone are beside it.
 #![forbid(unsafe_code)]
 
-use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
-use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use garrick::Ended;
 use garrick::prelude::*;
-use garrick::{Door, Ended, SendError, door};
 
 /// What a test that hangs may take. Nothing is measured by it.
 const HANGS_AFTER: Duration = Duration::from_secs(60);
@@ -49,49 +47,6 @@ fn a_cancelled_watch_with_a_destructor_that_panics_hurts_nobody() {
     assert_eq!(system.failures(), 0);
     system.shutdown();
     assert_eq!(handled.load(Relaxed), 1);
-}
-
-/// Sends to itself, so many times.
-struct Deep(Arc<AtomicUsize>);
-
-impl Door for Deep {
-    type Message = (Rc<()>, ThreadId, u32);
-
-    fn pass(
-        &self,
-        (rc, made_on, left): Self::Message,
-        here: &Address<Self::Message>,
-    ) -> Result<(), SendError<Self::Message>> {
-        if left > 0 {
-            return here.send((rc, made_on, left - 1));
-        }
-        assert_eq!(
-            thread::current().id(),
-            made_on,
-            "an Rc has changed its thread"
-        );
-        self.0.fetch_add(1, Relaxed);
-        Ok(())
-    }
-}
-
-#[test]
-fn a_message_that_is_not_send_stays_on_its_thread_behind_many_doors() {
-    let system = System::builder().workers(2).start().unwrap();
-    let passed = Arc::new(AtomicUsize::new(0));
-    let count = passed.clone();
-    let maker = system.spawn_behavior(move |(): (), _| {
-        let address = door(Deep(count.clone()));
-        for _ in 0..1000 {
-            let message = (Rc::new(()), thread::current().id(), 40);
-            assert!(address.send(message).is_ok());
-        }
-        Next::Stop
-    });
-    maker.unwrap().send(()).unwrap();
-    let handle = system.handle();
-    system.shutdown();
-    assert_eq!((passed.load(Relaxed), handle.failures()), (1000, 0));
 }
 
 #[test]

@@ -222,13 +222,6 @@ impl RunQueue {
         Some(unsafe { &*self.at(newest) })
     }
 
-    /// The entries, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        let numbers = (0..self.len()).map(|offset| self.head.get().wrapping_add(offset));
-        // SAFETY: an entry between head and tail is initialized; the caller pushes nothing meanwhile.
-        numbers.map(|number| unsafe { &*self.at(number) })
-    }
-
     /// Takes the newest entry if that turn pushed it, for undoing the turn.
     pub(crate) fn pop_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.turn.get() == turn && self.tail.get() != self.mark.get() {

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -344,5 +344,64 @@ fn a_call_that_is_given_up_loses_its_answer_alone() {
         }
         assert_eq!(task.call(|reply| reply).wait(), Ok(1));
         sponsor.shutdown();
+    });
+}
+
+#[test]
+fn a_task_that_takes_long_is_left_to_its_worker_though_more_is_to_be_done_there() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let slow = does(|reply: Option<Reply<ThreadId>>, turn: &Turn<'_, _>| {
+            if let Some(reply) = reply {
+                let began = Instant::now();
+                while began.elapsed() < Duration::from_millis(1) {}
+                turn.send(&turn.address(), None).unwrap();
+                reply.send(thread::current().id());
+            }
+            Flow::Continue
+        });
+        let slow = sponsor.handle().spawn(slow).unwrap();
+        let here = thread::current().id();
+        let ran_here = (0..100).filter(|_| slow.call(Some).wait() == Ok(here));
+        assert!(ran_here.count() <= 2);
+    });
+}
+
+/// Ends a sponsor, and waits for that, when it is called.
+struct Ender(Arc<Sponsor>);
+
+impl Wake for Ender {
+    fn wake(self: Arc<Self>) {
+        self.0.begin_shutdown_now();
+        self.0.wait();
+    }
+}
+
+#[test]
+fn a_waker_that_is_called_on_the_callers_thread_does_not_wait_for_itself() {
+    ends_alone(|| {
+        for _ in 0..50 {
+            let sponsor = Arc::new(Sponsor::pool(1).unwrap());
+            let mut kept: Option<Reply<()>> = None;
+            let task = does(move |(keeps, reply): (bool, Reply<()>), _: &Turn<'_, _>| {
+                if keeps {
+                    kept = Some(reply);
+                } else {
+                    reply.send(());
+                    drop(kept.take());
+                }
+                Flow::Continue
+            });
+            let task = sponsor.handle().spawn(task).unwrap();
+            let waker = Waker::from(Arc::new(Ender(sponsor.clone())));
+            let mut first = Box::pin(task.ask(|reply| (true, reply)));
+            let polled = first.as_mut().poll(&mut Context::from_waker(&waker));
+            assert_eq!(polled, Poll::Pending);
+            // The answer is on its way when the end begins, and may be lost by that.
+            let answer = task.call(|reply| (false, reply)).wait();
+            assert!(matches!(answer, Ok(()) | Err(NoReply::Dropped)));
+            drop((first, waker));
+            sponsor.wait();
+        }
     });
 }

@@ -50,6 +50,14 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         WATCH,
     ),
     (
+        "sched/runtime/sponsor/crew.rs:pass_watch:fence:SeqCst->AcqRel",
+        WATCH,
+    ),
+    (
+        "sched/runtime/sponsor/crew.rs:pass_watch:fence:SeqCst->none",
+        WATCH,
+    ),
+    (
         "sched/runtime/sponsor/idle.rs:clears-the-home-before-references-are-shared",
         Reason::Equivalent(
             "the token is held, so nobody learns the home from an empty inbox before the cell is taken over; who drops \

@@ -14,7 +14,7 @@ struct Passage<M, F> {
 /// that it captures, and the compiler checks that it may be shared.
 pub(super) fn passage<M, F>(function: F) -> Address<M>
 where
-    M: 'static,
+    M: Send + 'static,
     F: Fn(M) -> Result<(), SendError<M>> + Send + Sync + 'static,
 {
     door(Passage {
@@ -25,7 +25,7 @@ where
 
 impl<M, F> Door for Passage<M, F>
 where
-    M: 'static,
+    M: Send + 'static,
     F: Fn(M) -> Result<(), SendError<M>> + Send + Sync + 'static,
 {
     type Message = M;

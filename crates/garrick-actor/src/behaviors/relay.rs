@@ -111,7 +111,7 @@ where
 /// ```
 pub fn adapter<N, M, F>(to: Address<M>, function: F) -> Address<N>
 where
-    N: 'static,
+    N: Send + 'static,
     M: Send + 'static,
     F: Fn(N) -> M + Send + Sync + 'static,
 {
@@ -192,7 +192,7 @@ impl fmt::Debug for Tag {
 /// let sink = behaviors::sink::<Reply<u32>>();
 /// assert_eq!(sink.ask(|reply| reply).wait(), Err(NoReply::Dropped));
 /// ```
-pub fn sink<M: 'static>() -> Address<M> {
+pub fn sink<M: Send + 'static>() -> Address<M> {
     passage(|_| Ok(()))
 }
 

@@ -157,7 +157,7 @@ pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address
 /// Where an actor was.
 struct Ended<M>(PhantomData<fn(M)>);
 
-impl<M: 'static> Door for Ended<M> {
+impl<M: Send + 'static> Door for Ended<M> {
     type Message = M;
 
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {

@@ -61,6 +61,11 @@ pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
     ours || ptr::eq(SERVES.get(), Arc::as_ptr(sponsor))
 }
 
+/// Whether this is the thread of a worker, in a turn or not.
+pub(crate) fn serves_any() -> bool {
+    !WORKER.get().is_null() || !SERVES.get().is_null()
+}
+
 /// Makes this thread that of a worker of a sponsor, until dropped.
 pub(crate) struct Serving {
     before: *const Shared,

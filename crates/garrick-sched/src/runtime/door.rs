@@ -70,8 +70,21 @@ pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 /// assert_eq!(heard.recv(), Ok(4));
 /// ```
 pub trait Door: Send + Sync + Sized + 'static {
-    /// What it receives.
-    type Message: 'static;
+    /// What it receives. A worker may pass it later, on another thread, so it is `Send`:
+    ///
+    /// ```compile_fail,E0277
+    /// use std::rc::Rc;
+    /// use garrick_sched::{Address, Door, SendError};
+    ///
+    /// struct Shelf;
+    /// impl Door for Shelf {
+    ///     type Message = Rc<u32>;
+    ///     fn pass(&self, _: Rc<u32>, _: &Address<Rc<u32>>) -> Result<(), SendError<Rc<u32>>> {
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    type Message: Send + 'static;
 
     /// Handles one message; `here` is the door's own address. A panic is caught and reported, and the message is lost; what was sent before it stays
     /// sent.
@@ -332,8 +345,8 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
-        // It stays on this thread: nobody has said that the message is `Send`.
-        let courier = worker.spawn_staying(Courier(to));
+        // It may move: a door's messages are `Send`, and so are its addresses.
+        let courier = worker.spawn_as(Courier(to), true);
         return worker.send_in_line(&courier, message);
     }
     let mut next: Option<Box<dyn FnOnce()>> = Some(Box::new(move || {

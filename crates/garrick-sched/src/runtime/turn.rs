@@ -329,14 +329,9 @@ impl Worker {
         self.spawn_as(task, true)
     }
 
-    /// Makes a cell that stays on this thread.
-    pub(crate) fn spawn_staying<T: Task>(&self, task: T) -> Address<T::Message> {
-        self.spawn_as(task, false)
-    }
-
     /// Makes a cell here. One that `moves` asks for a task and messages that are `Send`.
     #[inline]
-    fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
+    pub(crate) fn spawn_as<T: Task>(&self, task: T, moves: bool) -> Address<T::Message> {
         let cell = task::new_cell(&self.pool, self.home, task, moves);
         self.lane.begun(cell);
         if T::STARTS {

@@ -1,17 +1,18 @@
-//! Doors behind doors, whose messages may not be `Send`.
+//! Doors behind doors.
 
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread::{self, ThreadId};
+use std::thread;
 use std::time::Duration;
 
 use garrick_sched::{Address, Door, Flow, Here, SendError, Sponsor, Turn, door};
 
 use crate::common::{does, ends_alone, fail, silence_panics};
 
-type M = (Rc<()>, ThreadId, u32);
+/// What goes along, and how often it is still to be sent.
+type M = (Arc<()>, u32);
 
 /// Sends to itself, so many times.
 struct Deep(Arc<AtomicUsize>);
@@ -19,22 +20,17 @@ struct Deep(Arc<AtomicUsize>);
 impl Door for Deep {
     type Message = M;
 
-    fn pass(&self, (rc, made_on, left): M, here: &Address<M>) -> Result<(), SendError<M>> {
+    fn pass(&self, (cargo, left): M, here: &Address<M>) -> Result<(), SendError<M>> {
         if left > 0 {
-            return here.send((rc, made_on, left - 1));
+            return here.send((cargo, left - 1));
         }
-        assert_eq!(
-            thread::current().id(),
-            made_on,
-            "an Rc has changed its thread"
-        );
         self.0.fetch_add(1, Relaxed);
         Ok(())
     }
 }
 
 #[test]
-fn a_message_that_is_not_send_stays_on_its_thread_however_deep_the_doors() {
+fn a_message_is_passed_once_however_deep_the_doors() {
     ends_alone(|| {
         for _ in 0..5 {
             let pool = Sponsor::pool(2).unwrap();
@@ -42,11 +38,10 @@ fn a_message_that_is_not_send_stays_on_its_thread_however_deep_the_doors() {
             let count = passed.clone();
             let maker = pool.handle().spawn(does(move |(), _: &Turn<'_, ()>| {
                 let address = door(Deep(count.clone()));
-                let me = thread::current().id();
                 for _ in 0..1000 {
-                    let rc = Rc::new(());
-                    address.send((rc.clone(), me, 40)).unwrap();
-                    address.send((rc, me, 80)).unwrap();
+                    let cargo = Arc::new(());
+                    address.send((cargo.clone(), 40)).unwrap();
+                    address.send((cargo, 80)).unwrap();
                 }
                 Flow::Stop
             }));
@@ -65,7 +60,7 @@ fn a_door_that_sends_to_itself_for_long_does_not_use_up_the_stack() {
     ends_alone(|| {
         let passed = Arc::new(AtomicUsize::new(0));
         let address = door(Deep(passed.clone()));
-        let message = || (Rc::new(()), thread::current().id(), 1_000_000);
+        let message = || (Arc::new(()), 1_000_000);
         // Of a thread that is no worker, and of a turn.
         address.send(message()).unwrap();
         assert_eq!(passed.load(Relaxed), 1);
@@ -73,7 +68,7 @@ fn a_door_that_sends_to_itself_for_long_does_not_use_up_the_stack() {
         let count = passed.clone();
         let maker = does(move |(), _: &Turn<'_, ()>| {
             let address = door(Deep(count.clone()));
-            let message = (Rc::new(()), thread::current().id(), 1_000_000);
+            let message = (Arc::new(()), 1_000_000);
             address.send(message).unwrap();
             Flow::Stop
         });
@@ -92,7 +87,7 @@ struct OnExit(Address<M>);
 
 impl Drop for OnExit {
     fn drop(&mut self) {
-        let message = (Rc::new(()), thread::current().id(), 100);
+        let message = (Arc::new(()), 100);
         self.0.send(message).unwrap();
     }
 }
@@ -106,15 +101,11 @@ fn doors_are_passed_while_a_thread_ends() {
             let thread = thread::spawn(move || {
                 let address = door(Deep(count));
                 if sends_before {
-                    address
-                        .send((Rc::new(()), thread::current().id(), 100))
-                        .unwrap();
+                    address.send((Arc::new(()), 100)).unwrap();
                 }
                 LAST.set(Some(OnExit(address.clone())));
                 if !sends_before {
-                    address
-                        .send((Rc::new(()), thread::current().id(), 100))
-                        .unwrap();
+                    address.send((Arc::new(()), 100)).unwrap();
                 }
             });
             thread.join().unwrap();

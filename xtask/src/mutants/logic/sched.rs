@@ -65,8 +65,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "goes-without-a-look-at-what-is-shared",
         breaks: "a cell in the shared queue waits while a hand is idle",
         file: "runtime/sponsor/idle.rs",
-        find: "if !is_wanted || !ready.sit() {",
-        put: "if MUTANT || !is_wanted || !ready.sit() {",
+        find: "if !is_wanted || !self.crew.retake(seat, Ready::sit) {",
+        put: "if MUTANT || !is_wanted || !self.crew.retake(seat, Ready::sit) {",
         tests: END,
     },
     Logic {

@@ -23,7 +23,7 @@ use garrick_core::prim::{
 };
 
 use super::Shared;
-use crate::cell::Home;
+use crate::cell::{Home, Ready};
 use crate::pool;
 use crate::quiet;
 use crate::remote::{Remote, Serve};
@@ -114,6 +114,8 @@ impl Crew {
             return None;
         }
         self.until.store(NEVER, Relaxed);
+        // SeqCst: as in `Hand::keep_watch`.
+        fence(SeqCst);
         let next = (self.earliest() < NEVER).then(|| lists.idle.first().copied());
         lists.watch = next.flatten();
         lists.watch
@@ -131,6 +133,20 @@ impl Crew {
         let parked = self.seats.iter().filter(|seat| seat.is_parked());
         let deadlines = parked.map(|seat| seat.deadline.load(Relaxed));
         deadlines.min().unwrap_or(NEVER)
+    }
+
+    /// Takes a seat where nobody sits, by `sit`. One that was left may be over by now, and its number another sponsor's: that seat
+    /// is handed over to those whose it is.
+    pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
+        let remote = self.remote(seat);
+        if !sit(&remote.ready) {
+            return false;
+        }
+        let is_ours = remote.seat() == (Arc::as_ptr(self).cast(), seat);
+        if !is_ours {
+            remote.hand_over();
+        }
+        is_ours
     }
 
     /// The worker of a seat, which the caller has for as long as it uses the worker.
@@ -275,6 +291,7 @@ impl Hand {
 
     /// Takes the worker out of a seat that nobody can reach any more.
     pub(super) fn close(&self, seat: usize) -> Box<Worker> {
+        self.crew.set_deadline(seat, None);
         let worker = self.crew.seats[seat].worker.swap(ptr::null_mut(), Relaxed);
         // SAFETY: made by `open`, taken once, by who sits there.
         unsafe { Box::from_raw(worker) }
@@ -321,6 +338,8 @@ impl Hand {
                         pool::reclaim(|| crew.lists().given[self.number].is_some());
                     }
                 }
+                // The clock, and the driver, are foreign code, and may have slept through the wake-up.
+                _ if keeps_watch && crew.lists().given[self.number].is_some() => {}
                 left => sleep(left),
             }
         }
@@ -344,7 +363,14 @@ impl Hand {
     fn keep_watch(&self) -> Option<Duration> {
         let next = loop {
             let next = self.crew.earliest();
-            self.crew.until.store(next, Relaxed);
+            {
+                // Under the lock, so that nobody keeps watch by now but this hand.
+                let lists = self.crew.lists();
+                if lists.watch != Some(self.number) {
+                    return None;
+                }
+                self.crew.until.store(next, Relaxed);
+            }
             // SeqCst: pairs with the fence after PARKED of who leaves a seat. Either that sees until when we sleep, or we see the
             // seat and its deadline.
             fence(SeqCst);
@@ -361,9 +387,8 @@ impl Hand {
     fn take_due(&self) -> Option<usize> {
         let crew = &*self.crew;
         let now = self.shared.now();
-        let is_due = |seat: &usize| {
-            let seat = &crew.seats[*seat];
-            seat.deadline.load(Relaxed) <= now && Remote::of(seat.home).ready.sit()
+        let is_due = |&seat: &usize| {
+            crew.seats[seat].deadline.load(Relaxed) <= now && self.crew.retake(seat, Ready::sit)
         };
         let seat = (0..crew.seats.len()).find(is_due)?;
         let watch = {

@@ -16,11 +16,11 @@ use garrick_core::prim::CellKey;
 
 use super::idle::Came;
 use super::{Crew, Shared};
-use crate::cell::Home;
+use crate::cell::{Home, Ready};
 use crate::quiet;
 use crate::remote::{Remote, Serve};
 use crate::runtime::address::Address;
-use crate::runtime::current::{self, Entered};
+use crate::runtime::current::{self, Entered, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -53,13 +53,16 @@ struct Guest {
     remote: &'static Remote,
     /// The seat, and all that is looked at once it is left, may be gone then but for this.
     shared: Arc<Shared>,
+    /// Whoever is called meanwhile finds that this thread works for the sponsor, and does not wait for its end.
+    _serving: Serving,
 }
 
 impl Guest {
     /// Sits at a home, if nobody does, and guests are welcome.
     fn sit(home: Home) -> Option<Self> {
         // A caller that unwinds makes every turn look failed to destructors that ask for that.
-        if home == Home::NOBODY || std::thread::panicking() {
+        // A hand that was left to foreign code is not to wait for what only it can do.
+        if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
             return None;
         }
         let remote = Remote::of(home);
@@ -79,6 +82,7 @@ impl Guest {
         let guest = Self {
             worker,
             remote,
+            _serving: Serving::new(&shared),
             shared,
         };
         guest.worker().sit_down(Came::Idle);
@@ -96,13 +100,13 @@ impl Guest {
         let (crew, seat) = self.shared.place_of(index);
         let deadline = {
             let worker = self.worker();
-            self.shared.announce_idle();
-            if worker.has_something() || worker.closes.get() {
-                return crew.hand_over(seat);
-            }
             let (now, deadline) = worker.prepare_leaving();
             if now.saturating_sub(worker.sat_down.get()) > VISIT_LONG {
                 self.remote.spare(VISITS_SPARED);
+            }
+            self.shared.announce_idle();
+            if worker.has_something() || worker.closes.get() {
+                return crew.hand_over(seat);
             }
             deadline
         };
@@ -115,7 +119,7 @@ impl Guest {
         let shared = &*self.shared;
         let is_wanted =
             shared.queued() > 0 || shared.signal().is_stopping() || shared.end_if_drained();
-        if is_wanted && self.remote.ready.sit() {
+        if is_wanted && crew.retake(seat, Ready::sit) {
             return crew.hand_over(seat);
         }
         crew.watch_over(seat);
@@ -177,8 +181,7 @@ impl Worker {
         let left = Cell::new(max);
         let is_over = || {
             left.set(left.get().saturating_sub(1));
-            // What must not go to another thread is run here to its end.
-            (left.get() == 0 || is_done()) && !self.holds_thread()
+            left.get() == 0 || is_done()
         };
         while let Err(panic) = quiet::call(|| self.run_some(is_over)) {
             self.survive(panic);

@@ -21,7 +21,7 @@ use garrick_core::park::Spin;
 
 use super::crew::Hand;
 use super::{Handle, Signal};
-use crate::cell::{CellPtr, Envelope, Home, Look};
+use crate::cell::{CellPtr, Envelope, Home, Look, Ready};
 use crate::parcel;
 use crate::pool;
 use crate::quiet;
@@ -155,7 +155,7 @@ impl Hand {
             Look::Called => Some(true),
             Look::Gone => Some(false),
         });
-        if seen == Some(false) || !ready.sit_watched() {
+        if seen == Some(false) || !self.crew.retake(seat, Ready::sit_watched) {
             return false;
         }
         if seen == Some(true) {
@@ -171,7 +171,7 @@ impl Hand {
         // the one of the hand that keeps watch.
         fence(SeqCst);
         let is_wanted = wanted() || self.shared.end_if_drained();
-        is_wanted && ready.sit()
+        is_wanted && self.crew.retake(seat, Ready::sit)
     }
 
     /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then. One
@@ -190,7 +190,7 @@ impl Hand {
             // SeqCst: as in `stays`.
             fence(SeqCst);
             let is_wanted = self.shared.queued() > 0 || self.shared.signal().is_stopping();
-            if !is_wanted || !ready.sit() {
+            if !is_wanted || !self.crew.retake(seat, Ready::sit) {
                 self.crew.watch_over(seat);
                 return (next, Came::Over(now));
             }
@@ -570,9 +570,14 @@ impl super::Shared {
 #[cfg(all(test, not(garrick_loom)))]
 mod tests {
     use std::cell::Cell;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
 
     use crate::remote::Remote;
-    use crate::runtime::sponsor::{Extras, Hands, Shared, Signal};
+    use crate::runtime::address::Address;
+    use crate::runtime::sponsor::{Extras, Hands, Shared, Signal, Sponsor};
+    use crate::runtime::task::{Flow, Task};
+    use crate::runtime::turn::Turn;
 
     /// A sponsor of so many workers, all of which have parked, and that is to end when nothing is left.
     fn draining(workers: usize) -> Shared {
@@ -624,5 +629,85 @@ mod tests {
     fn it_does_not_while_a_cell_waits_to_be_claimed() {
         let shared = draining(2);
         assert!(!ends(&shared, 2, || shared.note_queued(1)));
+    }
+
+    /// Says that it was called.
+    struct Says(Sender<()>);
+
+    impl Task for Says {
+        type Message = ();
+
+        fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+            let _ = self.0.send(());
+            Flow::Continue
+        }
+    }
+
+    /// Waits for a word when it is dropped.
+    struct Waits(Receiver<()>);
+
+    impl Task for Waits {
+        type Message = ();
+
+        fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+            Flow::Continue
+        }
+    }
+
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+        }
+    }
+
+    /// Makes one that waits, and at the next message sends to the one who says, and lets go of the first.
+    struct Drops {
+        word: Option<Receiver<()>>,
+        says: Address<()>,
+        waits: Option<Address<()>>,
+        done: Sender<()>,
+    }
+
+    impl Task for Drops {
+        type Message = ();
+
+        fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+            if let Some(word) = self.word.take() {
+                self.waits = Some(turn.spawn(Waits(word)));
+                let _ = self.done.send(());
+                return Flow::Continue;
+            }
+            // Nothing else is to be done here, so the hand may keep the seat of the one who says.
+            let _ = turn.send(&self.says, ());
+            self.waits = None;
+            let _ = self.done.send(());
+            Flow::Stop
+        }
+    }
+
+    #[test]
+    fn a_destructor_may_wait_for_what_its_turn_has_sent_to_another_worker() {
+        let patience = Duration::from_secs(60);
+        let sponsor = Sponsor::pool(2).unwrap();
+        let handle = sponsor.handle();
+        let homes = &handle.shared.homes;
+        for _ in 0..200 {
+            let ((say, word), (done, is_done)) = (channel(), channel());
+            let says = handle.spawn_at(homes[1], Says(say), true).unwrap();
+            let drops = Drops {
+                word: Some(word),
+                says,
+                waits: None,
+                done: done.clone(),
+            };
+            let drops = handle.spawn_at(homes[0], drops, true).unwrap();
+            let (ended, end) = channel();
+            drops.watch(move |_| ended.send(()).unwrap());
+            drops.send(()).unwrap();
+            is_done.recv_timeout(patience).unwrap();
+            drops.send(()).unwrap();
+            end.recv_timeout(patience).expect("the seat is given away");
+        }
+        sponsor.shutdown();
     }
 }

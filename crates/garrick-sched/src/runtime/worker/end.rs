@@ -25,6 +25,8 @@ impl Worker {
             let Some(cell) = self.garbage.borrow_mut().pop() else {
                 return;
             };
+            // A destructor may take long, or wait for what the seat has.
+            self.give_next_seat();
             // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
             unsafe {
                 let table = cell.table();
@@ -211,6 +213,7 @@ impl Worker {
             return self.report_as("a worker", panic);
         };
         let is_at_mailbox = self.undo();
+        self.give_next_seat();
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         self.lane.panicked(cell);
@@ -219,6 +222,7 @@ impl Worker {
         // What the reporter sent is not for the task to undo while it recovers.
         self.commit();
         self.running.set(None);
+        self.give_next_seat();
         if !self.recovers(cell, panic, is_at_mailbox) {
             let ended = Ended::Failed(panic.message().into());
             if is_at_mailbox || !cell.has(SCHEDULED) {

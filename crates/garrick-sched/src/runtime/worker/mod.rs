@@ -222,12 +222,6 @@ impl Worker {
         }
     }
 
-    /// Whether something here must not go to another thread.
-    pub(crate) fn holds_thread(&self) -> bool {
-        let stays = |entry: &Entry| !entry.cell().table().moves;
-        self.old.iter().any(stays) || self.born.iter().any(stays)
-    }
-
     /// `COUNTED` is for sponsors that count what each kind of task does.
     fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
         let (ready, shared) = (&self.remote.ready, &*self.shared);
@@ -437,6 +431,8 @@ impl Worker {
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
             self.stage.commit_timed(|timed| self.timers.insert(timed));
             for door in self.stage.take_kept() {
+                // It may be dropped here.
+                self.give_next_seat();
                 // SAFETY: the reference that came with it.
                 unsafe { release_foreign(door) };
             }
