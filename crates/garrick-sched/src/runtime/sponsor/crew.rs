@@ -335,14 +335,20 @@ impl Hand {
                         return Some(seat);
                     }
                     if self.shared.is_real() {
-                        pool::reclaim(|| crew.lists().given[self.number].is_some());
+                        pool::reclaim(|| self.has_been_called());
                     }
                 }
                 // The clock, and the driver, are foreign code, and may have slept through the wake-up.
-                _ if keeps_watch && crew.lists().given[self.number].is_some() => {}
+                _ if keeps_watch && self.has_been_called() => {}
                 left => sleep(left),
             }
         }
+    }
+
+    /// Whether this hand was given a seat, or is to leave.
+    fn has_been_called(&self) -> bool {
+        let lists = self.crew.lists();
+        lists.given[self.number].is_some() || lists.over == self.crew.seats.len()
     }
 
     /// When somebody must wake, of whom this hand knows.

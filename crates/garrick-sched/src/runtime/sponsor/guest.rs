@@ -85,7 +85,11 @@ impl Guest {
             _serving: Serving::new(&shared),
             shared,
         };
-        guest.worker().sit_down(Came::Idle);
+        let worker = guest.worker();
+        worker.sit_down(Came::Idle);
+        if worker.sat_down.get() == Nanos::MAX {
+            worker.sat_down.set(worker.now());
+        }
         Some(guest)
     }
 
