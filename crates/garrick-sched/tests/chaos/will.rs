@@ -46,11 +46,15 @@ impl Will {
     /// The same without questions under way. It is for doors, which no sponsor ends: the answer that waits in such a question may
     /// leave something to the very door, and both would live for ever.
     pub(crate) fn without_asks(mut self) -> Self {
-        let deeds = mem::take(&mut self.0);
-        let others = deeds
+        let is_ask = |deed: &Deed| matches!(deed, Deed::Forget(_));
+        let (asks, others) = mem::take(&mut self.0)
             .into_iter()
-            .filter(|deed| !matches!(deed, Deed::Forget(_)));
-        Self(others.collect())
+            .partition::<Vec<_>, _>(is_ask);
+        self.0 = others;
+        // It may panic, and then neither an iterator that filters nor a return value that is there already drops what it has
+        // (rust-lang/rust#47949).
+        drop(asks);
+        self
     }
 
     /// The same, but one that fails does nothing else. It is for answers: whoever takes an answer to a thread drops it in
