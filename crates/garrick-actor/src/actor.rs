@@ -74,6 +74,10 @@ pub trait Actor: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next;
 
+    /// Whether its turns use [`Context::blocking`] as a rule. If so, the actor waits, without a worker, while as many block as
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
+    const BLOCKS: bool = false;
+
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
@@ -98,6 +102,7 @@ impl From<Next> for Flow {
 impl<A: Actor> Task for Cell<A> {
     type Message = A::Msg;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     #[inline]
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
@@ -131,6 +136,7 @@ impl<A: Actor> Task for Steady<A> {
         self.0.receive(message, &mut Context::new(turn)).into()
     }
 
+    const BLOCKS: bool = A::BLOCKS;
     const RECOVERS: bool = true;
 
     fn recover(&mut self, _: &str, _: &Turn<'_, A::Msg>) -> Flow {

@@ -34,6 +34,7 @@ pub struct Builder {
     cores: Vec<usize>,
     stack_size: Option<usize>,
     callers_run: bool,
+    blocking_threads: Option<usize>,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -49,6 +50,7 @@ impl Builder {
             cores: Vec::new(),
             stack_size: None,
             callers_run: true,
+            blocking_threads: None,
             world: None,
             reporter: None,
             probes: false,
@@ -127,6 +129,22 @@ impl Builder {
         self
     }
 
+    /// Lets so many turns be in [`Context::blocking`](crate::Context::blocking) at once without keeping a worker from other actors; 64
+    /// by default, [`BLOCKING_THREADS_MAX`](crate::BLOCKING_THREADS_MAX) at most. For each of them a spare thread runs other actors. It
+    /// is started when it is needed, and ends with the system.
+    ///
+    /// # Examples
+    /// ```
+    /// let system = garrick_actor::System::builder().blocking_threads(8).start()?;
+    /// system.shutdown();
+    /// # Ok::<(), garrick_actor::StartError>(())
+    /// ```
+    #[must_use]
+    pub fn blocking_threads(mut self, threads: usize) -> Self {
+        self.blocking_threads = Some(threads);
+        self
+    }
+
     /// The world it lives in; the real one unless told.
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
@@ -186,6 +204,10 @@ impl Builder {
                     message: failure.message.clone(),
                 });
             });
+        let sponsor = match self.blocking_threads {
+            Some(threads) => sponsor.blocking_threads(threads),
+            None => sponsor,
+        };
         let sponsor = match self.stack_size {
             Some(bytes) => sponsor.stack_size(bytes),
             None => sponsor,

@@ -210,6 +210,56 @@ impl<'a, M: 'static> Context<'a, M> {
         let _ = self.send(to, msg(reply));
     }
 
+    /// Calls `f`, which may block the thread: for a file, a database, a lock, a long computation. Meanwhile another thread runs the
+    /// other actors of this worker, and whatever comes for this actor waits.
+    ///
+    /// `f` is in no turn. What it sends is sent at once, before what this turn has sent, and stays sent if the turn is undone.
+    /// `f` cannot use the context, and so must be `Send`. What the turn sends, before `f` and after it, happens when it commits, in
+    /// the order of sending.
+    ///
+    /// A switch of threads costs some 10 us. As many turns of a system as
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says can be in here at once. One more keeps its worker meanwhile;
+    /// an actor with [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without one. A turn keeps its worker also where that is pinned or
+    /// has a driver, and in a [`Local`](crate::Local).
+    ///
+    /// # Panics
+    /// If `f` panics. The turn is undone then, as by any other panic.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Actor, Context, Next, Reply, System};
+    ///
+    /// /// Reads files, one after the other.
+    /// struct Reader;
+    ///
+    /// impl Actor for Reader {
+    ///     type Msg = (String, Reply<std::io::Result<String>>);
+    ///     const BLOCKS: bool = true;
+    ///
+    ///     fn receive(&mut self, (path, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    ///         reply.send(cx.blocking(|| std::fs::read_to_string(&path)));
+    ///         Next::Continue
+    ///     }
+    /// }
+    ///
+    /// let system = System::builder().workers(1).start()?;
+    /// let reader = system.spawn(Reader)?;
+    /// let text = reader.ask(|reply| ("no such file".to_owned(), reply)).wait()?;
+    /// assert!(text.is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    /// The context cannot be used in there:
+    /// ```compile_fail,E0277
+    /// use garrick_actor::{Address, Context};
+    ///
+    /// fn wrong(cx: &mut Context<'_, u32>, to: &Address<u32>) {
+    ///     cx.blocking(|| cx.send(to, 1).is_ok());
+    /// }
+    /// ```
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
+        self.turn.blocking(f)
+    }
+
     /// The time of the world that this runs in, in nanoseconds since it began.
     #[must_use]
     pub fn now(&self) -> Nanos {

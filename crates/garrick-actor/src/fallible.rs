@@ -68,6 +68,9 @@ pub trait TryActor: Sized + 'static {
     /// As [`Actor::STARTS`], for [`TryActor::try_started`].
     const STARTS: bool = false;
 
+    /// As [`Actor::BLOCKS`].
+    const BLOCKS: bool = false;
+
     /// As [`Actor::started`].
     ///
     /// # Errors
@@ -95,6 +98,7 @@ pub struct Fallible<A>(pub A);
 impl<A: TryActor> Actor for Fallible<A> {
     type Msg = A::Msg;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.0

@@ -70,6 +70,7 @@ impl<A: Actor> Named<A> {
 impl<A: Actor> Actor for Named<A> {
     type Msg = A::Msg;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.turn(cx, A::started)

@@ -43,6 +43,7 @@ pub fn with_pipe_limit<A: Actor>(limit: NonZero<usize>, actor: A) -> WithPipeLim
 impl<A: Actor> Actor for WithPipeLimit<A> {
     type Msg = A::Msg;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         let beside = Beside {

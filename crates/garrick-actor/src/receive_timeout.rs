@@ -262,6 +262,7 @@ where
 {
     type Msg = A::Msg;
     const STARTS: bool = true;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.turn(cx, |actor, cx| {

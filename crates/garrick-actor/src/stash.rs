@@ -160,6 +160,7 @@ impl<A: Actor<Msg: Send>> Stashing<A> {
 impl<A: Actor<Msg: Send>> Actor for Stashing<A> {
     type Msg = A::Msg;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.turn(cx, A::started)

@@ -50,9 +50,15 @@ impl Panic {
         Self(Some(payload))
     }
 
+    /// Panics again, with the same payload, without a call of the panic hook.
+    pub fn resume(mut self) -> ! {
+        let payload = self.0.take();
+        std::panic::resume_unwind(payload.expect("taken by drop and here only"))
+    }
+
     /// Returns what it said.
     pub fn message(&self) -> String {
-        let payload = self.0.as_deref().expect("taken by drop only");
+        let payload = self.0.as_deref().expect("taken by drop and `resume` only");
         if let Some(text) = payload.downcast_ref::<&str>() {
             (*text).to_owned()
         } else if let Some(text) = payload.downcast_ref::<String>() {

@@ -44,7 +44,10 @@ pub use {
     reply::{Ask, Call, Circle, NoReply, Reply},
     runtime::address::{Address, SendError, TaskId},
     runtime::door::{Door, Notice, door},
-    runtime::sponsor::{Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor, StartError},
+    runtime::sponsor::{
+        BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
+        StartError,
+    },
     runtime::task::{Flow, Task},
     runtime::turn::Turn,
     runtime::watch::{Ended, Watch},

@@ -45,6 +45,21 @@ impl Entry {
         }
     }
 
+    /// An entry with the message in a slot, which is moved out; null for none.
+    ///
+    /// # Safety
+    /// The slot holds a message for the cell, which is not used again.
+    pub(crate) unsafe fn with_slot(cell: CellPtr, slot: *const Slot) -> Self {
+        if slot.is_null() {
+            return Self::of(cell);
+        }
+        Self {
+            tagged: cell.0.as_ptr().map_addr(|addr| addr | 1),
+            // SAFETY: by contract.
+            slot: unsafe { *slot },
+        }
+    }
+
     /// The cell to run.
     #[inline]
     pub(crate) fn cell(&self) -> CellPtr {

@@ -115,6 +115,7 @@ struct Behind<A: Actor, W: Way<A::Msg>> {
 impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     type Msg = W::Arrival;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
         let (Some(front), Some(actor)) = (self.front.take(), &mut self.actor) else {

@@ -86,6 +86,7 @@ impl Drop for Turn<'_> {
 impl<A: Actor> Actor for Measured<A> {
     type Msg = A::Msg;
     const STARTS: bool = A::STARTS;
+    const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.actor.started(cx)

@@ -222,6 +222,7 @@ impl<A: Actor> Task for Front<A> {
         }
     }
 
+    const BLOCKS: bool = A::BLOCKS;
     const RECOVERS: bool = true;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, A::Msg>) -> Flow {

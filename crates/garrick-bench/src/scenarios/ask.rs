@@ -19,14 +19,24 @@ pub(super) const ASK_OUTSIDE: Scenario = Scenario {
     name: "ask-outside",
     operation: "one ask from a plain thread of an actor on a worker of its own, by Address::ask and .wait(): \
                 question sent and handled, answer sent and received; one is open at a time",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_outside)],
+    contenders: |_: &Effort| {
+        let ask = |answerer: &Address<Question>, number| {
+            answerer.ask(|reply| Question(number, reply)).wait()
+        };
+        vec![Contender::fitted("garrick", move |ops| outside(ops, ask))]
+    },
 };
 
 pub(super) const CALL_OUTSIDE: Scenario = Scenario {
     name: "call-outside",
     operation: "the same by Address::call and .wait(): the question is sent when the answer is waited for, and the thread \
                 that waits may run the actor itself; one is open at a time",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", call_outside)],
+    contenders: |_: &Effort| {
+        let call = |answerer: &Address<Question>, number| {
+            answerer.call(|reply| Question(number, reply)).wait()
+        };
+        vec![Contender::fitted("garrick", move |ops| outside(ops, call))]
+    },
 };
 
 /// A question: what is one more?
@@ -96,24 +106,17 @@ fn ask(ops: u64) -> Result<Measured> {
     measured
 }
 
-fn ask_outside(ops: u64) -> Result<Measured> {
+/// Has a plain thread ask so many questions, one after the other.
+fn outside(
+    ops: u64,
+    ask: impl Fn(&Address<Question>, u64) -> std::result::Result<u64, NoReply>,
+) -> Result<Measured> {
     let system = worker("answerer")?;
     let answerer = system.spawn(Answerer)?;
     let watch = Stopwatch::start(Clock::Process);
     let mut number = 0;
     while number < ops {
-        number = answerer.ask(|reply| Question(number, reply)).wait()?;
-    }
-    Ok(Measured::new(ops, watch.stop()))
-}
-
-fn call_outside(ops: u64) -> Result<Measured> {
-    let system = worker("answerer")?;
-    let answerer = system.spawn(Answerer)?;
-    let watch = Stopwatch::start(Clock::Process);
-    let mut number = 0;
-    while number < ops {
-        number = answerer.call(|reply| Question(number, reply)).wait()?;
+        number = ask(&answerer, number)?;
     }
     Ok(Measured::new(ops, watch.stop()))
 }

@@ -123,6 +123,8 @@ pub(crate) struct Table {
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
     /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
+    /// Moves the message in a slot to an envelope; the pool is passed untyped.
+    pub(crate) wrap_slot: unsafe fn(NonNull<()>, *const Slot) -> *mut Envelope,
     /// Drops the message in a slot, and says whether it was a letter; the pool is passed untyped.
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// Whether the task may go to another thread.

@@ -42,7 +42,7 @@ pub(crate) enum Notice {
     Yours,
 }
 
-/// What a thread sees that looks at a seat.
+/// The state of a seat as a thread sees it that looks there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing.
@@ -59,7 +59,7 @@ pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
 }
 
-/// Whether a thread looks at the seat.
+/// Returns whether a thread looks at the seat.
 fn is_watched(head: *mut Envelope) -> bool {
     head.addr() & WATCHED != 0
 }
@@ -80,7 +80,7 @@ impl Ready {
         self.head.load(Relaxed).addr() > WATCHED
     }
 
-    /// Whether nobody sits there nor looks, as far as can be seen.
+    /// Returns whether nobody sits there nor looks, as far as can be seen.
     pub(crate) fn is_parked(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`; who looks for the end of a sponsor sees what the last sitter did
         // before it left (sponsor/README.md, the end).
@@ -154,7 +154,7 @@ impl Ready {
             .is_ok()
     }
 
-    /// What one sees who looks at the seat since `try_watch`.
+    /// Looks at the seat, for one who has left it by `try_watch`.
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {

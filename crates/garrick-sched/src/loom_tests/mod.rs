@@ -12,6 +12,7 @@
 //! - a worker gives away all but one of its cells, and claims every second time, so that two cells are enough to see it.
 
 mod asks;
+mod away;
 mod cells;
 mod moves;
 mod rooms;

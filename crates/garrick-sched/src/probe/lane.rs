@@ -199,7 +199,7 @@ impl Lane {
         });
     }
 
-    /// It has been woken. Returns the time, if it was said to go to sleep.
+    /// Ends the sleep, if there is one, and returns the time then.
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if self.rare.borrow().values()[SINCE] == 0 {
             return None;

@@ -189,10 +189,12 @@ where
     let convert = unsafe { NonNull::<F>::dangling().read() };
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(CellPtr(target.cast::<Header>())) };
+    let message = convert(answer);
     // An asker that has stopped does not miss the answer.
-    if to.send(convert(answer)).is_ok()
-        && let Some(worker) = current::worker()
-    {
+    let Some(worker) = current::worker() else {
+        return drop(to.send(message));
+    };
+    if worker.send(&to, message).is_ok() {
         let refuse = refuse_task::<R, M, F>;
         let cell = to.cell();
         worker.stage.owe(worker.turn(), Owed { cell, refuse });

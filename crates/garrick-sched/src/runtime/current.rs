@@ -23,6 +23,8 @@ thread_values! {
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
     /// Its home, or a stranger's.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
+    /// Whether this thread has left its seat in the middle of a turn.
+    static AWAY: Cell<bool> = Cell::new(false);
     /// Blocks of a thread that is no worker.
     static POOL: Pool = Pool::new();
 }
@@ -61,9 +63,9 @@ pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
     ours || ptr::eq(SERVES.get(), Arc::as_ptr(sponsor))
 }
 
-/// Whether this is the thread of a worker, in a turn or not.
+/// Returns whether this is the thread of a worker, in a turn or not.
 pub(crate) fn serves_any() -> bool {
-    !WORKER.get().is_null() || !SERVES.get().is_null()
+    in_turn() || !SERVES.get().is_null()
 }
 
 /// Makes this thread that of a worker of a sponsor, until dropped.
@@ -84,6 +86,24 @@ impl Drop for Serving {
     fn drop(&mut self) {
         SERVES.set(self.before);
     }
+}
+
+/// Returns whether this thread has left its seat in the middle of a turn.
+pub(crate) fn is_away() -> bool {
+    AWAY.get()
+}
+
+/// Calls `f` in no turn. This thread `is_away` from its seat meanwhile, or is not.
+pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            AWAY.set(self.0);
+        }
+    }
+    let _back = Back(AWAY.replace(is_away));
+    let _nobody = Entered::nobody();
+    f()
 }
 
 /// Lets foreign code run on a worker's own thread between two turns, until dropped.

@@ -99,6 +99,10 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
     cell.check_home(worker.home);
     cell.check_messages::<T::Message>();
+    if T::BLOCKS && !worker.has_asked() {
+        // SAFETY: by contract.
+        return unsafe { run_with_permit::<T>(cell, worker, message) };
+    }
     if T::STARTS && cell.has(flag::NEWBORN) {
         // SAFETY: by contract.
         return unsafe { run_starting::<T>(cell, worker, message) };
@@ -147,6 +151,18 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
             }
             return;
         }
+    }
+}
+
+/// An activation of a task that blocks, if there is a thread for it; if not, the cell waits elsewhere.
+///
+/// # Safety
+/// As for [`run`].
+#[cold]
+unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
+    if let Some(_permit) = worker.ask_permission(cell, message) {
+        // SAFETY: by contract.
+        unsafe { run::<T>(cell, NonNull::from(worker).cast(), message) };
     }
 }
 

@@ -56,6 +56,21 @@ pub(crate) struct Owed {
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 
+/// What a turn has staged, where nobody finds it before the turn commits: as chains of its own.
+pub(crate) struct Carried {
+    outgoing: Vec<Outgoing>,
+    timed: Vec<Timed>,
+    owed: Vec<Owed>,
+    kept: Vec<CellPtr>,
+}
+
+impl Carried {
+    /// The cells to which something is to be sent.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = CellPtr> {
+        self.outgoing.iter().map(|out| out.cell)
+    }
+}
+
 /// The staged part of the turn under way.
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
@@ -300,6 +315,66 @@ impl Stage {
         }
     }
 
+    /// Takes everything out of the world that the turn of that number has staged, for a turn that leaves its seat. `firsts` are the
+    /// messages with which it has scheduled cells of ours; `split` makes an envelope of the newest messages of one that stays in its
+    /// mailbox; `keep` counts a reference to a cell of ours.
+    pub(crate) fn carry(
+        &self,
+        turn: u64,
+        firsts: Vec<(CellPtr, *mut Envelope)>,
+        mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
+        keep: impl Fn(CellPtr),
+    ) -> Carried {
+        self.covered.set(0);
+        self.out_cell.set(ptr::null());
+        // Each mailbox is cut back to where it ended, the newest entry first; the parts are put together the other way round.
+        let mut parts = Vec::new();
+        for entry in self.appended.take().iter().rev() {
+            let mut part = Vec::new();
+            cut_back(entry, &mut |_, envelope| part.push(envelope));
+            if !entry.tail.is_null() && free_slots(entry.tail) < entry.free {
+                let count = entry.free - free_slots(entry.tail);
+                part.insert(0, split(entry.cell, entry.tail, count));
+            }
+            parts.push((entry.cell, part));
+        }
+        // In the order of sending to each cell: what has scheduled it, what went to its mailbox, and then what could not, because
+        // strangers had reached the cell.
+        let firsts = firsts.into_iter().map(|(cell, first)| (cell, vec![first]));
+        let local = firsts.chain(parts.into_iter().rev());
+        let mut outgoing: Vec<_> = local
+            .filter_map(|(cell, envelopes)| {
+                let chain = chain_of(&envelopes)?;
+                // The reference that keeps the receiver alive until the turn is over.
+                keep(cell);
+                Some(Outgoing { cell, chain })
+            })
+            .collect();
+        outgoing.append(&mut self.outgoing.borrow_mut());
+        Carried {
+            outgoing,
+            timed: self.timed.take(),
+            owed: self.take_owed(turn),
+            kept: self.kept.take(),
+        }
+    }
+
+    /// Stages again what was carried, for the turn of that number, under which nothing has been staged yet.
+    pub(crate) fn restore(&self, turn: u64, carried: Carried) {
+        let Carried {
+            outgoing,
+            timed,
+            owed,
+            kept,
+        } = carried;
+        *self.outgoing.borrow_mut() = outgoing;
+        *self.timed.borrow_mut() = timed;
+        *self.kept.borrow_mut() = kept;
+        *self.owed.borrow_mut() = owed;
+        self.owed_by.set(turn);
+        self.set_dirty();
+    }
+
     #[inline]
     fn forget_appended(&self) {
         self.covered.set(0);
@@ -339,6 +414,18 @@ fn append_envelope<M>(pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: 
         debug_assert!(put.is_ok(), "an empty envelope has room for one");
         cell.append(envelope);
     }
+}
+
+/// Links envelopes, oldest first, to a chain; none if there are none.
+fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
+    let (oldest, rest) = envelopes.split_first()?;
+    let mut chain = Chain::of_one(*oldest);
+    for &envelope in rest {
+        // SAFETY: cut out of a mailbox, or made for this, so it is ours alone.
+        unsafe { (*envelope).set_next(chain.newest) };
+        chain.newest = envelope;
+    }
+    Some(chain)
 }
 
 /// Appends a message to the newest envelope of a chain, or to one more if that is full.

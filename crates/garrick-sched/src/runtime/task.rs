@@ -40,6 +40,10 @@ pub trait Task: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
 
+    /// Whether its turns use [`Turn::blocking`] as a rule. If so, the task waits, without a worker, while as many block as
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
+    const BLOCKS: bool = false;
+
     /// Whether [`Task::recover`] is to be called after a turn that panicked. If not, the task is dropped.
     const RECOVERS: bool = false;
 
@@ -79,6 +83,7 @@ impl<T: Task> Task for Boxed<T> {
         self.0.receive(message, turn)
     }
 
+    const BLOCKS: bool = T::BLOCKS;
     const RECOVERS: bool = T::RECOVERS;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
@@ -157,6 +162,7 @@ impl Table {
             drop_task,
             drop_unread: drop_unread::<M>,
             split_newest: split_newest::<M>,
+            wrap_slot: wrap_slot::<M>,
             drop_slot: drop_slot::<M>,
             moves: true,
             door: None,
@@ -234,6 +240,19 @@ unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
 unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
+}
+
+/// # Safety
+/// As for [`drop_slot`]. The envelope is the caller's.
+unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
+    // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which nobody else has.
+    unsafe {
+        if fits_slot::<M>() {
+            parcel::alone(pool.cast::<Pool>().as_ref(), slot.cast::<M>().read())
+        } else {
+            slot.cast::<*mut Envelope>().read()
+        }
+    }
 }
 
 /// # Safety

@@ -8,7 +8,7 @@ use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag, tail_of};
 use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
-use crate::runtime::sponsor::Handle;
+use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage;
 use crate::runtime::task::{self, Task};
 use crate::runtime::watch::{Ended, Watch};
@@ -92,6 +92,56 @@ impl<M: 'static> Turn<'_, M> {
             // A watcher that has stopped does not miss the notice.
             let _ = watcher.send(convert(ended));
         })
+    }
+
+    /// Calls `f`, which may block the thread: for a file, a database, a lock, a computation. Meanwhile another thread runs the other
+    /// tasks of this worker, and whatever comes for this task waits.
+    ///
+    /// `f` is in no turn. What it sends is sent at once, before what this turn has sent, and stays sent if the turn is undone.
+    /// `f` cannot use the turn, and so must be `Send`. What the turn sends, before `f` and after it, happens when it commits, in
+    /// the order of sending.
+    ///
+    /// A switch of threads costs some 10 us. As many turns as
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says can be in here at once. A further one keeps its worker
+    /// meanwhile, and so does one on a worker that is pinned or has a driver, on a [`Here`](crate::Here), and in
+    /// [`Task::recover`].
+    ///
+    /// # Panics
+    /// If `f` panics. The turn is undone then, as by any other panic.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::{thread, time::Duration};
+    /// use garrick_sched::{Flow, Reply, Sponsor, Task, Turn};
+    ///
+    /// struct Slow;
+    /// impl Task for Slow {
+    ///     type Message = Reply<u32>;
+    ///     fn receive(&mut self, reply: Reply<u32>, turn: &Turn<'_, Self::Message>) -> Flow {
+    ///         let answer = turn.blocking(|| {
+    ///             thread::sleep(Duration::from_millis(1));
+    ///             42
+    ///         });
+    ///         reply.send(answer);
+    ///         Flow::Continue
+    ///     }
+    /// }
+    ///
+    /// let sponsor = Sponsor::pool(1)?;
+    /// let slow = sponsor.handle().spawn(Slow)?;
+    /// assert_eq!(slow.ask(|reply| reply).wait(), Ok(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    /// The turn cannot be used in there:
+    /// ```compile_fail,E0277
+    /// use garrick_sched::{Address, Turn};
+    ///
+    /// fn wrong(turn: &Turn<'_, u32>, to: &Address<u32>) {
+    ///     turn.blocking(|| turn.send(to, 1).is_ok());
+    /// }
+    /// ```
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
+        away::blocking(self.worker, f)
     }
 
     /// The address of the task whose turn it is.
@@ -204,7 +254,7 @@ impl Worker {
         }
         let state = cell.state();
         // A cell of ours that has nothing to do and nothing waiting.
-        if fits_slot::<M>() && state == self.home.idle() {
+        if fits_slot::<M>() && state == self.sends_at.get().idle() {
             if self.handoff.is_empty() && !self.is_running(cell) {
                 cell.set_state(state | SCHEDULED);
                 self.handoff.put(self.turn(), cell, message);
@@ -255,7 +305,7 @@ impl Worker {
     #[inline(never)]
     fn send_on<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         let state = cell.state();
-        let idle = self.home.idle();
+        let idle = self.sends_at.get().idle();
         if state & !flag::NEWBORN != idle {
             return self.send_on_busy(cell, message);
         }
@@ -293,7 +343,7 @@ impl Worker {
     /// The same for a cell that may have something to do already.
     #[inline(never)]
     fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
-        if cell.home() != self.home || cell.has(flag::STOPPED) {
+        if cell.home() != self.sends_at.get() || cell.has(flag::STOPPED) {
             return self.send_out(cell, message);
         }
         self.schedule(cell);
@@ -311,7 +361,7 @@ impl Worker {
 
     /// A staged note to a cell, in order with the messages to it.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
-        if cell.home() == self.home && cell.inbox_is_idle() && !cell.has(flag::STOPPED) {
+        if cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.has(flag::STOPPED) {
             self.schedule(cell);
             self.stage.append_note(cell, note);
         } else {

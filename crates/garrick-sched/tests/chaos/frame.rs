@@ -1,7 +1,7 @@
 //! What a turn under way has staged, as its task sees it: so it is known what vanishes when the turn is undone.
 
-use std::cell::RefCell;
-use std::panic;
+use std::cell::{Cell, RefCell};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
@@ -22,6 +22,8 @@ struct Frame {
 
 thread_local! {
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// Whether a turn blocks here.
+    static BLOCKS: Cell<bool> = const { Cell::new(false) };
 }
 
 fn push(task: u32) {
@@ -88,6 +90,25 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     push(0);
     let _outside = Outside;
     f()
+}
+
+/// Calls `f` where a turn blocks, and so in no turn. If it panics, so does the turn.
+pub(crate) fn blocking(f: impl FnOnce()) {
+    struct Blocks(bool);
+    impl Drop for Blocks {
+        fn drop(&mut self) {
+            BLOCKS.set(self.0);
+        }
+    }
+    let _blocks = Blocks(BLOCKS.replace(true));
+    if panic::catch_unwind(AssertUnwindSafe(|| outside(f))).is_err() {
+        fail();
+    }
+}
+
+/// Whether a turn blocks on this thread.
+pub(crate) fn is_blocking() -> bool {
+    BLOCKS.get()
 }
 
 fn with_turn(f: impl FnOnce(&mut Frame)) {

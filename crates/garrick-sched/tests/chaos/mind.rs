@@ -76,10 +76,10 @@ impl Mind {
         self.dice.pick(&self.peers).cloned()
     }
 
-    /// A letter to somebody; what a door hands on has no place in an order.
+    /// A letter to somebody; what a door hands on has no place in an order, nor has what is sent where a turn blocks.
     pub(crate) fn letter(&mut self, round: &Round, in_order: bool) -> Letter {
         let cargo = self.cargo(round);
-        let letter = if in_order {
+        let letter = if in_order && !frame::is_blocking() {
             self.number += 1;
             Letter::new(self.token.id(), self.number, cargo)
         } else {

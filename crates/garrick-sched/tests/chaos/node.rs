@@ -1,6 +1,7 @@
 //! Tasks.
 
 use std::marker::PhantomData;
+use std::thread;
 use std::time::Duration;
 
 use garrick_sched::{Flow, Handle, SpawnError, Task, Turn};
@@ -18,7 +19,7 @@ use crate::watching::{self, WORDLESS};
 /// Timers are due after this many microseconds at most.
 const TIMER_US: usize = 200;
 
-/// A task for messages of one shape. The bits of `MODE` say what it can: 1 to start, 2 to recover.
+/// A task for messages of one shape. The bits of `MODE` say what it can: 1 to start, 2 to recover, 4 to say that it blocks.
 pub(crate) struct Node<M: Shape, const MODE: u8> {
     mind: Mind,
     message: PhantomData<fn(M)>,
@@ -69,15 +70,30 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
                 turn.now();
                 turn.sponsor().sample();
             }
+            28 | 29 => self.block(round, turn),
             _ => self.mind.act(round),
         }
         Flow::Continue
     }
 
+    /// Does something outside of its turn, while others run at its worker.
+    fn block(&mut self, round: &Round, turn: &Turn<'_, M>) {
+        let mind = &mut self.mind;
+        turn.blocking(|| {
+            frame::blocking(|| {
+                if mind.dice.one_in(2) {
+                    thread::yield_now();
+                }
+                mind.act(round);
+            });
+        });
+    }
+
     fn bear(&mut self, round: &Round, turn: &Turn<'_, M>) {
         let (handle, chance) = round.draw();
         let child = match chance % 6 {
-            0 | 1 => spawn_here::<M, 0>(round, turn),
+            0 => spawn_here::<M, 0>(round, turn),
+            1 => spawn_here::<M, 6>(round, turn),
             2 => spawn_here::<M, 1>(round, turn),
             3 => spawn_here::<M, 2>(round, turn),
             4 => spawn_here::<M, 3>(round, turn),
@@ -213,6 +229,7 @@ impl<M: Shape, const MODE: u8> Task for Node<M, MODE> {
     type Message = M;
     const STARTS: bool = MODE & 1 != 0;
     const RECOVERS: bool = MODE & 2 != 0;
+    const BLOCKS: bool = MODE & 4 != 0;
 
     fn start(&mut self, turn: &Turn<'_, M>) -> Flow {
         let frame = InTurn::begin(self.id());
@@ -316,11 +333,11 @@ pub(crate) fn spawn(handle: &Handle, round: &Round, chance: u64) -> Option<Peer>
         2 => spawn_on::<Small, 0>(handle, round),
         3 => spawn_on::<Small, 3>(handle, round),
         4 | 5 => spawn_on::<Letter, 0>(handle, round),
-        6 => spawn_on::<Letter, 1>(handle, round),
+        6 => spawn_on::<Letter, 5>(handle, round),
         7 => spawn_on::<Letter, 2>(handle, round),
         8 => spawn_on::<Wide, 2>(handle, round),
         9 => spawn_on::<Wide, 1>(handle, round),
-        10 => spawn_on::<Kilo, 0>(handle, round),
+        10 => spawn_on::<Kilo, 4>(handle, round),
         11 => spawn_on::<Kilo, 3>(handle, round),
         12 => spawn_on::<Huge, 2>(handle, round),
         13 => spawn_on::<Aligned, 1>(handle, round),

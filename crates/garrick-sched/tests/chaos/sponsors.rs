@@ -58,11 +58,13 @@ impl Kept {
     }
 
     /// Whether this thread may wait for its end: none that works for a later sponsor, or two could wait for
-    /// each other. A plain thread in a turn works for it knows not which.
+    /// each other. A plain thread in a turn, or where one blocks, works for it knows not which.
     fn may_wait(&self) -> bool {
         WORKS_FOR
             .get()
-            .map_or(!in_turn(), |index| index <= self.index)
+            .map_or(!in_turn() && !frame::is_blocking(), |index| {
+                index <= self.index
+            })
     }
 }
 

@@ -19,6 +19,9 @@ const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
 /// What should notice a guest that leaves too early.
 const CALLS: &[&str] = &["asks", "calls"];
 
+/// What should notice a turn that blocks and does not come back, or not whole.
+const BLOCKING: &[&str] = &["blocking"];
+
 /// What should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
@@ -72,7 +75,7 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-guest-leaves-work-behind",
         breaks: "what a called task has sent is not handled",
-        file: "runtime/sponsor/guest.rs",
+        file: "runtime/sponsor/idle.rs",
         find: "if worker.has_something() || worker.closes.get() {",
         put: "if !MUTANT && (worker.has_something() || worker.closes.get()) {",
         tests: CALLS,
@@ -80,10 +83,74 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "a-guest-leaves-without-a-second-look",
         breaks: "a cell in the shared queue waits for ever, or the end does",
-        file: "runtime/sponsor/guest.rs",
-        find: "shared.queued() > 0 || shared.signal().is_stopping() || shared.end_if_drained()",
+        file: "runtime/sponsor/idle.rs",
+        find: "self.wants_hands() || crew.is_wanted_back(seat) || self.end_if_drained()",
         put: "!MUTANT && (ORIGINAL)",
         tests: CALLS,
+    },
+    Logic {
+        name: "a-hand-that-leaves-does-not-ask-who-wants-its-seat-back",
+        breaks: "a turn that has blocked never goes on",
+        file: "runtime/sponsor/idle.rs",
+        find: "wants || hand.crew.is_wanted_back(seat)",
+        put: "wants || !MUTANT && hand.crew.is_wanted_back(seat)",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "a-hand-that-works-does-not-ask-who-wants-its-seat-back",
+        breaks: "a turn that has blocked waits until its worker has nothing else to do",
+        file: "runtime/sponsor/idle.rs",
+        find: "signal.calls_back() && self.crew.is_wanted_back(self.seat())",
+        put: "!MUTANT && ORIGINAL",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "the-end-does-not-ask-who-is-away",
+        breaks: "`shutdown()` may end with a turn under way, which blocks",
+        file: "runtime/sponsor/idle.rs",
+        find: "|| self.away.are_some()",
+        put: "|| !MUTANT && self.away.are_some()",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "winds-up-while-a-turn-is-away",
+        breaks: "a seat ends that a turn is to come back to",
+        file: "runtime/sponsor/shutdown.rs",
+        find: "if self.away.get() > 0 {",
+        put: "if !MUTANT && self.away.get() > 0 {",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "a-turn-that-was-away-sends-by-mailboxes",
+        breaks: "what it sends overtakes what it carries",
+        file: "runtime/worker/away.rs",
+        find: "self.sends_at.set(Home::STRANGER);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "a-cell-whose-turn-is-away-may-be-scheduled",
+        breaks: "two threads run one task",
+        file: "runtime/worker/away.rs",
+        find: "cell.set(SCHEDULED); self.stop_running();",
+        put: "if !MUTANT { cell.set(SCHEDULED); } self.stop_running();",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "a-cell-in-line-is-taken-to-be-at-its-mailbox",
+        breaks: "a cell is freed that stands in a run queue",
+        file: "runtime/worker/undo.rs",
+        find: "self.in_line.replace(false)",
+        put: "self.in_line.replace(false) && !MUTANT",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "newborns-of-a-turn-that-was-away-do-not-start",
+        breaks: "a task that nobody sends to never starts",
+        file: "runtime/worker/away.rs",
+        find: "self.schedule(newborn);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: BLOCKING,
     },
     Logic {
         name: "counts-no-wake",
@@ -285,8 +352,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "undo-leaves-the-handoff",
         breaks: "a message of an undone turn is handled",
         file: "runtime/worker/undo.rs",
-        find: "entries.extend(self.handoff.take_of_turn(turn));",
-        put: "if !MUTANT { ORIGINAL }",
+        find: "Vec::from_iter(self.handoff.take_of_turn(turn))",
+        put: "Vec::from_iter(if MUTANT { None } else { self.handoff.take_of_turn(turn) })",
         tests: TASKS,
     },
     Logic {
@@ -309,11 +376,10 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "undo-looks-at-the-mark-before-it-is-cleared",
         breaks: "a cell that has sent to itself is taken to be at its mailbox",
         file: "runtime/worker/undo.rs",
-        find: "for entry in &entries {
-                   entry.cell().clear(SCHEDULED);
-               }
+        find: "let entries = self.unschedule(turn);
                let running = self.running.get();
-               let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED));",
+               let in_line = self.in_line.replace(false);
+               let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;",
         put: "let early = self.running.get().is_some_and(|cell| cell.has(SCHEDULED));
               ORIGINAL
               let is_at_mailbox = if MUTANT { early } else { is_at_mailbox };",

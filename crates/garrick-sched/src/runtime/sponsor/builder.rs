@@ -12,6 +12,11 @@ use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
+/// Turns of one sponsor that may block at once, at most; see [`Builder::blocking_threads`].
+pub const BLOCKING_THREADS_MAX: usize = 4096;
+/// So many, if nothing else is said.
+const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
+
 /// Why a sponsor could not be made.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -20,6 +25,11 @@ pub enum StartError {
     NoWorkers,
     /// There would be more than [`WORKERS_MAX`] workers in the process.
     TooManyWorkers {
+        /// How many were asked for.
+        asked: usize,
+    },
+    /// More than [`BLOCKING_THREADS_MAX`] turns would be allowed to block at once.
+    TooManyBlockingThreads {
         /// How many were asked for.
         asked: usize,
     },
@@ -59,6 +69,12 @@ impl fmt::Display for StartError {
                 write!(
                     f,
                     "{asked} more workers are too many: a process can have {WORKERS_MAX}"
+                )
+            }
+            Self::TooManyBlockingThreads { asked } => {
+                write!(
+                    f,
+                    "{asked} threads for turns that block are too many: a sponsor can have {BLOCKING_THREADS_MAX}"
                 )
             }
             Self::NoSuchCore { core, cores } => {
@@ -117,6 +133,7 @@ pub struct Builder {
     cores: Vec<usize>,
     stack_size: Option<usize>,
     callers_run: bool,
+    blocking_threads: usize,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -132,6 +149,7 @@ impl Builder {
             cores: Vec::new(),
             stack_size: None,
             callers_run: true,
+            blocking_threads: BLOCKING_THREADS,
             world: None,
             reporter: None,
             probes: false,
@@ -203,6 +221,24 @@ impl Builder {
     #[must_use]
     pub fn callers_run(mut self, callers_run: bool) -> Self {
         self.callers_run = callers_run;
+        self
+    }
+
+    /// Lets so many turns be in [`Turn::blocking`](crate::Turn::blocking) at once without keeping a worker from other tasks; 64 by
+    /// default, [`BLOCKING_THREADS_MAX`] at most. For each of them a spare thread runs other tasks. It is started when it is
+    /// needed, and ends with the sponsor.
+    ///
+    /// A further turn that blocks keeps its worker until it goes on. So does every one where workers are
+    /// [pinned](Builder::pin_to) or have a [driver](Builder::driver).
+    ///
+    /// # Examples
+    /// ```
+    /// let sponsor = garrick_sched::Sponsor::builder().blocking_threads(8).start()?;
+    /// # Ok::<(), garrick_sched::StartError>(())
+    /// ```
+    #[must_use]
+    pub fn blocking_threads(mut self, threads: usize) -> Self {
+        self.blocking_threads = threads;
         self
     }
 
@@ -297,6 +333,10 @@ impl Builder {
             let asked = self.workers;
             return Err(StartError::TooManyWorkers { asked });
         }
+        if self.blocking_threads > BLOCKING_THREADS_MAX {
+            let asked = self.blocking_threads;
+            return Err(StartError::TooManyBlockingThreads { asked });
+        }
         if self.name.contains('\0') {
             let name = self.name.clone();
             return Err(StartError::NulInName { name });
@@ -332,6 +372,11 @@ impl Builder {
                 && self.callers_run
                 && self.cores.is_empty()
                 && self.stack_size.is_none(),
+            away_max: if roam && self.cores.is_empty() {
+                self.blocking_threads
+            } else {
+                0
+            },
         }
     }
 

@@ -17,9 +17,13 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     Mutex, MutexGuard,
-    atomic::{Ordering::SeqCst, fence},
+    atomic::{
+        AtomicBool, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release, SeqCst},
+        fence,
+    },
     thread::{self, Thread},
-    unmodelled::{AtomicPtr, AtomicU64, Relaxed},
+    unmodelled::{AtomicPtr, AtomicU64},
 };
 
 use super::Shared;
@@ -27,6 +31,7 @@ use crate::cell::{Home, Ready};
 use crate::pool;
 use crate::quiet;
 use crate::remote::{Remote, Serve};
+use crate::runtime::current;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -48,6 +53,37 @@ struct Seat {
     worker: AtomicPtr<Worker>,
     /// When its next timer is due. Counts while the seat is PARKED. Not modelled, as `until`.
     deadline: AtomicU64,
+    /// Those in `Lists::returning` who want it. Written under the lock.
+    wanted_back: AtomicUsize,
+}
+
+/// Somebody who has left a seat in the middle of a turn, and waits to sit there again.
+struct Ticket {
+    thread: Thread,
+    /// Whether the seat is its holder's.
+    called: AtomicBool,
+}
+
+impl Ticket {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            thread: thread::current(),
+            called: AtomicBool::new(false),
+        })
+    }
+
+    fn call(&self) {
+        // Release: pairs with the Acquire in `wait`; who is called has what the last sitter left.
+        self.called.store(true, Release);
+        self.thread.unpark();
+    }
+
+    fn wait(&self) {
+        // Acquire: pairs with the Release in `call`.
+        while !self.called.load(Acquire) {
+            thread::park();
+        }
+    }
 }
 
 /// Where a hand waits.
@@ -75,22 +111,27 @@ struct Lists {
     watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
     waiting: VecDeque<usize>,
+    /// Those who have left a seat in the middle of a turn, and want it back, with its number, oldest first.
+    returning: VecDeque<(usize, Arc<Ticket>)>,
     /// Seats that will not be sat on any more.
     over: usize,
 }
 
 impl Crew {
-    pub(crate) fn new(homes: &[Home]) -> Self {
+    /// A crew for the seats of these homes, with a hand for each, and so many more.
+    pub(crate) fn new(homes: &[Home], spares: usize) -> Self {
         let seat = |&home: &Home| Seat {
             home,
             worker: AtomicPtr::new(ptr::null_mut()),
             deadline: AtomicU64::new(NEVER),
+            wanted_back: AtomicUsize::new(0),
         };
+        let hands = homes.len() + spares;
         Self {
             seats: homes.iter().map(seat).collect(),
-            hands: homes.iter().map(|_| CachePadded::default()).collect(),
+            hands: (0..hands).map(|_| CachePadded::default()).collect(),
             lists: Mutex::new(Lists {
-                given: vec![None; homes.len()],
+                given: vec![None; hands],
                 ..Lists::default()
             }),
             until: AtomicU64::new(NEVER),
@@ -178,6 +219,45 @@ impl Crew {
         self.wake(watch);
     }
 
+    /// Whether somebody who has left the seat in the middle of a turn wants it back.
+    pub(crate) fn is_wanted_back(&self, seat: usize) -> bool {
+        // Relaxed: a hint; the lock orders the tickets, and fences order it against sleep.
+        self.seats[seat].wanted_back.load(Relaxed) > 0
+    }
+
+    /// Waits until the caller, who has left the seat in the middle of a turn, has it again.
+    pub(super) fn take_back(self: &Arc<Self>, seat: usize) {
+        let ticket = Ticket::new();
+        {
+            let mut lists = self.lists();
+            if let Some(place) = lists.waiting.iter().position(|&waits| waits == seat) {
+                // It waits for somebody.
+                lists.waiting.remove(place);
+                return;
+            }
+            lists.returning.push_back((seat, ticket.clone()));
+            self.seats[seat].wanted_back.fetch_add(1, Relaxed);
+        }
+        // SeqCst: pairs with the fence after PARKED of who leaves a seat. Either that sees that the seat is wanted back, or we see
+        // that nobody sits there.
+        fence(SeqCst);
+        if self.retake(seat, Ready::sit) {
+            self.hand_over(seat);
+        }
+        ticket.wait();
+    }
+
+    /// Takes the oldest ticket for a seat.
+    fn take_ticket(&self, lists: &mut Lists, seat: usize) -> Option<Arc<Ticket>> {
+        if !self.is_wanted_back(seat) {
+            return None;
+        }
+        let is_for = |(wanted, _): &(usize, _)| *wanted == seat;
+        let place = lists.returning.iter().position(is_for)?;
+        self.seats[seat].wanted_back.fetch_sub(1, Relaxed);
+        lists.returning.remove(place).map(|(_, ticket)| ticket)
+    }
+
     /// Nobody will sit on one more of the seats. After the last of them, all hands leave.
     pub(super) fn end_seat(&self) {
         let idle = {
@@ -193,10 +273,15 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives a seat that the caller has, and does not sit on, to an idle hand; if there is none, to the next that is.
+    /// Gives a seat that the caller has, and does not sit on, to who wants it back; else to an idle hand; if there is none, to the
+    /// next that is.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();
+            if let Some(ticket) = self.take_ticket(&mut lists, seat) {
+                drop(lists);
+                return ticket.call();
+            }
             let Some(hand) = lists.idle.pop() else {
                 return lists.waiting.push_back(seat);
             };
@@ -207,14 +292,16 @@ impl Serve for Crew {
         self.wake(watch);
     }
 
-    /// Whether its only hand is the calling thread.
+    /// Whether the only seat is that of the calling thread.
     fn is_this_thread(&self) -> bool {
-        let [only] = &self.hands[..] else {
+        if self.seats.len() != 1 || current::is_away() {
             return false;
-        };
+        }
         let here = thread::current().id();
-        let bell = only.bell();
-        bell.as_ref().is_some_and(|bell| bell.thread.id() == here)
+        self.hands.iter().any(|hand| {
+            let bell = hand.bell();
+            bell.as_ref().is_some_and(|bell| bell.thread.id() == here)
+        })
     }
 }
 
@@ -277,6 +364,22 @@ impl Hand {
         hand
     }
 
+    /// Makes the calling thread the spare hand of that number of the sponsor's only crew.
+    pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
+        let (crew, _) = shared.place_of(0);
+        let hand = Self {
+            crew: crew.clone(),
+            number: crew.seats.len() + number,
+            shared,
+        };
+        let bell = Bell {
+            thread: thread::current(),
+            waker: None,
+        };
+        hand.crew.hands[hand.number].set_bell(Some(bell));
+        hand
+    }
+
     /// The seat that this hand opens.
     pub(super) fn first_seat(&self) -> usize {
         self.number
@@ -289,12 +392,13 @@ impl Hand {
             .store(Box::into_raw(worker), Relaxed);
     }
 
-    /// Takes the worker out of a seat that nobody can reach any more.
-    pub(super) fn close(&self, seat: usize) -> Box<Worker> {
+    /// Closes a seat that nobody can reach any more, and gives its number back.
+    pub(super) fn close(&self, seat: usize) {
         self.crew.set_deadline(seat, None);
         let worker = self.crew.seats[seat].worker.swap(ptr::null_mut(), Relaxed);
         // SAFETY: made by `open`, taken once, by who sits there.
-        unsafe { Box::from_raw(worker) }
+        unsafe { Box::from_raw(worker) }.leave();
+        self.crew.end_seat();
     }
 
     /// Waits for a seat of the crew. None once all of them are over. `sleep` waits until this hand is woken, and no longer than

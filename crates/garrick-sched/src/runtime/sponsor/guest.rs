@@ -8,7 +8,6 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use garrick_core::prim::atomic::{Ordering::SeqCst, fence};
 use garrick_core::thread_values;
 
 #[cfg(garrick_loom)]
@@ -16,9 +15,9 @@ use garrick_core::prim::CellKey;
 
 use super::idle::Came;
 use super::{Crew, Shared};
-use crate::cell::{Home, Ready};
+use crate::cell::Home;
 use crate::quiet;
-use crate::remote::{Remote, Serve};
+use crate::remote::Remote;
 use crate::runtime::address::Address;
 use crate::runtime::current::{self, Entered, Serving};
 use crate::runtime::worker::Worker;
@@ -47,12 +46,14 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// A thread on a seat where nobody sat.
+/// A thread on a seat where nobody sat. Leaves the seat when it is dropped, whatever happens on it.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
     /// The seat, and all that is looked at once it is left, may be gone then but for this.
     shared: Arc<Shared>,
+    /// When it has sat down.
+    since: Nanos,
     /// Whoever is called meanwhile finds that this thread works for the sponsor, and does not wait for its end.
     _serving: Serving,
 }
@@ -79,17 +80,16 @@ impl Guest {
         let worker = unsafe { &*crew.cast::<Crew>() }.worker(seat);
         // SAFETY: as above, so its worker is open, and nobody else uses it.
         let shared = unsafe { worker.as_ref() }.shared.clone();
-        let guest = Self {
+        let mut guest = Self {
             worker,
             remote,
+            since: 0,
             _serving: Serving::new(&shared),
             shared,
         };
         let worker = guest.worker();
-        worker.sit_down(Came::Idle);
-        if worker.sat_down.get() == Nanos::MAX {
-            worker.sat_down.set(worker.now());
-        }
+        let now = worker.sit_down(Came::Idle);
+        guest.since = now.unwrap_or_else(|| worker.now());
         Some(guest)
     }
 
@@ -98,46 +98,17 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Leaves the seat, to a hand if something is left to do.
-    fn leave(self) {
-        let index = self.worker().index;
-        let (crew, seat) = self.shared.place_of(index);
-        let deadline = {
-            let worker = self.worker();
-            let (now, deadline) = worker.prepare_leaving();
-            if now.saturating_sub(worker.sat_down.get()) > VISIT_LONG {
-                self.remote.spare(VISITS_SPARED);
-            }
-            self.shared.announce_idle();
-            if worker.has_something() || worker.closes.get() {
-                return crew.hand_over(seat);
-            }
-            deadline
-        };
-        crew.set_deadline(seat, deadline);
-        if !self.remote.ready.try_park() {
-            return crew.hand_over(seat);
+    fn leave(&self) {
+        if self.worker().now().saturating_sub(self.since) > VISIT_LONG {
+            self.remote.spare(VISITS_SPARED);
         }
-        // SeqCst: as in `Hand::stays`.
-        fence(SeqCst);
-        let shared = &*self.shared;
-        let is_wanted =
-            shared.queued() > 0 || shared.signal().is_stopping() || shared.end_if_drained();
-        if is_wanted && crew.retake(seat, Ready::sit) {
-            return crew.hand_over(seat);
-        }
-        crew.watch_over(seat);
+        self.shared.leave(self.worker);
     }
 }
 
-/// Leaves the seat when it is dropped, whatever happens on it.
-struct Visit(Option<Guest>);
-
-impl Drop for Visit {
+impl Drop for Guest {
     fn drop(&mut self) {
-        if let Some(guest) = self.0.take() {
-            guest.leave();
-        }
+        self.leave();
     }
 }
 
@@ -149,6 +120,8 @@ pub(crate) fn send_and_run<M: 'static>(
     is_answered: impl Fn() -> bool,
 ) {
     let cell = to.cell();
+    // Dropped when the seat is left: that is foreign code.
+    let mut _refused = Ok(());
     let guest = if cell.is_door() || current::resting().is_some() {
         None
     } else {
@@ -158,12 +131,6 @@ pub(crate) fn send_and_run<M: 'static>(
         // One that comes back is dropped, and its reply with it.
         let _ = to.send(message);
         return;
-    };
-    // Dropped when the seat is left: that is foreign code.
-    let mut _refused = Ok(());
-    let visit = Visit(Some(guest));
-    let Visit(Some(guest)) = &visit else {
-        unreachable!("it has just come");
     };
     let worker = guest.worker();
     if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
@@ -185,7 +152,7 @@ impl Worker {
         let left = Cell::new(max);
         let is_over = || {
             left.set(left.get().saturating_sub(1));
-            left.get() == 0 || is_done()
+            left.get() == 0 || is_done() || self.is_wanted_back(self.shared.signal())
         };
         while let Err(panic) = quiet::call(|| self.run_some(is_over)) {
             self.survive(panic);

@@ -238,7 +238,7 @@ impl Drop for Here {
         while !self.worker().wind_up() {
             self.rest(&mut Spin::off());
         }
-        self.hand.close(SEAT).leave();
+        self.hand.close(SEAT);
     }
 }
 

@@ -64,6 +64,8 @@ pub(super) enum Next {
     Rest,
     /// It goes to the seat of that number, which it has already, and which counts as idle.
     Go(usize),
+    /// It hands the seat over to somebody who has left it in the middle of a turn, and wants it back.
+    Yield,
     /// It closes the seat, which nobody can reach any more.
     Close,
 }
@@ -92,10 +94,15 @@ impl Hand {
                     (seat, came) = self.go(seat, next);
                     continue;
                 }
+                Next::Yield => {
+                    worker.prepare_leaving();
+                    self.shared.announce_idle();
+                    self.crew.hand_over(seat);
+                    self.wait(None)
+                }
                 Next::Close if worker.is_driven() => return,
                 Next::Close => {
-                    self.close(seat).leave();
-                    self.crew.end_seat();
+                    self.close(seat);
                     self.wait(None)
                 }
             };
@@ -189,7 +196,7 @@ impl Hand {
         if ready.try_park() {
             // SeqCst: as in `stays`.
             fence(SeqCst);
-            let is_wanted = self.shared.queued() > 0 || self.shared.signal().is_stopping();
+            let is_wanted = self.shared.wants_hands() || self.crew.is_wanted_back(seat);
             if !is_wanted || !self.crew.retake(seat, Ready::sit) {
                 self.crew.watch_over(seat);
                 return (next, Came::Over(now));
@@ -200,7 +207,37 @@ impl Hand {
     }
 }
 
-fn sleep(left: Option<Duration>) {
+impl super::Shared {
+    /// Leaves a seat on which the caller sits, to a hand if something is left to do. The caller is no hand, or is one in the middle of
+    /// a turn that it has taken off the seat.
+    pub(super) fn leave(&self, worker: NonNull<Worker>) {
+        let (crew, seat, deadline) = {
+            // SAFETY: the seat is the caller's until it is left below. The reference ends before that.
+            let worker = unsafe { worker.as_ref() };
+            let (crew, seat) = self.place_of(worker.index);
+            let deadline = worker.prepare_leaving();
+            self.announce_idle();
+            if worker.has_something() || worker.closes.get() {
+                return crew.hand_over(seat);
+            }
+            (crew, seat, deadline)
+        };
+        crew.set_deadline(seat, deadline);
+        let ready = &crew.remote(seat).ready;
+        if !ready.try_park() {
+            return crew.hand_over(seat);
+        }
+        // SeqCst: as in `Hand::stays`.
+        fence(SeqCst);
+        let is_wanted = self.wants_hands() || crew.is_wanted_back(seat) || self.end_if_drained();
+        if is_wanted && crew.retake(seat, Ready::sit) {
+            return crew.hand_over(seat);
+        }
+        crew.watch_over(seat);
+    }
+}
+
+pub(super) fn sleep(left: Option<Duration>) {
     match left {
         None => thread::park(),
         Some(left) => thread::park_timeout(left),
@@ -213,6 +250,11 @@ impl Worker {
         let _entered = Entered::new(self);
         self.sit_down(came);
         loop {
+            // Not by the signal, which may be older than what made this hand sit down.
+            if self.crew.is_wanted_back(self.seat()) {
+                self.give_next_seat();
+                return Next::Yield;
+            }
             if self.shared.signal().is_stopping() {
                 self.give_next_seat();
                 return if self.wind_up() {
@@ -221,8 +263,8 @@ impl Worker {
                     Next::Rest
                 };
             }
-            self.run_ready(Signal::is_stopping);
-            if self.shared.signal().is_stopping() {
+            self.run_ready(|signal| self.is_to_stop(signal));
+            if self.is_to_stop(self.shared.signal()) {
                 continue;
             }
             if self.has_something() {
@@ -238,23 +280,26 @@ impl Worker {
         }
     }
 
-    /// A hand has sat down, or a guest.
-    pub(super) fn sit_down(&self, came: Came) {
+    /// Tells all that a hand has sat down, or a guest, and delivers what is due. Returns the time, if it was looked at: who has
+    /// only looked away for a moment is not slowed down by the clock.
+    pub(super) fn sit_down(&self, came: Came) -> Option<Nanos> {
+        let now = self.arrive(came);
+        if !self.timers.are_calm() {
+            self.fire_due();
+        }
+        now
+    }
+
+    /// Tells all that somebody has sat down. Returns the time, if it was looked at.
+    pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
         self.shared.count_wake();
         match came {
             Came::Idle => {
                 self.shared.announce_busy();
-                // Who has only looked away for a moment is not slowed down by a look at the clock.
-                let now = self.lane.wakes(|| self.now());
-                self.sat_down.set(now.unwrap_or(Nanos::MAX));
+                self.lane.wakes(|| self.now())
             }
-            Came::Over(now) => {
-                self.lane.wakes(|| now);
-            }
-        }
-        if !self.timers.are_calm() {
-            self.fire_due();
+            Came::Over(now) => self.lane.wakes(|| now),
         }
     }
 
@@ -274,10 +319,10 @@ impl Worker {
         self.lay_bare();
     }
 
-    /// A guest is about to leave. Returns as `prepare_park` does.
-    pub(super) fn prepare_leaving(&self) -> (Nanos, Option<Nanos>) {
+    /// Somebody is about to leave who is not going to rest. Returns when the next timer is due.
+    fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
-        self.prepare_park()
+        self.prepare_park().1
     }
 
     /// The seat is about to be left. Returns what time it is, and when its next timer is due.
@@ -291,10 +336,31 @@ impl Worker {
     /// What says whether a hand that has left is wanted here again, without a look at what it has left.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
-        move || match closes {
-            false => hand.shared.queued() > 0 || hand.shared.signal().is_stopping(),
-            true => may_end && hand.shared.have_all_closed(),
+        let (seat, is_left) = (self.seat(), self.away.get() > 0);
+        move || {
+            let wants = match closes {
+                // It cannot be wound up before those who are away have come back.
+                false if is_left && hand.shared.signal().is_stopping() => false,
+                false => hand.shared.wants_hands(),
+                true => may_end && hand.shared.have_all_closed(),
+            };
+            wants || hand.crew.is_wanted_back(seat)
         }
+    }
+
+    /// Its seat, as the crew counts.
+    fn seat(&self) -> usize {
+        self.shared.place_of(self.index).1
+    }
+
+    /// Whether somebody who has left the seat in the middle of a turn wants it back.
+    pub(crate) fn is_wanted_back(&self, signal: Signal) -> bool {
+        signal.calls_back() && self.crew.is_wanted_back(self.seat())
+    }
+
+    /// Whether who sits here is to run nothing more: somebody wants the seat back, or the sponsor ends.
+    pub(crate) fn is_to_stop(&self, signal: Signal) -> bool {
+        signal.is_stopping() || self.is_wanted_back(signal)
     }
 
     /// Hands the seat over that the last turn woke, if this hand has kept it.
@@ -521,7 +587,7 @@ impl Worker {
 
 /// Takes our hands off a scheduled cell of ours (README, step 3); false if its token is out, or if it must stay on this
 /// thread.
-fn hand_over(cell: CellPtr) -> bool {
+pub(super) fn hand_over(cell: CellPtr) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
     }
@@ -554,8 +620,8 @@ impl super::Shared {
         // Acquire: pairs with the Release in `raise`; what strangers gave before they asked for the end is seen below.
         fence(Acquire);
         let parked = || self.homes.iter().all(|home| is_parked(*home));
-        // Steps 3 and 4: all have parked since the first step, and we see what they left.
-        if !parked() || self.queued() > 0 {
+        // Steps 3 and 4: all have parked since the first step, and we see what they left. No turn is away.
+        if !parked() || self.queued() > 0 || self.away.are_some() {
             return false;
         }
         // Steps 5 and 6: they have left nothing to each other, and nobody woke meanwhile.

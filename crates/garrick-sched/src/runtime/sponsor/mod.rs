@@ -1,5 +1,6 @@
 //! Sponsors: who runs cells. A pool of threads, one thread, or the caller's own.
 
+pub(crate) mod away;
 mod builder;
 mod crew;
 pub(crate) mod guest;
@@ -23,7 +24,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-pub use builder::{Builder, StartError};
+use away::Away;
+pub use builder::{BLOCKING_THREADS_MAX, Builder, StartError};
 pub(crate) use crew::Crew;
 pub use here::Here;
 pub use thread::{Ending, Sponsor};
@@ -71,6 +73,8 @@ pub(crate) struct Hands {
     roam: bool,
     /// Whether threads that ask sit there too.
     have_guests: bool,
+    /// Turns that may be away at once.
+    away_max: usize,
 }
 
 impl Hands {
@@ -78,6 +82,7 @@ impl Hands {
     const FIXED: Self = Self {
         roam: false,
         have_guests: false,
+        away_max: 0,
     };
 }
 
@@ -86,6 +91,10 @@ impl Hands {
 pub(crate) struct Signal(u32);
 
 impl Signal {
+    /// One more who has left a seat in the middle of a turn, and wants it back.
+    const CALLS_BACK: u32 = 1 << 16;
+    /// Workers with nothing to do.
+    const IDLE: u32 = Self::CALLS_BACK - 1;
     /// Cells wait in the shared queue.
     const QUEUED: u32 = 1 << 29;
     /// The sponsor is to end as soon as nothing is left to do.
@@ -101,7 +110,12 @@ impl Signal {
 
     /// Workers with nothing to do.
     pub(crate) fn idle(self) -> u32 {
-        self.0 & !(Self::QUEUED | Self::DRAIN | Self::STOP)
+        self.0 & Self::IDLE
+    }
+
+    /// Whether somebody who has left a seat wants it back.
+    pub(crate) fn calls_back(self) -> bool {
+        self.0 & (Self::QUEUED - Self::CALLS_BACK) != 0
     }
 
     pub(crate) fn is_queued(self) -> bool {
@@ -136,6 +150,7 @@ pub(crate) struct Shared {
     pub(crate) homes: Vec<Home>,
     /// Who serves them: one crew for all, or one for each.
     crews: Box<[Arc<Crew>]>,
+    away: Away,
     signal: AtomicU32,
     /// See [`Shared::wakes`].
     wakes: AtomicUsize,
@@ -170,9 +185,9 @@ impl Shared {
         hands: Hands,
     ) -> Self {
         let crews: Box<[_]> = if hands.roam {
-            Box::new([Arc::new(Crew::new(&homes))])
+            Box::new([Arc::new(Crew::new(&homes, hands.away_max))])
         } else {
-            let alone = |home: &Home| Arc::new(Crew::new(std::slice::from_ref(home)));
+            let alone = |home: &Home| Arc::new(Crew::new(std::slice::from_ref(home), 0));
             homes.iter().map(alone).collect()
         };
         let lanes = Lanes::new(homes.len(), extras.probes);
@@ -181,6 +196,7 @@ impl Shared {
         let shared = Self {
             rounds,
             crews,
+            away: Away::new(hands.away_max),
             name,
             world: world.unwrap_or_else(|| Arc::new(clock.unwrap_or_else(RealWorld::new))),
             clock,
@@ -283,6 +299,16 @@ impl Shared {
         self.signal.fetch_sub(1, Relaxed);
     }
 
+    /// Somebody wants a seat back that it has left in the middle of a turn, or has it again.
+    fn calls_back(&self, calls: bool) {
+        // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
+        if calls {
+            self.signal.fetch_add(Signal::CALLS_BACK, Relaxed);
+        } else {
+            self.signal.fetch_sub(Signal::CALLS_BACK, Relaxed);
+        }
+    }
+
     /// How often a worker has had something to do again.
     pub(crate) fn wakes(&self) -> usize {
         // Acquire: pairs with the Release in `count_wake`.
@@ -298,6 +324,11 @@ impl Shared {
     pub(crate) fn queued(&self) -> usize {
         // Relaxed: a hint; the lock orders the entries, and fences order it against sleep.
         self.queued.load(Relaxed)
+    }
+
+    /// Returns whether a hand that has left a seat is to come back: cells wait in the shared queue, or the sponsor ends.
+    pub(crate) fn wants_hands(&self) -> bool {
+        self.queued() > 0 || self.signal().is_stopping()
     }
 
     /// Puts cells on the shared queue and wakes as many sleepers.

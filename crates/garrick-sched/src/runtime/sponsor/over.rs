@@ -21,6 +21,11 @@ impl Over {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// One more is about to begin. The caller is one of them.
+    pub(super) fn expect(&self) {
+        *self.left() += 1;
+    }
+
     /// One of them has ended.
     pub(super) fn count(&self) {
         let mut left = self.left();

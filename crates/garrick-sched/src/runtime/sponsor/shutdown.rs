@@ -19,6 +19,10 @@ impl Worker {
     /// Closes all cells of this worker that there are by now. True once nobody can reach it any more (README, step 7); until then
     /// it is to be called again whenever something has come.
     pub(super) fn wind_up(&self) -> bool {
+        if self.away.get() > 0 {
+            // A cell that runs elsewhere cannot be closed. Who is away comes back here.
+            return false;
+        }
         let _entered = Entered::new(self);
         if !self.closes.replace(true) {
             // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed. Cells that were made for
@@ -78,6 +82,7 @@ impl Worker {
             let dropped = self.drop_staged(timed.cell, timed.chain);
             self.count_dead_letters(dropped);
         }
+        self.shared.let_all_in();
         while let Some(entry) = self.shared.claim() {
             self.take_over(entry);
         }

@@ -142,14 +142,17 @@ impl Sponsor {
         }
         // Held meanwhile, so that whoever else waits returns no earlier.
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
+        let mut join = |thread: JoinHandle<()>| {
             // A worker's panics are caught; what is left is a bug of ours, and should be heard.
             if let Err(panic) = thread.join()
                 && !std::thread::panicking()
             {
                 std::panic::resume_unwind(panic);
             }
-        }
+        };
+        threads.drain(..).for_each(&mut join);
+        // Spare hands are started by the others, which have ended.
+        self.shared.away.take_threads().into_iter().for_each(join);
     }
 }
 
@@ -183,7 +186,7 @@ struct Opening {
 }
 
 /// Says that a thread is over, when it is dropped.
-struct Ends(Arc<Over>);
+pub(super) struct Ends(pub(super) Arc<Over>);
 
 impl Drop for Ends {
     fn drop(&mut self) {
@@ -230,8 +233,7 @@ impl Opening {
         }
         // SAFETY: the seat is open until it is closed below, and used by nobody but the only hand of its crew, which this is.
         unsafe { hand.crew.worker(seat).as_ref() }.live(|| hand.serve(seat));
-        hand.close(seat).leave();
-        hand.crew.end_seat();
+        hand.close(seat);
     }
 }
 
@@ -270,13 +272,12 @@ pub(super) fn start(
         over: Arc::new(Over::new(shared.homes.len())),
         threads: Mutex::default(),
     };
+    shared.away.set_how(stack_size, sponsor.over.clone());
     shared.expect_workers();
-    let seats: Vec<_> = shared
-        .homes
-        .iter()
-        .zip(drivers)
+    let seats: Vec<_> = drivers
+        .into_iter()
         .enumerate()
-        .map(|(index, (_, driver))| Opening {
+        .map(|(index, driver)| Opening {
             index,
             shared: Some(shared.clone()),
             driver,
@@ -392,11 +393,11 @@ fn pin(_core: usize) {}
 /// Lets this thread's timed sleeps end when they are over. Linux otherwise lets each of them last up to 50 us longer, to wake a
 /// core for several threads at once; a worker sleeps with a time only when a timer of its tasks is next.
 #[cfg(target_os = "linux")]
-fn sleep_precisely() {
+pub(super) fn sleep_precisely() {
     const SLACK_NS: libc::c_ulong = 1;
     // SAFETY: the call takes a number by value. A refusal leaves the sleeps as they are.
     let _ = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS) };
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sleep_precisely() {}
+pub(super) fn sleep_precisely() {}

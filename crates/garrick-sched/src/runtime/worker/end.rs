@@ -244,8 +244,10 @@ impl Worker {
         };
         let worker = NonNull::from(self).cast();
         self.running.set(Some(cell));
+        self.recovers.set(true);
         // SAFETY: the cell is ours, of the table's type, and does not run.
         let recovered = quiet::call(|| unsafe { recover(cell, worker, &panic.message()) });
+        self.recovers.set(false);
         if let Err(second) = &recovered {
             self.undo();
             self.report(cell, second);

@@ -3,6 +3,7 @@
 //! Nothing in here is touched but by the thread that sits there (`sponsor/README.md`, seats); what others may touch is in
 //! [`Remote`](crate::remote::Remote) and in the cells.
 
+mod away;
 pub(crate) mod balance;
 mod drive;
 mod end;
@@ -26,6 +27,7 @@ use crate::run_queue::{Entry, Handoff, RunQueue};
 use crate::runtime::address::{push_out, release_foreign};
 use crate::runtime::current::Entered;
 use crate::runtime::run::Limits;
+use crate::runtime::sponsor::away::Permission;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
@@ -67,8 +69,17 @@ pub(crate) struct Worker {
     pub(crate) next_seat: Cell<Option<usize>>,
     /// Whether it closes its cells, because the sponsor ends.
     pub(crate) closes: Cell<bool>,
-    /// When somebody has sat down where nobody sat nor looked; the end of time if somebody looked.
-    pub(crate) sat_down: Cell<Nanos>,
+    /// Its home, to whose cells the turn under way sends by their mailboxes; nobody's if the turn has been away, so that what it
+    /// sends comes behind what it carries.
+    pub(crate) sends_at: Cell<Home>,
+    /// Turns of its cells that have left the seat, and come back.
+    pub(crate) away: Cell<usize>,
+    /// Whether the cell that runs stands in a run queue since its turn has come back.
+    in_line: Cell<bool>,
+    /// Whether the activation under way may leave the seat where it blocks.
+    pub(crate) permit: Cell<Permission>,
+    /// Whether a task recovers, whose cell may stand in a run queue: its turn stays.
+    recovers: Cell<bool>,
     /// The cell that runs now, or ran last; none once anything else has been done.
     running: Cell<Option<CellPtr>>,
     /// How far the activation under way goes, once it has come to the mailbox.
@@ -109,7 +120,6 @@ impl Worker {
             crew,
             next_seat: Cell::new(None),
             closes: Cell::new(false),
-            sat_down: Cell::new(Nanos::MAX),
             home,
             index,
             old: RunQueue::new(),
@@ -122,6 +132,11 @@ impl Worker {
             bared: Cell::new(0),
             remote: Remote::of(home),
             shared,
+            sends_at: Cell::new(home),
+            away: Cell::new(0),
+            in_line: Cell::new(false),
+            permit: Cell::new(Permission::Unasked),
+            recovers: Cell::new(false),
             running: Cell::new(None),
             limits: Cell::new(Limits::NONE),
             held: Cell::new(ptr::null_mut()),
@@ -159,12 +174,12 @@ impl Worker {
         self.remote
     }
 
-    /// Whether the activation under way should end early: the sponsor ends, or another worker is idle and
+    /// Whether the activation under way should end early: the sponsor ends, somebody wants the seat back, or another worker is idle and
     /// could run what waits here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
-        !signal.is_quiet() && (signal.is_stopping() || self.may_give())
+        !signal.is_quiet() && (self.is_to_stop(signal) || self.may_give())
     }
 
     /// Cells that wait to be run here.
@@ -424,6 +439,8 @@ impl Worker {
 
     #[inline(never)]
     fn commit_dirty(&self) {
+        self.sends_at.set(self.home);
+        self.in_line.set(false);
         // What is dropped here may send while it is dropped, hence the loop.
         while self.stage.is_dirty() {
             self.stage.clear_dirty();

@@ -18,7 +18,8 @@ impl Worker {
     /// can be seen only here, in between: what is sent to the cell while messages are dropped puts it into one.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
-        let (mut envelopes, mut chains, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+        self.sends_at.set(self.home);
+        let (mut envelopes, mut chains) = (Vec::new(), Vec::new());
         let pool = NonNull::from(&self.pool).cast();
         self.stage.undo(
             // SAFETY: the messages are of the cell's type.
@@ -33,15 +34,10 @@ impl Worker {
                 .map(|timed| (timed.cell, timed.chain)),
         );
         let turn = self.turn();
-        entries.extend(self.handoff.take_of_turn(turn));
-        for queue in [&self.old, &self.born] {
-            entries.extend(std::iter::from_fn(|| queue.pop_of_turn(turn)));
-        }
-        for entry in &entries {
-            entry.cell().clear(SCHEDULED);
-        }
+        let entries = self.unschedule(turn);
         let running = self.running.get();
-        let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED));
+        let in_line = self.in_line.replace(false);
+        let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;
         self.begin_pause();
         let owed = self.stage.take_owed(turn);
         // First of all: an asker is not scheduled by its answer any more, and what is called below may drop its last address.
@@ -68,6 +64,18 @@ impl Worker {
         // What was sent meanwhile was sent by destructors, not by the turn.
         self.commit();
         is_at_mailbox
+    }
+
+    /// Takes the entries out of the run queues that the turn of that number has put there.
+    pub(super) fn unschedule(&self, turn: u64) -> Vec<Entry> {
+        let mut entries = Vec::from_iter(self.handoff.take_of_turn(turn));
+        for queue in [&self.old, &self.born] {
+            entries.extend(std::iter::from_fn(|| queue.pop_of_turn(turn)));
+        }
+        for entry in &entries {
+            entry.cell().clear(SCHEDULED);
+        }
+        entries
     }
 
     /// Drops the message of an entry that is in no queue any more.

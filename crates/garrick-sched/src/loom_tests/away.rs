@@ -1,0 +1,177 @@
+//! Turns that block: another hand serves the seat meanwhile, and the turn comes back.
+
+use std::sync::{Arc, Mutex};
+
+use super::{Alive, Lives, check_with, spawn};
+use crate::runtime::address::Address;
+use crate::runtime::sponsor::{Handle, Shared, Sponsor, away, serve_in_model};
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
+
+type Log = Arc<Mutex<Vec<u32>>>;
+
+/// Writes down what it handles.
+struct Note {
+    log: Log,
+    _lives: Lives,
+}
+
+impl Task for Note {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.log.lock().unwrap().push(message);
+        Flow::Continue
+    }
+}
+
+/// What one that blocks is asked for.
+enum Wish {
+    /// Sends 1, blocks, and sends 2. Where it blocks, the stranger's part is done.
+    Block(fn(&Blocks, &Address<Wish>)),
+    /// Writes a number down.
+    Note(u32),
+}
+
+/// Blocks.
+struct Blocks {
+    note: Address<u32>,
+    log: Log,
+    end: Flow,
+    _lives: Lives,
+}
+
+impl Task for Blocks {
+    type Message = Wish;
+
+    fn receive(&mut self, wish: Wish, turn: &Turn<'_, Wish>) -> Flow {
+        match wish {
+            Wish::Note(number) => {
+                self.log.lock().unwrap().push(number);
+                Flow::Continue
+            }
+            Wish::Block(then) => {
+                let me = turn.address();
+                turn.send(&self.note, 1).unwrap();
+                let this = &*self;
+                turn.blocking(move || then(this, &me));
+                turn.send(&self.note, 2).unwrap();
+                self.end
+            }
+        }
+    }
+}
+
+/// A sponsor of one worker with one that blocks there, and one to whom it sends.
+fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, Log, Alive) {
+    let shared = Sponsor::builder().share_in_model(true);
+    let handle = Handle::new(shared.clone());
+    let (log, alive) = (Log::default(), Alive::default());
+    let home = shared.homes[0];
+    let note = Note {
+        log: log.clone(),
+        _lives: alive.one_more(),
+    };
+    let note = handle.spawn_at(home, note, true).unwrap();
+    let blocks = Blocks {
+        note,
+        log: log.clone(),
+        end,
+        _lives: alive.one_more(),
+    };
+    let blocks = handle.spawn_at(home, blocks, true).unwrap();
+    blocks.send(Wish::Block(then)).unwrap();
+    (shared, log, alive)
+}
+
+/// Lets this thread and a spare one serve until the sponsor ends.
+fn serve(shared: &Arc<Shared>) {
+    let second = shared.clone();
+    let spare = spawn(move || away::serve_in_model(second));
+    serve_in_model(shared.clone(), 0, None);
+    spare.join().unwrap();
+}
+
+/// A hand leaves its seat, does something, and comes back, while a spare one sits there or not.
+fn come_and_go(preemptions: usize, meanwhile: fn(&Arc<Shared>)) {
+    check_with(preemptions, move || {
+        let shared = Sponsor::builder().share_in_model(true);
+        shared.drain();
+        let second = shared.clone();
+        let spare = spawn(move || away::serve_in_model(second));
+        away::come_and_go_in_model(&shared, || meanwhile(&shared));
+        spare.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_who_has_left_a_seat_gets_it_back_from_a_hand_that_rests() {
+    come_and_go(2, |shared| shared.wake_all());
+}
+
+#[test]
+fn loom_a_seat_is_not_wound_up_while_somebody_is_away() {
+    come_and_go(2, |shared| shared.stop());
+}
+
+#[test]
+fn loom_a_turn_that_blocks_comes_back_before_the_end() {
+    check_with(2, || {
+        let (shared, log, alive) = blocks(Flow::Continue, |this, _| {
+            this.note.send(11).unwrap();
+        });
+        shared.drain();
+        serve(&shared);
+        let log = log.lock().unwrap();
+        assert_eq!(super::of(&log, 0), [1, 2]);
+        assert_eq!(super::of(&log, 1), [11]);
+        assert_eq!(alive.count(), 0);
+        assert_eq!(Handle::new(shared).dead_letters(), 0);
+    });
+}
+
+#[test]
+fn loom_what_comes_for_a_task_whose_turn_blocks_waits_for_it() {
+    check_with(1, || {
+        let (shared, log, alive) = blocks(Flow::Continue, |this, me| {
+            me.send(Wish::Note(21)).unwrap();
+            me.send(Wish::Note(22)).unwrap();
+            this.log.lock().unwrap().push(11);
+        });
+        shared.drain();
+        serve(&shared);
+        let log = log.lock().unwrap();
+        assert_eq!(super::of(&log, 0), [1, 2]);
+        let own: Vec<_> = log.iter().copied().filter(|number| *number > 10).collect();
+        assert_eq!(own, [11, 21, 22]);
+        assert_eq!(alive.count(), 0);
+        assert_eq!(Handle::new(shared).dead_letters(), 0);
+    });
+}
+
+#[test]
+fn loom_a_turn_that_is_undone_after_it_has_blocked_sends_nothing() {
+    check_with(1, || {
+        let (shared, log, alive) = blocks(Flow::Undo, |this, _| {
+            this.note.send(11).unwrap();
+        });
+        shared.drain();
+        serve(&shared);
+        assert_eq!(*log.lock().unwrap(), [11]);
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_a_sponsor_that_ends_now_waits_for_a_turn_that_blocks() {
+    check_with(1, || {
+        let (shared, log, alive) = blocks(Flow::Continue, |_, _| ());
+        let other = shared.clone();
+        let stops = spawn(move || other.stop());
+        serve(&shared);
+        stops.join().unwrap();
+        let numbers = log.lock().unwrap().len() as u64;
+        assert!(numbers <= 2);
+        assert_eq!(alive.count(), 0);
+    });
+}

@@ -1,0 +1,360 @@
+//! Turns that block: the thread leaves the seat, another one sits there, and the first one comes back to finish its turn.
+//!
+//! The steps of a turn that is away (README.md, seats):
+//!
+//! 1. It is counted in [`Away`], so that the sponsor does not end meanwhile, and there is a hand for every seat: if
+//!    need be, a spare one is started. If there are as many as there may be, the turn blocks where it is.
+//! 2. What it has staged is taken out of the world (`Worker::carry`), and the seat is left as a guest leaves it.
+//! 3. The thread blocks.
+//! A task that says that it blocks ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted for the whole activation, in step 1. If there are
+//! too many, its cell is taken off the worker and set aside, until one of the others is done.
+//!
+//! 4. It takes the seat back (`Crew::take_back`): at once if nobody sits there, else from who sits there, after the activation under
+//!    way. What was carried is staged again (`Worker::resume`), and the turn goes on.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Arc, OnceLock, PoisonError};
+
+use garrick_core::prim::{
+    Mutex, MutexGuard,
+    atomic::{
+        AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    thread::JoinHandle,
+};
+
+use super::Shared;
+use super::crew::Hand;
+use super::idle::{self, Came};
+use super::over::Over;
+use super::thread::{Ends, sleep_precisely};
+use crate::cell::{CellPtr, Slot};
+use crate::quiet;
+use crate::run_queue::Entry;
+use crate::runtime::current::{self, Serving};
+use crate::runtime::worker::Worker;
+use crate::world::ThreadSpec;
+
+/// The turns of a sponsor that are away, and the hands that sit on their seats.
+pub(crate) struct Away {
+    /// Turns that may be away at once.
+    max: usize,
+    /// Turns that are. Written under the lock of `spares`.
+    turns: AtomicUsize,
+    spares: Mutex<Spares>,
+    /// How spare hands are started; nothing where a model brings them.
+    how: OnceLock<How>,
+}
+
+#[derive(Default)]
+struct Spares {
+    /// Spare hands that were started, or are about to be.
+    hands: usize,
+    threads: Vec<JoinHandle<()>>,
+    /// Cells that wait until fewer turns are away, given away as those in the shared queue are, oldest first.
+    aside: VecDeque<Entry>,
+}
+
+/// What is to be known to start a spare hand.
+struct How {
+    stack_size: Option<usize>,
+    over: Arc<Over>,
+}
+
+impl Away {
+    pub(super) fn new(max: usize) -> Self {
+        Self {
+            max,
+            turns: AtomicUsize::new(0),
+            spares: Mutex::default(),
+            how: OnceLock::new(),
+        }
+    }
+
+    /// Says how spare hands are to be started, once.
+    pub(super) fn set_how(&self, stack_size: Option<usize>, over: Arc<Over>) {
+        let _ = self.how.set(How { stack_size, over });
+    }
+
+    fn spares(&self) -> MutexGuard<'_, Spares> {
+        // No code that holds the lock can panic half way.
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether any turn is away.
+    pub(super) fn are_some(&self) -> bool {
+        // Acquire: pairs with the Release in `come_back`; who sees that a turn has come back sees that somebody sits there.
+        self.turns.load(Acquire) > 0
+    }
+
+    /// Counts one more turn that is away. Returns the number of the spare hand to start for it, if there are too few.
+    fn count(&self) -> Result<Option<usize>, Stays> {
+        let mut spares = self.spares();
+        let away = self.turns.load(Relaxed);
+        if self.max == 0 {
+            return Err(Stays::Always);
+        }
+        if away == self.max {
+            return Err(Stays::ForNow);
+        }
+        // Relaxed: who leaves a seat afterwards publishes it.
+        self.turns.store(away + 1, Relaxed);
+        if away < spares.hands {
+            return Ok(None);
+        }
+        spares.hands += 1;
+        Ok(Some(spares.hands - 1))
+    }
+
+    /// A turn has come back, whose thread sits on its seat again. Returns a cell that has waited for that.
+    fn come_back(&self) -> Option<Entry> {
+        let mut spares = self.spares();
+        // Release: pairs with the Acquire in `are_some`.
+        self.turns.store(self.turns.load(Relaxed) - 1, Release);
+        spares.aside.pop_front()
+    }
+
+    /// No turn goes away: there is no hand to sit on its seat.
+    fn stay(&self) -> Option<Entry> {
+        self.spares().hands -= 1;
+        self.come_back()
+    }
+
+    /// Lets a cell wait that was given away. Returns it if it need not.
+    fn set_aside(&self, entry: Entry) -> Option<Entry> {
+        let mut spares = self.spares();
+        if self.turns.load(Relaxed) < self.max {
+            return Some(entry);
+        }
+        spares.aside.push_back(entry);
+        None
+    }
+
+    /// Takes the threads of spare hands, to wait for their end.
+    pub(super) fn take_threads(&self) -> Vec<JoinHandle<()>> {
+        mem::take(&mut self.spares().threads)
+    }
+}
+
+/// Why a turn stays on its seat where it blocks.
+enum Stays {
+    /// As many are away as may be.
+    ForNow,
+    /// There is no thread for it, or none may sit there.
+    Always,
+}
+
+/// Whether an activation may leave the seat where it blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permission {
+    /// It asks when it does, as one of a task that does not say that it blocks.
+    Unasked,
+    /// It is counted already.
+    Counted,
+    /// It stays.
+    Refused,
+}
+
+/// Calls `f`, which may block, in the middle of a turn of that worker. `f` is in no turn.
+pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
+    let shared = worker.shared.clone();
+    let cell = worker.running().expect("a turn has a cell");
+    let is_counted = worker.permit.get() == Permission::Counted;
+    let goes = match worker.permit.get() {
+        Permission::Counted => worker.may_leave(),
+        Permission::Unasked => worker.may_leave() && shared.let_go().is_ok(),
+        Permission::Refused => false,
+    };
+    if !goes {
+        return current::leave(false, f);
+    }
+    let (crew, seat) = shared.place_of(worker.index);
+    worker.give_next_seat();
+    if worker.lane.counts() {
+        worker.lane.end(worker.turns(), || worker.now());
+    }
+    let journey = worker.carry(cell);
+    // From here on the worker is somebody else's.
+    shared.leave(worker.into());
+    let result = quiet::call(|| current::leave(true, f));
+    shared.calls_back(true);
+    crew.take_back(seat);
+    // What is due waits until the turn is over: it may be for a door, which is foreign code.
+    worker.arrive(Came::Idle);
+    shared.calls_back(false);
+    if !is_counted {
+        shared.let_in(shared.away.come_back());
+    }
+    if worker.lane.counts() {
+        let look = || (worker.now(), 0);
+        worker.lane.begin(cell.table(), worker.turns(), look);
+    }
+    worker.resume(journey);
+    result.unwrap_or_else(|panic| panic.resume())
+}
+
+impl Shared {
+    /// Sees to it that a turn may leave its seat, and counts it.
+    fn let_go(self: &Arc<Self>) -> Result<(), Stays> {
+        let Some(spare) = self.away.count()? else {
+            return Ok(());
+        };
+        if self.start_spare(spare) {
+            return Ok(());
+        }
+        self.let_in(self.away.stay());
+        Err(Stays::Always)
+    }
+
+    /// Has a cell run that was set aside.
+    fn let_in(&self, entry: Option<Entry>) {
+        if let Some(entry) = entry {
+            self.publish([entry].into_iter());
+        }
+    }
+
+    /// Has all cells claimed that were set aside.
+    pub(super) fn let_all_in(&self) {
+        let aside = mem::take(&mut self.away.spares().aside);
+        if !aside.is_empty() {
+            self.enqueue(aside.into_iter());
+        }
+    }
+
+    /// Starts a spare hand; false if there is no thread for it.
+    fn start_spare(self: &Arc<Self>, number: usize) -> bool {
+        let Some(how) = self.away.how.get() else {
+            // A model's hands are there.
+            return cfg!(garrick_loom);
+        };
+        let spec = ThreadSpec::new(format!("{}-spare-{number}", self.name), how.stack_size);
+        how.over.expect();
+        let spare = Spare {
+            shared: self.clone(),
+            number,
+            _ends: Ends(how.over.clone()),
+        };
+        // A world is foreign code, which is in no turn.
+        let started = quiet::call(|| {
+            current::leave(false, || {
+                self.world
+                    .spawn_thread(spec, Box::new(move || spare.serve()))
+            })
+        });
+        let Ok(Ok(thread)) = started else {
+            return false;
+        };
+        self.away.spares().threads.push(thread);
+        true
+    }
+}
+
+impl Worker {
+    /// Whether the activation under way has asked if it may block.
+    #[inline]
+    pub(crate) fn has_asked(&self) -> bool {
+        self.permit.get() != Permission::Unasked
+    }
+
+    /// Begins an activation of a task that blocks, whose cell was scheduled with that message. If too many turns are away, the cell
+    /// waits elsewhere, with the message.
+    pub(crate) fn ask_permission(&self, cell: CellPtr, message: *const Slot) -> Option<Permit<'_>> {
+        let permission = match self.shared.let_go() {
+            Ok(()) => Permission::Counted,
+            Err(Stays::Always) => Permission::Refused,
+            Err(Stays::ForNow) => {
+                self.let_wait(cell, message);
+                return None;
+            }
+        };
+        self.permit.set(permission);
+        Some(Permit(self))
+    }
+
+    fn let_wait(&self, cell: CellPtr, message: *const Slot) {
+        self.forget_running();
+        // SAFETY: the message came out of a run queue with the cell, and goes into one with it.
+        let entry = unsafe { Entry::with_slot(cell, message) };
+        if idle::hand_over(cell) {
+            self.shared.let_in(self.shared.away.set_aside(entry));
+        } else {
+            // Its token is on its way to us.
+            self.old.push_entry(self.turn(), entry);
+        }
+    }
+}
+
+/// The permission of an activation, until dropped.
+pub(crate) struct Permit<'a>(&'a Worker);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        let shared = &self.0.shared;
+        if self.0.permit.replace(Permission::Unasked) == Permission::Counted {
+            shared.let_in(shared.away.come_back());
+        }
+    }
+}
+
+/// A spare hand that is about to be one.
+struct Spare {
+    shared: Arc<Shared>,
+    number: usize,
+    /// Counts the thread as over.
+    _ends: Ends,
+}
+
+impl Spare {
+    fn serve(self) {
+        sleep_precisely();
+        serve(self.shared.clone(), self.number);
+    }
+}
+
+/// Serves the seats of a sponsor to their end, as the spare hand of that number.
+fn serve(shared: Arc<Shared>, number: usize) {
+    let _serving = Serving::new(&shared);
+    let hand = Hand::spare(shared, number);
+    if let Some(seat) = hand.wait_for_seat(idle::sleep) {
+        hand.serve(seat);
+    }
+}
+
+/// Is the first hand of a sponsor on a thread of a model: it leaves its seat as for a turn that blocks, does something, comes back,
+/// and serves until the sponsor ends.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce()) {
+    let hand = Hand::new(shared.clone(), 0, None);
+    let worker = Box::new(Worker::new(shared.homes[0], shared.clone(), None));
+    hand.open(0, worker);
+    let (crew, _) = shared.place_of(0);
+    let left = crew.worker(0);
+    {
+        // SAFETY: the seat is ours until it is left below.
+        let worker = unsafe { left.as_ref() };
+        worker.arrive(Came::Idle);
+        assert!(shared.let_go().is_ok(), "nobody else is away");
+        worker.away.set(1);
+    }
+    shared.leave(left);
+    meanwhile();
+    shared.calls_back(true);
+    crew.take_back(0);
+    // SAFETY: the seat is ours again, and its worker lasts until all who are away are back.
+    let worker = unsafe { left.as_ref() };
+    worker.arrive(Came::Idle);
+    shared.calls_back(false);
+    worker.away.set(0);
+    shared.let_in(shared.away.come_back());
+    // Until it serves.
+    shared.announce_idle();
+    hand.serve(0);
+}
+
+/// Is the spare hand of a sponsor on a thread of a model.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn serve_in_model(shared: Arc<Shared>) {
+    serve(shared, 0);
+}

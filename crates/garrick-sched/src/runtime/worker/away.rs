@@ -1,0 +1,148 @@
+//! A turn that leaves its seat, and comes back.
+//!
+//! While a turn is away another thread sits on the seat, and runs other cells there. So whatever the turn has staged is taken out of
+//! the world first, as for undoing it, and kept as chains; and when it has come back, it sends in the way of a stranger,
+//! so that nothing overtakes what it carries. The cell counts as scheduled meanwhile: it is neither run nor given away, freed or
+//! closed, and whatever comes waits in its mailbox. `sponsor/away.rs` has the rest.
+
+use std::collections::HashSet;
+use std::ptr::{self, NonNull};
+
+use super::Worker;
+use crate::cell::{CellPtr, Envelope, Home, SCHEDULED, Slot, flag};
+use crate::runtime::run::Limits;
+use crate::runtime::sponsor::away::Permission;
+use crate::runtime::stage::Carried;
+
+/// A turn that is away.
+pub(crate) struct Journey {
+    cell: CellPtr,
+    /// Whether the cell was scheduled, because its activation has come to its mailbox.
+    was_scheduled: bool,
+    carried: Carried,
+    /// Newborns that are to start when the turn commits, each with a reference.
+    newborns: Vec<CellPtr>,
+    /// What the activation under way has left on the worker.
+    permit: Permission,
+    limits: Limits,
+    held: *mut Envelope,
+    waiting: Option<Slot>,
+}
+
+impl Worker {
+    /// Whether the turn under way may leave the seat.
+    pub(crate) fn may_leave(&self) -> bool {
+        !self.recovers.get()
+    }
+
+    /// Takes the turn of that cell, which is under way, off the seat.
+    pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
+        let turn = self.turn();
+        let pool = NonNull::from(&self.pool).cast();
+        // Step 1: the cells that the turn has scheduled are so no more.
+        let entries = self.unschedule(turn);
+        if self.in_line.replace(false) {
+            // The turn has been away before. Since it came back it has put nothing behind its cell.
+            let entry = self.old.pop_newest();
+            debug_assert!(
+                entry.is_some_and(|entry| entry.cell() == cell),
+                "a cell in line is the last"
+            );
+            cell.clear(SCHEDULED);
+        }
+        let was_scheduled = cell.has(SCHEDULED);
+        let mut firsts = Vec::new();
+        for entry in &entries {
+            if !entry.message().is_null() {
+                let cell = entry.cell();
+                // SAFETY: the entry's message, of the cell's type, is nobody else's.
+                let first = unsafe { (cell.table().wrap_slot)(pool, entry.message()) };
+                firsts.push((cell, first));
+            }
+        }
+        // Step 2: what it has sent becomes chains, each with a reference to its receiver.
+        let carried = self.stage.carry(
+            turn,
+            firsts,
+            // SAFETY: the messages are of the cell's type.
+            |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
+            |cell| {
+                // The local count of a cell with references is not 0, but of one that is scheduled (cell/README.md, invariant 6).
+                if cell.local_refs() == 0 {
+                    cell.clone_local();
+                } else {
+                    cell.clone_foreign();
+                }
+            },
+        );
+        // Step 3: newborns wait with their start. Those that were sent to are scheduled by what they were sent.
+        let receivers: HashSet<_> = carried.receivers().map(|cell| cell.0).collect();
+        let mut newborns = Vec::new();
+        for entry in &entries {
+            let cell = entry.cell();
+            if entry.message().is_null() && !receivers.contains(&cell.0) {
+                self.count_reference(cell);
+                newborns.push(cell);
+            }
+        }
+        let journey = Journey {
+            cell,
+            was_scheduled,
+            carried,
+            newborns,
+            permit: self.permit.replace(Permission::Unasked),
+            limits: self.limits.get(),
+            held: self.held.replace(ptr::null_mut()),
+            waiting: self.waiting.take(),
+        };
+        // Step 4: the cell is looked after by nobody until it is back.
+        cell.set(SCHEDULED);
+        self.stop_running();
+        self.sends_at.set(self.home);
+        self.begin_pause();
+        self.away.set(self.away.get() + 1);
+        journey
+    }
+
+    /// Goes on with a turn that was away. The caller has just sat down again.
+    pub(crate) fn resume(&self, journey: Journey) {
+        let cell = journey.cell;
+        debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");
+        self.away.set(self.away.get() - 1);
+        // Step 1: the cell runs again. If it was not scheduled before, what has come meanwhile schedules it.
+        if !journey.was_scheduled {
+            if cell.mailbox_tail().is_null() {
+                cell.clear(SCHEDULED);
+            } else {
+                self.requeue(cell);
+                self.in_line.set(true);
+            }
+        }
+        self.permit.set(journey.permit);
+        self.hold(journey.held);
+        self.limits.set(journey.limits);
+        self.waiting.set(journey.waiting);
+        self.running.set(Some(cell));
+        // Step 2: the rest of the turn has a number of its own, and what is in the run queues is there to stay.
+        self.begin_pause();
+        self.sends_at.set(Home::STRANGER);
+        self.stage.restore(self.turn(), journey.carried);
+        for newborn in journey.newborns {
+            // One that somebody else has reached by now has started.
+            if newborn.home() == self.home && newborn.has(flag::NEWBORN) {
+                self.schedule(newborn);
+            }
+            self.let_go(newborn);
+        }
+    }
+
+    /// Gives back a reference to a cell, wherever it is.
+    fn let_go(&self, cell: CellPtr) {
+        if cell.home() == self.home {
+            self.drop_reference(cell);
+        } else {
+            // SAFETY: the reference was counted by `carry`.
+            unsafe { crate::runtime::address::release_foreign(cell) };
+        }
+    }
+}
