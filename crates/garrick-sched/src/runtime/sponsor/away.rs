@@ -6,11 +6,11 @@
 //!    need be, a spare one is started. If there are as many as there may be, the turn blocks where it is.
 //! 2. What it has staged is taken out of the world (`Worker::carry`), and the seat is left as a guest leaves it.
 //! 3. The thread blocks.
-//! A task that says that it blocks ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted for the whole activation, in step 1. If there are
-//! too many, its cell is taken off the worker and set aside, until one of the others is done.
-//!
 //! 4. It takes the seat back (`Crew::take_back`): at once if nobody sits there, else from who sits there, after the activation under
 //!    way. What was carried is staged again (`Worker::resume`), and the turn goes on.
+//!
+//! A task that says that it blocks ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted for the whole activation, in step 1. If there are
+//! too many, its cell is taken off the worker and set aside, until one of the others is done.
 
 use std::collections::VecDeque;
 use std::mem;
