@@ -10,6 +10,7 @@ mod child;
 
 mod ask;
 mod blocked;
+mod blocking;
 mod deque;
 mod fan_in;
 pub(crate) mod flood_memory;
@@ -54,6 +55,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     queue::QUEUE,
     idle_cpu::IDLE_CPU,
     blocked::BLOCKED,
+    blocking::BLOCKING,
     scale::WATCHERS,
     scale::TIMERS,
     scale::ASKS,

@@ -17,6 +17,9 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
     /// What it is told.
     type Message: Send + 'static;
 
+    /// Whether it blocks threads, for a library that is told so.
+    const BLOCKS: bool = false;
+
     /// Handles one message. Where a framework's handlers are no futures, this one is ready at once, because there
     /// `tell` and `spawn` are.
     fn receive(&mut self, message: Self::Message) -> impl Future<Output = Flow> + Send;

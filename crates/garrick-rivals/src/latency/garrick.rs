@@ -3,14 +3,18 @@
 //! A role sends through addresses, not through its context: inside of a turn that is the same staged send. It makes
 //! actors through the handle of the system that its thread belongs to.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
+use std::pin::pin;
+use std::task::{self, Poll, Waker};
+use std::thread;
+use std::time::Duration;
 
-use futures_util::FutureExt;
+use futures_util::pending;
 use garrick::{Actor, Address, Context, Handle, Next, Reply, System};
 use garrick_bench::Result;
 
-use super::peers::Peer;
+use super::peers::{BLOCKING_THREADS, Blocks, Peer};
 use crate::actors::framework::{Flow, Framework, Role};
 
 /// The library.
@@ -20,6 +24,8 @@ pub(super) struct Garrick;
 thread_local! {
     /// The system that this thread works for, or makes actors on.
     static HERE: RefCell<Option<Handle>> = const { RefCell::new(None) };
+    /// For how long the actor that runs wants to block.
+    static BLOCKS: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
 /// Plays a role.
@@ -28,16 +34,33 @@ struct Host<R>(R);
 impl<R: Role<Garrick>> Actor for Host<R> {
     type Msg = R::Message;
 
+    const BLOCKS: bool = R::BLOCKS;
+
     fn receive(&mut self, message: R::Message, cx: &mut Context<'_, R::Message>) -> Next {
         // A worker's thread ends with its system, so it belongs to this one for good.
         HERE.with_borrow_mut(|here| {
             here.get_or_insert_with(|| cx.sponsor());
         });
-        let flow = self.0.receive(message).now_or_never();
-        match flow.expect("nothing in it waits") {
-            Flow::Continue => Next::Continue,
-            Flow::Stop => Next::Stop,
+        let mut turn = pin!(self.0.receive(message));
+        let mut waits = task::Context::from_waker(Waker::noop());
+        loop {
+            match turn.as_mut().poll(&mut waits) {
+                Poll::Ready(Flow::Continue) => return Next::Continue,
+                Poll::Ready(Flow::Stop) => return Next::Stop,
+                Poll::Pending => {
+                    let time = BLOCKS.take().expect("it waits for nothing else");
+                    cx.blocking(|| thread::sleep(time));
+                }
+            }
         }
+    }
+}
+
+impl Blocks for Garrick {
+    /// A role has no context, so its [`Host`] does it.
+    async fn block(time: Duration) {
+        BLOCKS.set(Some(time));
+        pending!();
     }
 }
 
@@ -110,7 +133,10 @@ impl Peer for Garrick {
     const ON_TOKIO: bool = false;
 
     fn outside<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
-        let system = System::builder().workers(workers).start()?;
+        let system = System::builder()
+            .workers(workers)
+            .blocking_threads(BLOCKING_THREADS)
+            .start()?;
         HERE.set(Some(system.handle()));
         let end = Ok(pollster::block_on(driver));
         HERE.set(None);

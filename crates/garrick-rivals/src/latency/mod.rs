@@ -21,7 +21,9 @@ mod garrick;
 mod busy;
 
 mod asks;
+mod blocking;
 mod equal;
+mod late;
 mod pair;
 mod spread;
 mod starve;
@@ -45,6 +47,7 @@ pub(super) const LATENCY: Study = Study {
 fn run(quick: bool) -> Result<String> {
     let sections = [
         tail::section,
+        blocking::section,
         starve::section,
         equal::section,
         spread::section,

@@ -2,10 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
+use std::thread;
+use std::time::Duration;
 
 use ::actix::{Actor, Arbiter, System};
+use futures_util::FutureExt;
 use garrick_bench::Result;
 use tokio::runtime::Builder;
+use tokio::task::spawn_blocking;
 
 use crate::actors::framework::{Framework, Role};
 use crate::actors::frameworks::actix::{Answerer, Host};
@@ -26,6 +30,9 @@ macro_rules! peers {
 }
 pub(super) use peers;
 
+/// Threads for what blocks, for each contender that has some.
+pub(super) const BLOCKING_THREADS: usize = 50;
+
 /// A framework whose actors run on so many threads while a plain thread tells them what to do.
 pub(super) trait Peer: Framework {
     /// Whether its actors are tasks of tokio's ordinary runtime, so that other tasks run on the same threads.
@@ -35,6 +42,7 @@ pub(super) trait Peer: Framework {
     fn outside<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(workers)
+            .max_blocking_threads(BLOCKING_THREADS)
             .enable_all()
             .build()?;
         Ok(runtime.block_on(driver))
@@ -55,6 +63,19 @@ pub(super) trait Peer: Framework {
         pollster::block_on(Self::ask(answerer, number))
     }
 }
+
+/// One that has threads for what blocks, so that its actors go on meanwhile.
+pub(super) trait Blocks: Peer {
+    /// Blocks a thread for so long, on behalf of the actor that waits for this.
+    fn block(time: Duration) -> impl Future<Output = ()> + Send {
+        spawn_blocking(move || thread::sleep(time)).map(|end| end.expect("nobody interrupts sleep"))
+    }
+}
+
+impl Blocks for Kameo {}
+impl Blocks for Ractor {}
+impl Blocks for Tasks {}
+impl Blocks for Xtra {}
 
 impl Peer for Kameo {}
 impl Peer for Ractor {}

@@ -1,0 +1,69 @@
+//! Turns that let others run while they block.
+
+use std::sync::mpsc;
+
+use garrick::{Actor, Context, Next};
+
+use super::actors::{send_in, sent, worker};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(super) const BLOCKING: Scenario = Scenario {
+    name: "blocking",
+    operation: "one turn that calls Context::blocking with a closure that does nothing, on one worker: the turn leaves its \
+                worker and comes back. Beside a busy actor another thread sits down there in between, and runs at least one \
+                turn of that actor",
+    contenders: |_: &Effort| {
+        let beside = |(name, is_beside_busy): (&str, bool)| {
+            Contender::fitted("garrick", move |ops| blocking(ops, is_beside_busy))
+                .with("beside", name)
+        };
+        [("nobody", false), ("a busy actor", true)]
+            .map(beside)
+            .into()
+    },
+};
+
+/// Blocks in each turn, and sends itself the next message.
+struct Blocker {
+    /// Whom to tell after the last turn.
+    done: mpsc::Sender<()>,
+}
+
+impl Actor for Blocker {
+    type Msg = u64;
+
+    fn receive(&mut self, left: u64, cx: &mut Context<'_, u64>) -> Next {
+        cx.blocking(|| ());
+        if left > 1 {
+            return sent(&cx.send(&cx.address(), left - 1));
+        }
+        sent(&self.done.send(()))
+    }
+}
+
+/// Sends itself a message in each turn.
+struct Busy;
+
+impl Actor for Busy {
+    type Msg = ();
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+        sent(&cx.send(&cx.address(), ()))
+    }
+}
+
+fn blocking(ops: u64, is_beside_busy: bool) -> Result<Measured> {
+    let system = worker("blocking")?;
+    let (done, waiting) = mpsc::channel();
+    if is_beside_busy {
+        send_in(&system.spawn(Busy)?, ());
+    }
+    let blocker = system.spawn(Blocker { done })?;
+    let watch = Stopwatch::start(Clock::Process);
+    send_in(&blocker, ops);
+    waiting.recv()?;
+    let span = watch.stop();
+    system.shutdown_now();
+    Ok(Measured::new(ops, span))
+}

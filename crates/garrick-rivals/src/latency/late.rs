@@ -1,0 +1,382 @@
+//! How late messages from outside are handled while some actors are in the way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use garrick_bench::{Clock, Result, Span, Stopwatch};
+
+use super::peers::{Blocks, Peer};
+use super::turns::Contender;
+use super::work::Work;
+use crate::actors::framework::{Flow, Role};
+
+/// Who takes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Nobody.
+    Nothing,
+    /// One more actor, which sleeps.
+    Sleeper,
+    /// One more actor, which works.
+    Spinner,
+    /// Some of the messages themselves.
+    Heavy,
+    /// So many more actors, which sleep at once, and say so.
+    Blockers(usize),
+}
+
+impl Trouble {
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::Sleeper => "one sleeps 50 ms of 100".to_owned(),
+            Self::Spinner => "one spins 50 ms of 100".to_owned(),
+            Self::Heavy => "1 % take 5 ms".to_owned(),
+            Self::Blockers(actors) => format!("{actors} block 10 ms of 200 each"),
+        }
+    }
+
+    /// How many actors there are beside those whose messages count.
+    fn actors(self) -> usize {
+        match self {
+            Self::Nothing | Self::Heavy => 0,
+            Self::Sleeper | Self::Spinner => 1,
+            Self::Blockers(actors) => actors,
+        }
+    }
+
+    /// What those are told to do, and how often.
+    fn job(self) -> Option<(Job, Duration)> {
+        match self {
+            Self::Nothing | Self::Heavy => None,
+            Self::Sleeper => Some((Job::Sleep(LONG), LONG_EVERY)),
+            Self::Spinner => Some((Job::Work(Work::of(LONG)), LONG_EVERY)),
+            Self::Blockers(_) => Some((Job::Block(BLOCK), BLOCK_EVERY)),
+        }
+    }
+}
+
+/// How often the one in the way is sent a message, and how long it takes.
+const LONG_EVERY: Duration = Duration::from_millis(100);
+const LONG: Duration = Duration::from_millis(50);
+/// How often each of those that block is sent a message, and how long it takes.
+const BLOCK_EVERY: Duration = Duration::from_millis(200);
+pub(super) const BLOCK: Duration = Duration::from_millis(10);
+/// One message of so many takes long, and how long.
+const HEAVY_OF: u64 = 100;
+const HEAVY: Duration = Duration::from_millis(5);
+/// For how long the last message is waited for.
+const DRAIN_MAX: Duration = Duration::from_secs(60);
+
+/// What is sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plan {
+    pub(super) actors: usize,
+    /// Messages a second.
+    pub(super) rate: u32,
+    pub(super) time: Duration,
+    pub(super) workers: usize,
+    pub(super) trouble: Trouble,
+}
+
+/// What a message has its receiver do.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Nothing,
+    Sleep(Duration),
+    Work(Work),
+    /// It sleeps where the library has it block.
+    Block(Duration),
+}
+
+/// A message, and when it is due after the beginning.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    at: Duration,
+    to: usize,
+    /// Its place among those whose lateness counts; none for those that are in the way.
+    number: Option<usize>,
+    job: Job,
+}
+
+/// Numbers at random, the same for every contender (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// More than 0 and at most 1.
+    fn share(&mut self) -> f64 {
+        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+impl Plan {
+    /// All messages in the order in which they are due.
+    fn messages(&self) -> Vec<Due> {
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let (mut messages, mut at) = (Vec::new(), 0.0);
+        loop {
+            at -= random.share().ln() / f64::from(self.rate);
+            if at >= self.time.as_secs_f64() {
+                break;
+            }
+            let is_heavy = random.next().is_multiple_of(HEAVY_OF);
+            messages.push(Due {
+                at: Duration::from_secs_f64(at),
+                to: random.next() as usize % self.actors,
+                number: Some(messages.len()),
+                job: match self.trouble {
+                    Trouble::Heavy if is_heavy => Job::Work(Work::of(HEAVY)),
+                    _ => Job::Nothing,
+                },
+            });
+        }
+        let Some((job, every)) = self.trouble.job() else {
+            return messages;
+        };
+        let times = (0..).map(|number| every * number);
+        for at in times.take_while(|at| *at < self.time) {
+            let in_the_way = self.actors..self.actors + self.trouble.actors();
+            messages.extend(in_the_way.map(|to| Due {
+                at,
+                to,
+                number: None,
+                job,
+            }));
+        }
+        messages.sort_by_key(|message| message.at);
+        messages
+    }
+}
+
+/// What became of the messages.
+#[derive(Debug)]
+struct Notes {
+    /// Nanoseconds by which each was late. Whoever handles it writes, and the driver reads after the last.
+    late: Vec<AtomicU64>,
+    /// The latest that one of those in the way was done after it was told, in nanoseconds.
+    in_the_way: AtomicU64,
+    /// Messages still to be handled.
+    left: AtomicUsize,
+    done: Sender<()>,
+}
+
+impl Notes {
+    fn handled(&self, due: Instant, message: &Due) {
+        if let Some(number) = message.number {
+            self.late[number].store(due.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    fn done(&self, due: Instant, message: &Due) {
+        if message.number.is_none() {
+            let late = due.elapsed().as_nanos() as u64;
+            self.in_the_way.fetch_max(late, Ordering::Relaxed);
+        }
+        // AcqRel: each one pairs with those before it, so that the driver, told by the last, sees all that was noted.
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // A driver that has given up listens no more.
+            let _ = self.done.send(());
+        }
+    }
+}
+
+/// Notes how late its messages are.
+struct Receiver(Arc<Notes>);
+
+/// Blocks for as long as it is told, where its library has it block.
+struct Blocker(Arc<Notes>);
+
+/// What they are told: a message that was due then.
+struct Parcel(Instant, Due);
+
+impl<F: Peer> Role<F> for Receiver {
+    type Message = Parcel;
+
+    async fn receive(&mut self, Parcel(due, message): Parcel) -> Flow {
+        self.0.handled(due, &message);
+        match message.job {
+            Job::Nothing | Job::Block(_) => {}
+            Job::Sleep(time) => thread::sleep(time),
+            Job::Work(work) => work.spin(),
+        }
+        self.0.done(due, &message);
+        Flow::Continue
+    }
+}
+
+impl<F: Blocks> Role<F> for Blocker {
+    type Message = Parcel;
+
+    const BLOCKS: bool = true;
+
+    async fn receive(&mut self, Parcel(due, message): Parcel) -> Flow {
+        if let Job::Block(time) = message.job {
+            F::block(time).await;
+        }
+        self.0.done(due, &message);
+        Flow::Continue
+    }
+}
+
+/// How late messages were, sorted.
+pub(super) struct Round {
+    pub(super) handled: Vec<Duration>,
+    /// When they were sent: the driver's own share.
+    pub(super) sent: Vec<Duration>,
+    /// The latest that one of those in the way was done after it was told.
+    pub(super) in_the_way: Duration,
+    pub(super) span: Span,
+}
+
+/// One for whom nobody has to block.
+pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
+    Contender {
+        name: F::NAME,
+        round: |plan| {
+            let receiver = async |notes| place::<F, _>(Receiver(notes)).await;
+            F::outside(plan.workers, round(plan, receiver, receiver))?
+        },
+    }
+}
+
+/// One whose actors in the way block where its library has them do so.
+pub(super) fn contender_that_blocks<F: Blocks>() -> Contender<Plan, Round> {
+    Contender {
+        name: F::NAME,
+        round: |plan| {
+            let receiver = async |notes| place::<F, _>(Receiver(notes)).await;
+            let blocker = async |notes| place::<F, _>(Blocker(notes)).await;
+            F::outside(plan.workers, round(plan, receiver, blocker))?
+        },
+    }
+}
+
+/// Makes an actor, and returns how it is told something.
+async fn place<F: Peer, R: Role<F, Message = Parcel>>(
+    role: R,
+) -> impl Fn(Parcel) -> Option<()> + use<F, R> {
+    let address = F::place(role).await;
+    move |parcel| F::tell::<R>(&address, parcel).now_or_never()
+}
+
+/// Places the actors, sends what is due, and waits until all of it is handled.
+async fn round<T, W>(
+    plan: &Plan,
+    place: impl AsyncFn(Arc<Notes>) -> T,
+    place_in_the_way: impl AsyncFn(Arc<Notes>) -> W,
+) -> Result<Round>
+where
+    T: Fn(Parcel) -> Option<()>,
+    W: Fn(Parcel) -> Option<()>,
+{
+    let messages = plan.messages();
+    let counted = messages.iter().filter(|one| one.number.is_some()).count();
+    let (done, all_done) = mpsc::channel();
+    let notes = Arc::new(Notes {
+        late: (0..counted).map(|_| AtomicU64::new(0)).collect(),
+        in_the_way: AtomicU64::new(0),
+        left: AtomicUsize::new(messages.len()),
+        done,
+    });
+    let (mut receivers, mut in_the_way) = (Vec::new(), Vec::new());
+    for _ in 0..plan.actors {
+        receivers.push(place(notes.clone()).await);
+    }
+    for _ in 0..plan.trouble.actors() {
+        in_the_way.push(place_in_the_way(notes.clone()).await);
+    }
+    let watch = Stopwatch::start(Clock::Process);
+    let sent = send(messages, |parcel| {
+        let to = parcel.1.to;
+        match receivers.get(to) {
+            Some(tell) => tell(parcel),
+            None => in_the_way[to - plan.actors](parcel),
+        }
+    });
+    all_done.recv_timeout(DRAIN_MAX)?;
+    let span = watch.stop();
+    let late = notes.late.iter().map(|late| late.load(Ordering::Relaxed));
+    let mut handled: Vec<Duration> = late.map(Duration::from_nanos).collect();
+    handled.sort_unstable();
+    Ok(Round {
+        handled,
+        sent,
+        in_the_way: Duration::from_nanos(notes.in_the_way.load(Ordering::Relaxed)),
+        span,
+    })
+}
+
+/// Sends each message when it is due, or as soon after as this thread is woken, and gives back by how much it was late.
+fn send(messages: Vec<Due>, tell: impl Fn(Parcel) -> Option<()>) -> Vec<Duration> {
+    let mut sent = Vec::with_capacity(messages.len());
+    let begin = Instant::now();
+    for message in messages {
+        let due = begin + message.at;
+        let early = due.saturating_duration_since(Instant::now());
+        if !early.is_zero() {
+            thread::sleep(early);
+        }
+        sent.push(due.elapsed());
+        tell(Parcel(due, message)).expect("an unbounded mailbox has room");
+    }
+    sent.sort_unstable();
+    sent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::latency::peers::peers;
+    use crate::latency::turns::in_turns;
+
+    #[test]
+    fn every_message_is_handled_by_every_contender() {
+        for trouble in [Trouble::Sleeper, Trouble::Spinner, Trouble::Heavy] {
+            let plan = Plan {
+                actors: 10,
+                rate: 1_000,
+                time: Duration::from_millis(60),
+                workers: 2,
+                trouble,
+            };
+            let sent = plan
+                .messages()
+                .iter()
+                .filter(|one| one.number.is_some())
+                .count();
+            assert!(sent > 20, "{sent}");
+            for (name, rounds) in in_turns(&peers!(contender), &plan, 1).expect("all arrive") {
+                let round = &rounds[0];
+                assert_eq!(round.handled.len(), sent, "{name}");
+                assert!(round.handled[0] > Duration::ZERO, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn messages_are_in_the_order_in_which_they_are_due_and_as_many_as_planned() {
+        let plan = Plan {
+            actors: 7,
+            rate: 10_000,
+            time: Duration::from_secs(1),
+            workers: 2,
+            trouble: Trouble::Sleeper,
+        };
+        let messages = plan.messages();
+        assert!(messages.is_sorted_by_key(|message| message.at));
+        let in_the_way = messages.iter().filter(|one| one.to == plan.actors).count();
+        assert_eq!(in_the_way, 10);
+        assert!((9_500..10_500).contains(&messages.len()));
+    }
+}
