@@ -74,7 +74,7 @@ pub trait Actor: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next;
 
-    /// Whether its turns use [`Context::blocking`] as a rule. If so, the actor waits, without a worker, while as many block as
+    /// Says that turns use [`Context::blocking`] as a rule. If so, the actor waits, without a worker, while as many block as
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
     const BLOCKS: bool = false;
 

@@ -217,7 +217,7 @@ impl<'a, M: 'static> Context<'a, M> {
     /// `f` cannot use the context, and so must be `Send`. What the turn sends, before `f` and after it, happens when it commits, in
     /// the order of sending.
     ///
-    /// Leaving the worker and coming back costs below 1 us, or a few us if another thread sits down there in between. As many turns of a system as
+    /// `garrick bench blocking` measures the cost of a call. As many turns of a system as
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says can be in here at once. One more keeps its worker meanwhile;
     /// an actor with [`Actor::BLOCKS`](crate::Actor::BLOCKS) waits without one. A turn keeps its worker also where that is pinned or
     /// has a driver, and in a [`Local`](crate::Local).

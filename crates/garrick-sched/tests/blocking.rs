@@ -33,7 +33,7 @@ impl Task for Doer {
     }
 }
 
-/// Tells what it is sent, and fails at 0.
+/// Tells what it is sent.
 struct Teller(Sender<u32>);
 
 impl Task for Teller {

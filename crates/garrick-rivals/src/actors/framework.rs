@@ -17,7 +17,7 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
     /// What it is told.
     type Message: Send + 'static;
 
-    /// Whether it blocks threads, for a library that is told so.
+    /// Says that it blocks threads, to a library that asks.
     const BLOCKS: bool = false;
 
     /// Handles one message. Where a framework's handlers are no futures, this one is ready at once, because there

@@ -14,7 +14,7 @@ use super::turns::Contender;
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// Who takes long.
+/// Actors or messages that take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// Nobody.
@@ -30,6 +30,9 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
+    /// A few handlers that take long.
+    pub(super) const LONG: [Self; 3] = [Self::Sleeper, Self::Spinner, Self::Heavy];
+
     pub(super) fn name(self) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
@@ -342,7 +345,7 @@ mod tests {
 
     #[test]
     fn every_message_is_handled_by_every_contender() {
-        for trouble in [Trouble::Sleeper, Trouble::Spinner, Trouble::Heavy] {
+        for trouble in Trouble::LONG {
             let plan = Plan {
                 actors: 10,
                 rate: 1_000,

@@ -12,7 +12,7 @@ use super::turns::{Rounds, busy, in_turns, median, quantile, shown};
 pub(super) fn section(quick: bool) -> Result<String> {
     let (rounds, millis) = if quick { (1, 200) } else { (3, 1_000) };
     let mut rows = Vec::new();
-    for trouble in [Trouble::Sleeper, Trouble::Spinner, Trouble::Heavy] {
+    for trouble in Trouble::LONG {
         for workers in [2, 4] {
             let plan = Plan {
                 actors: 1_000,

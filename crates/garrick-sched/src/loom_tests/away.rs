@@ -1,29 +1,12 @@
 //! Turns that block: another hand serves the seat meanwhile, and the turn comes back.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::{Alive, Lives, check_with, spawn};
+use super::{Alive, Lives, Note, SharedLog, check_with, spawn};
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::{Handle, Shared, Sponsor, away, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
-
-type Log = Arc<Mutex<Vec<u32>>>;
-
-/// Writes down what it handles.
-struct Note {
-    log: Log,
-    _lives: Lives,
-}
-
-impl Task for Note {
-    type Message = u32;
-
-    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
-        self.log.lock().unwrap().push(message);
-        Flow::Continue
-    }
-}
 
 /// What one that blocks is asked for.
 enum Wish {
@@ -36,7 +19,7 @@ enum Wish {
 /// Blocks.
 struct Blocks {
     note: Address<u32>,
-    log: Log,
+    log: SharedLog,
     end: Flow,
     _lives: Lives,
 }
@@ -63,10 +46,10 @@ impl Task for Blocks {
 }
 
 /// A sponsor of one worker with one that blocks there, and one to whom it sends.
-fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, Log, Alive) {
+fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedLog, Alive) {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());
-    let (log, alive) = (Log::default(), Alive::default());
+    let (log, alive) = (SharedLog::default(), Alive::default());
     let home = shared.homes[0];
     let note = Note {
         log: log.clone(),

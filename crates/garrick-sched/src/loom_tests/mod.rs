@@ -20,8 +20,8 @@ mod sponsors;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use loom::thread::JoinHandle;
 
@@ -102,6 +102,24 @@ impl Task for Sink {
 
     fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
         self.log.borrow_mut().push(message);
+        Flow::Continue
+    }
+}
+
+/// What tasks on several threads have handled.
+type SharedLog = Arc<Mutex<Vec<u32>>>;
+
+/// Writes down what it handles, on any thread.
+struct Note {
+    log: SharedLog,
+    _lives: Lives,
+}
+
+impl Task for Note {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
+        self.log.lock().unwrap().push(message);
         Flow::Continue
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use garrick_core::prim::UnsafeCell;
 
-use super::{Alive, Lives, check, check_with, spawn};
+use super::{Alive, Note, check, check_with, spawn};
 use crate::cell::{Kind, Notice, Ready};
 use crate::driver::Driver;
 use crate::remote::Remote;
@@ -37,21 +37,6 @@ fn serve_both(shared: &Arc<Shared>) {
     let other = spawn(move || serve_in_model(second, 1, None));
     serve_in_model(shared.clone(), 0, None);
     other.join().unwrap();
-}
-
-/// Writes down what it handles, on whichever thread.
-struct Note {
-    log: Arc<Mutex<Vec<u32>>>,
-    _lives: Lives,
-}
-
-impl Task for Note {
-    type Message = u32;
-
-    fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
-        self.log.lock().unwrap().push(message);
-        Flow::Continue
-    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub trait Task: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
 
-    /// Whether its turns use [`Turn::blocking`] as a rule. If so, the task waits, without a worker, while as many block as
+    /// Says that turns use [`Turn::blocking`] as a rule. If so, the task waits, without a worker, while as many block as
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
     const BLOCKS: bool = false;
 

@@ -101,7 +101,7 @@ impl<M: 'static> Turn<'_, M> {
     /// `f` cannot use the turn, and so must be `Send`. What the turn sends, before `f` and after it, happens when it commits, in
     /// the order of sending.
     ///
-    /// Leaving the worker and coming back costs below 1 us, or a few us if another thread sits down there in between. As many turns as
+    /// `garrick bench blocking` measures the cost of a call. As many turns as
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says can be in here at once. A further one keeps its worker
     /// meanwhile, and so does one on a worker that is pinned or has a driver, on a [`Here`](crate::Here), and in
     /// [`Task::recover`].

@@ -227,17 +227,18 @@ impl Crew {
 
     /// Waits until the caller, who has left the seat in the middle of a turn, has it again.
     pub(super) fn take_back(self: &Arc<Self>, seat: usize) {
-        let ticket = Ticket::new();
-        {
+        let ticket = {
             let mut lists = self.lists();
             if let Some(place) = lists.waiting.iter().position(|&waits| waits == seat) {
                 // It waits for somebody.
                 lists.waiting.remove(place);
                 return;
             }
+            let ticket = Ticket::new();
             lists.returning.push_back((seat, ticket.clone()));
             self.seats[seat].wanted_back.fetch_add(1, Relaxed);
-        }
+            ticket
+        };
         // SeqCst: pairs with the fence after PARKED of who leaves a seat. Either that sees that the seat is wanted back, or we see
         // that nobody sits there.
         fence(SeqCst);
@@ -351,33 +352,33 @@ impl Hand {
     /// driver.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
-        let hand = Self {
-            crew: crew.clone(),
-            number,
-            shared,
-        };
-        let bell = Bell {
-            thread: thread::current(),
-            waker: waker.map(Arc::new),
-        };
-        hand.crew.hands[number].set_bell(Some(bell));
-        hand
+        Self::with_bell(crew.clone(), number, shared, waker)
     }
 
     /// Makes the calling thread the spare hand of that number of the sponsor's only crew.
     pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
         let (crew, _) = shared.place_of(0);
-        let hand = Self {
-            crew: crew.clone(),
-            number: crew.seats.len() + number,
-            shared,
-        };
+        let number = crew.seats.len() + number;
+        Self::with_bell(crew.clone(), number, shared, None)
+    }
+
+    /// Makes the calling thread the hand of that number of the crew.
+    fn with_bell(
+        crew: Arc<Crew>,
+        number: usize,
+        shared: Arc<Shared>,
+        waker: Option<Waker>,
+    ) -> Self {
         let bell = Bell {
             thread: thread::current(),
-            waker: None,
+            waker: waker.map(Arc::new),
         };
-        hand.crew.hands[hand.number].set_bell(Some(bell));
-        hand
+        crew.hands[number].set_bell(Some(bell));
+        Self {
+            shared,
+            crew,
+            number,
+        }
     }
 
     /// The seat that this hand opens.
