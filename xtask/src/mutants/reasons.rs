@@ -42,6 +42,14 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     ("sched/room.rs:note_waiting:store:SeqCst->Relaxed", ROOM),
     ("sched/room.rs:give_back:load:SeqCst->Relaxed", ROOM),
     (
+        "sched/runtime/sponsor/crew.rs:call:store:Release->Relaxed",
+        TICKET,
+    ),
+    (
+        "sched/runtime/sponsor/crew.rs:wait:load:Acquire->Relaxed",
+        TICKET,
+    ),
+    (
         "sched/runtime/sponsor/crew.rs:keep_watch:fence:SeqCst->AcqRel",
         WATCH,
     ),
@@ -109,6 +117,12 @@ const ROOM: Reason = Reason::NotModelled(
     "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
      between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
      of `room.rs` stands in",
+);
+
+/// The ticket of a turn that comes back.
+const TICKET: Reason = Reason::NotModelled(
+    "loom takes the store and the unpark behind it for one step, which orders by itself; in production the waiter may see the \
+     store before the unpark. The pair is the usual one: the store releases what the last sitter left, the load acquires it",
 );
 
 /// The count of workers that have closed their cells.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Alive, Lives, Note, SharedLog, check_with, spawn};
 use crate::runtime::address::Address;
-use crate::runtime::sponsor::{Handle, Shared, Sponsor, away, serve_in_model};
+use crate::runtime::sponsor::away::{self, AwayInModel};
+use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
@@ -95,6 +96,41 @@ fn loom_who_has_left_a_seat_gets_it_back_from_a_hand_that_rests() {
 #[test]
 fn loom_a_seat_is_not_wound_up_while_somebody_is_away() {
     come_and_go(2, |shared| shared.stop());
+}
+
+#[test]
+fn loom_who_is_called_back_has_what_the_last_sitter_left() {
+    check_with(2, || {
+        let shared = Sponsor::builder().share_in_model(true);
+        let left = LeftInModel::sits(&shared, 0);
+        let other = {
+            let shared = shared.clone();
+            spawn(move || away::take_back_in_model(&shared))
+        };
+        left.hands_over(0);
+        other.join().unwrap();
+        shared.stop();
+        left.serve();
+    });
+}
+
+#[test]
+fn loom_the_end_sees_that_a_turn_has_come_back() {
+    check_with(2, || {
+        let shared = Sponsor::builder().share_in_model(true);
+        shared.drain();
+        let left = LeftInModel::new(&shared, &[0]);
+        let away = AwayInModel::new(&shared);
+        let other = spawn(move || away.comes_back());
+        assert!(
+            !shared.end_if_drained(),
+            "somebody is away, or sits on the seat"
+        );
+        other.join().unwrap();
+        shared.announce_idle();
+        shared.stop();
+        left.serve_from(0);
+    });
 }
 
 #[test]

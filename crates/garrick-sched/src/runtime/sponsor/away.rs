@@ -32,6 +32,8 @@ use super::over::Over;
 use super::thread::{Ends, sleep_precisely};
 use crate::cell::{CellPtr, Slot};
 use crate::quiet;
+#[cfg(all(test, garrick_loom))]
+use crate::remote::Serve;
 use crate::run_queue::Entry;
 use crate::runtime::current::{self, Serving};
 use crate::runtime::worker::Worker;
@@ -357,4 +359,34 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);
+}
+
+/// Takes the first seat back on a thread of a model, and hands it over.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn take_back_in_model(shared: &Shared) {
+    let (crew, seat) = shared.place_of(0);
+    crew.take_back(seat);
+    // SAFETY: the seat is ours.
+    unsafe { crew.worker(seat).as_ref() }.touch();
+    crew.hand_over(seat);
+}
+
+/// Counts a turn of a model that is away, comes back to the first seat, which is PARKED, and stays there.
+#[cfg(all(test, garrick_loom))]
+pub(crate) struct AwayInModel(Arc<Shared>);
+
+#[cfg(all(test, garrick_loom))]
+impl AwayInModel {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+        assert!(shared.let_go().is_ok(), "nobody else is away");
+        Self(shared.clone())
+    }
+
+    pub(crate) fn comes_back(self) {
+        let (crew, seat) = self.0.place_of(0);
+        crew.take_back(seat);
+        // SAFETY: the seat is ours.
+        unsafe { crew.worker(seat).as_ref() }.arrive(Came::Idle);
+        self.0.let_in(self.0.away.come_back());
+    }
 }

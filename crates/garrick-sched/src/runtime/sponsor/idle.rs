@@ -601,7 +601,7 @@ impl super::Shared {
     ///
     /// The caller has announced that it is idle and parked. Work is made by workers that are awake,
     /// so once all are parked and the shared queue is empty, only strangers can make more.
-    pub(super) fn end_if_drained(&self) -> bool {
+    pub(crate) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 

@@ -364,10 +364,30 @@ impl LeftInModel {
         self
     }
 
+    /// Opens a seat, and sits there.
+    pub(crate) fn sits(shared: &Arc<Shared>, seat: usize) -> Self {
+        let left = Self::new(shared, &[]);
+        Self::open(&left.0, seat);
+        left
+    }
+
+    /// Hands a seat over that is the caller's.
+    pub(crate) fn hands_over(&self, seat: usize) {
+        let crew = &self.0.crew;
+        // SAFETY: the seat is the caller's.
+        unsafe { crew.worker(seat).as_ref() }.touch();
+        crew.hand_over(seat);
+    }
+
     /// Serves the seats to their end.
     pub(crate) fn serve(self) {
         let seat = self.0.wait_for_seat(|_| thread::park());
-        self.0.serve(seat.expect("the sponsor ends"));
+        self.serve_from(seat.expect("the sponsor ends"));
+    }
+
+    /// Serves the seats to their end, from one on that is the caller's.
+    pub(crate) fn serve_from(self, seat: usize) {
+        self.0.serve(seat);
     }
 }
 
