@@ -27,6 +27,8 @@ pub(crate) struct Remote {
     seat: AtomicUsize,
     /// Whether threads that are no hands may sit there.
     has_guests: AtomicBool,
+    /// Whether somebody who finds a sitter here calls the watch.
+    is_unwatched: AtomicBool,
     /// Questions before the next one whose asker may sit there.
     spared: AtomicUsize,
 }
@@ -35,6 +37,12 @@ pub(crate) struct Remote {
 pub(crate) trait Serve: Send + Sync {
     /// Has somebody sit on a seat that the caller has, and does not sit on.
     fn hand_over(&self, seat: usize);
+
+    /// Has somebody visit what a seat has lent: one who is awake looks by itself.
+    fn wake_visitor(&self);
+
+    /// Has an idle one look for seats that are stuck.
+    fn call_watch(&self);
 
     /// Whether the calling thread is the only one of them.
     fn is_this_thread(&self) -> bool;
@@ -46,23 +54,36 @@ struct Place {
     seat: usize,
 }
 
-/// A seat that is the caller's to hand over, once that holds no lock: who wakes a hand may call foreign code.
+/// Whom a push has to wake, once the caller holds no lock: who wakes a hand may call foreign code.
 #[must_use]
-pub(crate) struct Wake(Option<&'static Remote>);
+pub(crate) struct Wake(Whom);
+
+enum Whom {
+    Nobody,
+    /// The seat is the caller's to hand over.
+    Sitter(&'static Remote),
+    /// Somebody who visits what that seat has lent.
+    Visitor(&'static Remote),
+    /// Somebody who looks whether that seat is stuck.
+    Watch(&'static Remote),
+}
 
 impl Wake {
-    pub(crate) const NOBODY: Self = Self(None);
+    pub(crate) const NOBODY: Self = Self(Whom::Nobody);
 
     #[inline]
     pub(crate) fn call(self) {
-        if let Some(remote) = self.0 {
-            remote.hand_over();
+        match self.0 {
+            Whom::Nobody => {}
+            Whom::Sitter(remote) => remote.hand_over(),
+            Whom::Visitor(remote) => remote.with_crew(|crew| crew.wake_visitor()),
+            Whom::Watch(remote) => remote.with_crew(|crew| crew.call_watch()),
         }
     }
 
     /// The caller sits there itself, if there is a seat to be had; true if so.
     pub(crate) fn keep(&self) -> bool {
-        self.0.is_some()
+        matches!(self.0, Whom::Sitter(_))
     }
 }
 
@@ -177,7 +198,9 @@ impl Remote {
         crew: &Arc<C>,
         seat: usize,
         has_guests: bool,
+        is_unwatched: bool,
     ) {
+        self.set_unwatched(is_unwatched);
         self.has_guests.store(has_guests, Relaxed);
         self.spared.store(0, Relaxed);
         self.crew
@@ -234,8 +257,25 @@ impl Remote {
     pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope, keeps: bool) -> Wake {
         // SAFETY: by contract.
         match unsafe { self.ready.push(carrier, keeps) } {
-            Notice::Yours => Wake(Some(self)),
+            Notice::Yours => Wake(Whom::Sitter(self)),
+            // Relaxed: a hint; `Hand::looks_no_more` has passed the heavy side of a fence since it was written.
+            Notice::Taken if self.is_unwatched.load(Relaxed) => Wake(Whom::Watch(self)),
             Notice::Taken => Wake::NOBODY,
+            Notice::Lent => Wake(Whom::Visitor(self)),
+        }
+    }
+
+    /// Says whether somebody who finds a sitter here calls the watch.
+    pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
+        self.is_unwatched.store(is_unwatched, Relaxed);
+    }
+
+    #[cold]
+    fn with_crew(&self, f: impl FnOnce(&dyn Serve)) {
+        let crew = self.place().as_ref().map(|place| place.crew.clone());
+        // The seat may be over by now.
+        if let Some(crew) = crew {
+            f(&*crew);
         }
     }
 

@@ -50,6 +50,30 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         TICKET,
     ),
     (
+        "sched/runtime/sponsor/rescue.rs:wake_for_visit:fence:SeqCst->AcqRel",
+        VISIT,
+    ),
+    (
+        "sched/runtime/sponsor/rescue.rs:wake_for_visit:fence:SeqCst->none",
+        VISIT,
+    ),
+    (
+        "sched/runtime/worker/shown.rs:set:store:Release->Relaxed",
+        NAME,
+    ),
+    (
+        "sched/runtime/worker/shown.rs:look:load:Acquire->Relaxed",
+        NAME,
+    ),
+    (
+        "sched/runtime/worker/shown.rs:name:compiler_fence:SeqCst->AcqRel",
+        LIGHT,
+    ),
+    (
+        "sched/runtime/worker/shown.rs:name:compiler_fence:SeqCst->none",
+        LIGHT,
+    ),
+    (
         "sched/runtime/sponsor/crew.rs:keep_watch:fence:SeqCst->AcqRel",
         WATCH,
     ),
@@ -117,6 +141,24 @@ const ROOM: Reason = Reason::NotModelled(
     "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
      between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
      of `room.rs` stands in",
+);
+
+/// A push on the stack of a seat that is lent, against a hand that leaves another seat.
+const VISIT: Reason = Reason::NotModelled(
+    "no model has a visitor that goes to sleep; the pair of fences is that of the shared queue (`sponsor/README.md`, rescue, sleep), \
+     and `tests/rescue.rs` sends to a seat that is lent while the others sleep",
+);
+
+/// The name of the cell that runs.
+const NAME: Reason = Reason::NotModelled(
+    "in a model the fence behind the store orders the same, because loom switches threads at no point between the two; in production \
+     there is no such fence. The pair is the usual one: the store releases what was done to other cells, the load acquires it",
+);
+
+/// The light side of the fence round the name of the cell that runs.
+const LIGHT: Reason = Reason::NotModelled(
+    "models have `fence(SeqCst)` in its place, whose mutants are killed; the compiler keeps the order of the two accesses without \
+     it too (`core/fence.rs`), so no test of the program can tell",
 );
 
 /// The ticket of a turn that comes back.

@@ -129,6 +129,10 @@ pub(crate) struct Table {
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// Whether the task may go to another thread.
     pub(crate) moves: bool,
+    /// Whether an activation asks first if it may block.
+    pub(crate) blocks: bool,
+    /// Whether the first activation begins with a start.
+    pub(crate) starts: bool,
     /// For a door.
     pub(crate) door: Option<&'static DoorTable>,
     /// The table of the same block when somebody wants to know of its end; none if this is it.
@@ -271,7 +275,13 @@ impl Header {
         Home(self.state() & HOME_MASK)
     }
 
-    /// Does the same for a block that need not be a cell, or may be freed meanwhile.
+    /// Returns whether the cell has nothing to do at that home, as far as this thread can see: it is not scheduled, its mailbox is empty,
+    /// and it has not stopped. It may be newborn.
+    pub(crate) fn is_idle_at(&self, home: Home) -> bool {
+        self.state() & !flag::NEWBORN == home.idle()
+    }
+
+    /// Does what `home` does for a block that need not be a cell, or may be freed meanwhile.
     ///
     /// # Safety
     /// It is a block of the pool for cells, whose state word is an atomic at all times, and its memory stays.

@@ -11,6 +11,8 @@
 //!     +--------------------> NOTIFIED ---+     v
 //!                             push       +-> CLOSED   (for good)
 //! ```
+//!
+//! While a cell is lent (`runtime/sponsor/README.md`, rescue) RESTING stands for IDLE: a push takes the token from it as well.
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
@@ -23,9 +25,11 @@ const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
 /// The cell is a door: nothing is ever pushed, whoever sends handles the message itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
+/// Empty, and nobody holds the token: IDLE to everybody but the owner, who sends through the inbox, because others take from it.
+const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
 fn is_list(inbox: *mut Envelope) -> bool {
-    inbox.addr() > DOOR.addr()
+    inbox.addr() > RESTING.addr()
 }
 
 /// Envelopes to be pushed in one step: `newest` leads by `next` to `oldest`.
@@ -113,7 +117,7 @@ impl Header {
                 .inbox
                 .compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed)
             {
-                Ok(_) if seen.is_null() => return Push::Token,
+                Ok(_) if seen.is_null() || seen == RESTING => return Push::Token,
                 Ok(_) => return Push::Queued,
                 Err(now) => seen = now,
             }
@@ -135,6 +139,30 @@ impl Header {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
         // the home to the next one who takes the token.
         taken(self.inbox.swap(std::ptr::null_mut(), AcqRel))
+    }
+
+    /// Token holder: takes all and keeps the token. The list is newest first. Returns null if there is nothing.
+    pub(crate) fn take_and_hold(&self) -> *mut Envelope {
+        // Acquire: pairs with the Release in `push`. The home that the owner has released stays released for who takes the token next, by
+        // the release sequence that this swap and those below are part of.
+        taken(self.inbox.swap(NOTIFIED, Acquire))
+    }
+
+    /// Token holder who took all, and is not the owner: gives the token back, and leaves RESTING; false if something has come.
+    #[must_use]
+    pub(crate) fn try_rest(&self) -> bool {
+        // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the task; else as in `take_and_hold`.
+        self.inbox
+            .compare_exchange(NOTIFIED, RESTING, Relaxed, Relaxed)
+            .is_ok()
+    }
+
+    /// Owner only: ends RESTING. If the inbox is something else, somebody has the token, and gives it back.
+    pub(crate) fn end_rest(&self) {
+        // Relaxed: the lock of the loan has ordered what was done before.
+        let _ = self
+            .inbox
+            .compare_exchange(RESTING, std::ptr::null_mut(), Relaxed, Relaxed);
     }
 
     /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.

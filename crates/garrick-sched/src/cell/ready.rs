@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   somebody sits, or is about to:       null, or a list
+//!   the same, and others help:           LENT, or a list with this bit
 //!   nobody sits, a thread looks here:    WATCHED, or a list with this bit
 //!   nobody sits:                         PARKED
 //!
@@ -17,6 +18,10 @@
 //!       |   push to keep |     | sit_watched                         sit, push |
 //!       +----------------+-----+-----------------------------------------------+
 //! ```
+//!
+//! Where a turn takes long, another thread takes the stack, and leaves LENT on it, which pushes carry along: `lend`, and again for
+//! what comes later. Who sits takes the mark away by `take`, and sees by it that others have tokens (`runtime/sponsor/README.md`,
+//! rescue).
 //!
 //! Pushing is lock-free, taking is wait-free.
 
@@ -31,6 +36,10 @@ use super::envelope::Envelope;
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// Nobody sits on the seat, and a thread looks at it that will sit if something is pushed.
 const WATCHED: usize = 2;
+/// Somebody sits on the seat, and others take from the stack.
+const LENT: usize = 4;
+/// What a word may have beside a list.
+const MARKS: usize = WATCHED | LENT;
 
 /// What the one who put something on the stack has to do.
 #[must_use]
@@ -38,6 +47,8 @@ const WATCHED: usize = 2;
 pub(crate) enum Notice {
     /// Nothing: somebody sits on the seat, or is about to.
     Taken,
+    /// Somebody sits there and does not look, but others take from the stack, who may have to be woken.
+    Lent,
     /// The seat is the pusher's, who hands it over or sits there.
     Yours,
 }
@@ -69,11 +80,16 @@ fn list_of(head: *mut Envelope) -> *mut Envelope {
     if head == PARKED {
         return std::ptr::null_mut();
     }
-    head.map_addr(|addr| addr & !WATCHED)
+    head.map_addr(|addr| addr & !MARKS)
+}
+
+/// Returns whether others take from the stack.
+fn is_lent(head: *mut Envelope) -> bool {
+    head.addr() & LENT != 0
 }
 
 impl Ready {
-    /// Whether there is something to take.
+    /// Returns whether there is something to take, or others take, which is to be ended.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
@@ -103,24 +119,89 @@ impl Ready {
             let is_free = seen == PARKED || keeps && seen.addr() == WATCHED;
             // SAFETY: the token's holder has this field to itself until the exchange succeeds.
             unsafe { (*envelope).set_ready_next(list_of(seen)) };
-            let mark = if is_free { 0 } else { seen.addr() & WATCHED };
+            let mark = if is_free { 0 } else { seen.addr() & MARKS };
             let new = envelope.map_addr(|addr| addr | mark);
             // Release: pairs with the Acquire in `take`; publishes the link and the token.
             // Acquire: pairs with the Release in `try_park` and `try_watch`; the pusher that gets the seat may sit there, or hands
             // it to who does.
             match self.head.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                 Ok(_) if is_free => return Notice::Yours,
+                Ok(_) if is_lent(seen) => return Notice::Lent,
                 Ok(_) => return Notice::Taken,
                 Err(now) => seen = now,
             }
         }
     }
 
-    /// Sitter only: takes all, oldest first.
-    pub(crate) fn take(&self) -> *mut Envelope {
+    /// Sitter only: takes all, oldest first. Nobody else takes any more. Returns whether others did.
+    pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
-        let mut list = self.head.swap(std::ptr::null_mut(), Acquire);
-        debug_assert!(list != PARKED && !is_watched(list), "who takes sits there");
+        let head = self.head.swap(std::ptr::null_mut(), Acquire);
+        debug_assert!(head != PARKED && !is_watched(head), "who takes sits there");
+        (Self::oldest_first(list_of(head)), is_lent(head))
+    }
+
+    /// Takes all, oldest first, where somebody sits, and goes on to do so by `take_lent`; none if nobody sits there, or others take
+    /// already.
+    pub(crate) fn lend(&self) -> Option<*mut Envelope> {
+        let seen = self.head.load(Relaxed);
+        if seen == PARKED || seen.addr() & MARKS != 0 {
+            return None;
+        }
+        self.take_and_mark(seen)
+    }
+
+    /// Takes all, oldest first, where others than the sitter do; none if they do no more.
+    pub(crate) fn take_lent(&self) -> Option<*mut Envelope> {
+        let seen = self.head.load(Relaxed);
+        if !is_lent(seen) {
+            return None;
+        }
+        if list_of(seen).is_null() {
+            return Some(std::ptr::null_mut());
+        }
+        self.take_and_mark(seen)
+    }
+
+    fn take_and_mark(&self, mut seen: *mut Envelope) -> Option<*mut Envelope> {
+        let was_lent = is_lent(seen);
+        let lent = std::ptr::without_provenance_mut(LENT);
+        loop {
+            // Acquire: pairs with the Release in `push`.
+            match self
+                .head
+                .compare_exchange_weak(seen, lent, Acquire, Relaxed)
+            {
+                Ok(list) => return Some(Self::oldest_first(list_of(list))),
+                Err(now) => seen = now,
+            }
+            if seen == PARKED || is_watched(seen) || is_lent(seen) != was_lent {
+                return None;
+            }
+        }
+    }
+
+    /// Returns whether somebody sits on the seat, or is about to, as far as can be seen.
+    pub(crate) fn is_sat_on(&self) -> bool {
+        let head = self.head.load(Relaxed);
+        head != PARKED && !is_watched(head)
+    }
+
+    /// Returns whether others than the sitter take from the stack.
+    #[inline]
+    pub(crate) fn is_lent(&self) -> bool {
+        // Relaxed: `take` looks again with Acquire.
+        is_lent(self.head.load(Relaxed))
+    }
+
+    /// Returns whether others than the sitter may find something here.
+    pub(crate) fn has_lent(&self) -> bool {
+        // Relaxed: `take_lent` looks again with Acquire; a fence orders it against sleep.
+        let head = self.head.load(Relaxed);
+        is_lent(head) && !list_of(head).is_null()
+    }
+
+    fn oldest_first(mut list: *mut Envelope) -> *mut Envelope {
         let mut oldest_first = std::ptr::null_mut();
         while !list.is_null() {
             // SAFETY: whoever pushed it handed it over, and it lives as long as its token is out.

@@ -102,7 +102,7 @@ fn loom_a_seat_is_not_wound_up_while_somebody_is_away() {
 fn loom_who_is_called_back_has_what_the_last_sitter_left() {
     check_with(2, || {
         let shared = Sponsor::builder().share_in_model(true);
-        let left = LeftInModel::sits(&shared, 0);
+        let left = LeftInModel::sits(&shared, 0, &[]);
         let other = {
             let shared = shared.clone();
             spawn(move || away::take_back_in_model(&shared))

@@ -15,6 +15,7 @@ mod asks;
 mod away;
 mod cells;
 mod moves;
+mod rescue;
 mod rooms;
 mod sponsors;
 

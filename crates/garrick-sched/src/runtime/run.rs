@@ -97,7 +97,7 @@ impl Limits {
 pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
-    cell.check_home(worker.home);
+    worker.check_runs(cell);
     cell.check_messages::<T::Message>();
     if T::BLOCKS && !worker.has_asked() {
         // SAFETY: by contract.
@@ -250,6 +250,10 @@ fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
 /// The task wants to stop.
 #[cold]
 fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
+    if worker.visit_stops() {
+        // Its owner does the rest.
+        return;
+    }
     if !busy && cell.has(SCHEDULED) {
         // It has sent to itself. The cell is closed when it is taken from the run queue.
         worker.retire(cell, &Ended::Stopped);
@@ -262,6 +266,9 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
 /// The first batch of an activation that cannot be over with `message`, or has none.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
+    if let Some(at) = worker.next_of_visit::<T::Message>() {
+        return Some(Batch::alone(at, false));
+    }
     worker.limits.set(Limits::of(cell, worker));
     if at.is_null() {
         return next_batch::<T>(cell, worker);

@@ -139,6 +139,8 @@ impl<T: Task> Tables<T> {
             None
         },
         drop_task: drop_task::<T>,
+        blocks: T::BLOCKS,
+        starts: T::STARTS,
         dead: Some(&Self::DEAD),
         ..Self::DEAD
     };
@@ -165,6 +167,8 @@ impl Table {
             wrap_slot: wrap_slot::<M>,
             drop_slot: drop_slot::<M>,
             moves: true,
+            blocks: false,
+            starts: false,
             door: None,
             watched: None,
             dead: None,

@@ -208,6 +208,9 @@ impl<M: 'static> Turn<'_, M> {
     /// gathers messages, to do something for several of them at once, does it when this is false. What is still on its
     /// way from other threads is not seen.
     pub fn has_more(&self) -> bool {
+        if let Some(has_more) = self.worker.visit_has_more() {
+            return has_more;
+        }
         // Not of `self.cell`, which may be an address that the task is seen as.
         let Some(cell) = self.worker.running() else {
             return false;

@@ -52,8 +52,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "a-push-wipes-the-mark-of-who-looks",
         breaks: "nothing sits on a seat to which something was pushed while a thread looked at it",
         file: "cell/ready.rs",
-        find: "let mark = if is_free { 0 } else { seen.addr() & WATCHED };",
-        put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & WATCHED };",
+        find: "let mark = if is_free { 0 } else { seen.addr() & MARKS };",
+        put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & MARKS };",
         tests: REST,
     },
     Logic {
@@ -116,8 +116,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "winds-up-while-a-turn-is-away",
         breaks: "a seat ends that a turn is to come back to",
         file: "runtime/sponsor/shutdown.rs",
-        find: "if self.away.get() > 0 {",
-        put: "if !MUTANT && self.away.get() > 0 {",
+        find: "if self.has_cells_elsewhere() {",
+        put: "if !MUTANT && self.has_cells_elsewhere() {",
         tests: BLOCKING,
     },
     Logic {
@@ -377,10 +377,10 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "a cell that has sent to itself is taken to be at its mailbox",
         file: "runtime/worker/undo.rs",
         find: "let entries = self.unschedule(turn);
-               let running = self.running.get();
+               let running = self.shown.get();
                let in_line = self.in_line.replace(false);
                let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;",
-        put: "let early = self.running.get().is_some_and(|cell| cell.has(SCHEDULED));
+        put: "let early = self.shown.get().is_some_and(|cell| cell.has(SCHEDULED));
               ORIGINAL
               let is_at_mailbox = if MUTANT { early } else { is_at_mailbox };",
         tests: TASKS,

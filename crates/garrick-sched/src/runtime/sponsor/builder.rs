@@ -5,8 +5,10 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
+use garrick_core::fence::Asymmetric;
+
 use super::thread::{self, Driven};
-use super::{Attachment, Extras, Failure, Hands, Here, Reporter, Shared, Sponsor};
+use super::{Attachment, Extras, Failure, Hands, Here, LendBy, Reporter, Shared, Sponsor};
 use crate::cell::Home;
 use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
@@ -134,6 +136,7 @@ pub struct Builder {
     stack_size: Option<usize>,
     callers_run: bool,
     blocking_threads: usize,
+    lends_at_once: bool,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -150,6 +153,7 @@ impl Builder {
             stack_size: None,
             callers_run: true,
             blocking_threads: BLOCKING_THREADS,
+            lends_at_once: false,
             world: None,
             reporter: None,
             probes: false,
@@ -239,6 +243,14 @@ impl Builder {
     #[must_use]
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.blocking_threads = threads;
+        self
+    }
+
+    /// Has an idle worker serve the tasks of every other one that is in a turn, however short, and in whatever world: for tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn lend_at_once(mut self, at_once: bool) -> Self {
+        self.lends_at_once = at_once;
         self
     }
 
@@ -377,6 +389,18 @@ impl Builder {
             } else {
                 0
             },
+            // No other world than the real one says how long a turn takes.
+            lend_by: (roam
+                && self.cores.is_empty()
+                && (self.world.is_none() || self.lends_at_once)
+                && self.workers > 1)
+                .then(Asymmetric::detect)
+                .filter(|fence| cfg!(garrick_loom) || fence.is_light_free())
+                .map(|fence| LendBy {
+                    fence,
+                    at_once: self.lends_at_once,
+                })
+                .filter(|by| !cfg!(garrick_loom) || by.at_once),
         }
     }
 

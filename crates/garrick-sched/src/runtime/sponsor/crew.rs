@@ -26,13 +26,14 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicU64},
 };
 
-use super::Shared;
+use super::rescue::{Loan, Looks};
+use super::{LendBy, Shared};
 use crate::cell::{Home, Ready};
 use crate::pool;
 use crate::quiet;
 use crate::remote::{Remote, Serve};
 use crate::runtime::current;
-use crate::runtime::worker::Worker;
+use crate::runtime::worker::{Shown, Worker};
 use crate::world::Nanos;
 
 /// No deadline, and nobody who keeps watch over deadlines.
@@ -40,17 +41,24 @@ const NEVER: Nanos = Nanos::MAX;
 
 /// See the module.
 pub(crate) struct Crew {
-    seats: Box<[Seat]>,
+    pub(super) seats: Box<[Seat]>,
     hands: Box<[CachePadded<Berth>]>,
     lists: Mutex<Lists>,
+    /// How seats lend their cells, if they do.
+    pub(super) lend_by: Option<LendBy>,
+    /// Looks for seats that are stuck which are left to the hand that keeps watch; 0 if it does not look.
+    pub(super) looks_left: AtomicUsize,
     /// Until when the hand that keeps watch sleeps; [`NEVER`] if no hand does. Not modelled: models have no clock.
     until: AtomicU64,
 }
 
-struct Seat {
-    home: Home,
+pub(super) struct Seat {
+    pub(super) home: Home,
     /// Its worker from when it opens until it is over. Written and read by who sits there.
     worker: AtomicPtr<Worker>,
+    /// Held while somebody who does not sit there looks at its worker, and while that is closed.
+    look: Mutex<()>,
+    pub(super) loan: Loan,
     /// When its next timer is due. Counts while the seat is PARKED. Not modelled, as `until`.
     deadline: AtomicU64,
     /// Those in `Lists::returning` who want it. Written under the lock.
@@ -102,13 +110,13 @@ struct Bell {
 }
 
 #[derive(Default)]
-struct Lists {
+pub(super) struct Lists {
     /// Hands that wait for a seat; the last one is given the next seat.
-    idle: Vec<usize>,
+    pub(super) idle: Vec<usize>,
     /// The seats that hands were given, by the number of the hand, until they have seen it.
     given: Vec<Option<usize>>,
     /// The idle hand that wakes for the timers of seats where nobody sits.
-    watch: Option<usize>,
+    pub(super) watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
     waiting: VecDeque<usize>,
     /// Those who have left a seat in the middle of a turn, and want it back, with its number, oldest first.
@@ -118,11 +126,13 @@ struct Lists {
 }
 
 impl Crew {
-    /// A crew for the seats of these homes, with a hand for each, and so many more.
-    pub(crate) fn new(homes: &[Home], spares: usize) -> Self {
+    /// A crew for the seats of these homes, with a hand for each, and so many more. Its seats lend their cells if it is said how.
+    pub(crate) fn new(homes: &[Home], spares: usize, lend_by: Option<LendBy>) -> Self {
         let seat = |&home: &Home| Seat {
             home,
             worker: AtomicPtr::new(ptr::null_mut()),
+            look: Mutex::new(()),
+            loan: Loan::default(),
             deadline: AtomicU64::new(NEVER),
             wanted_back: AtomicUsize::new(0),
         };
@@ -135,10 +145,12 @@ impl Crew {
                 ..Lists::default()
             }),
             until: AtomicU64::new(NEVER),
+            lend_by,
+            looks_left: AtomicUsize::new(0),
         }
     }
 
-    fn lists(&self) -> MutexGuard<'_, Lists> {
+    pub(super) fn lists(&self) -> MutexGuard<'_, Lists> {
         // No code that holds the lock can panic half way.
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,12 +169,13 @@ impl Crew {
         self.until.store(NEVER, Relaxed);
         // SeqCst: as in `Hand::keep_watch`.
         fence(SeqCst);
-        let next = (self.earliest() < NEVER).then(|| lists.idle.first().copied());
+        let watches = self.earliest() < NEVER || self.looks_left.load(Relaxed) > 0;
+        let next = watches.then(|| lists.idle.first().copied());
         lists.watch = next.flatten();
         lists.watch
     }
 
-    fn wake(&self, hand: Option<usize>) {
+    pub(super) fn wake(&self, hand: Option<usize>) {
         if let Some(hand) = hand {
             self.hands[hand].wake();
         }
@@ -195,6 +208,18 @@ impl Crew {
         // Relaxed: written by who opened the seat, and left it since, or is the caller.
         let worker = self.seats[seat].worker.load(Relaxed);
         NonNull::new(worker).expect("a seat that can be had is open")
+    }
+
+    /// What the worker of a seat shows, while the lock is held; none if the seat is not open.
+    pub(super) fn shown<'a>(
+        &self,
+        seat: usize,
+        _look: &'a MutexGuard<'_, ()>,
+    ) -> Option<&'a Shown> {
+        // Relaxed: `open` and `close` hold the lock.
+        let worker = NonNull::new(self.seats[seat].worker.load(Relaxed))?;
+        // SAFETY: the worker stays while the lock is held, and all threads may look at this field of it.
+        Some(unsafe { &(*worker.as_ptr()).shown })
     }
 
     /// Says when the next timer of a seat is due, before the caller leaves it.
@@ -293,6 +318,14 @@ impl Serve for Crew {
         self.wake(watch);
     }
 
+    fn wake_visitor(&self) {
+        self.wake_for_visit();
+    }
+
+    fn call_watch(&self) {
+        self.look_for_stuck_seats();
+    }
+
     /// Whether the only seat is that of the calling thread.
     fn is_this_thread(&self) -> bool {
         if self.seats.len() != 1 || current::is_away() {
@@ -307,6 +340,10 @@ impl Serve for Crew {
 }
 
 impl Seat {
+    pub(super) fn look(&self) -> MutexGuard<'_, ()> {
+        self.look.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is_parked(&self) -> bool {
         Remote::of(self.home).ready.is_parked()
     }
@@ -345,6 +382,7 @@ pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
     number: usize,
+    pub(super) looks: Looks,
 }
 
 impl Hand {
@@ -378,6 +416,7 @@ impl Hand {
             shared,
             crew,
             number,
+            looks: Looks::default(),
         }
     }
 
@@ -388,15 +427,19 @@ impl Hand {
 
     /// Opens a seat, on which the caller sits.
     pub(super) fn open(&self, seat: usize, worker: Box<Worker>) {
-        self.crew.seats[seat]
-            .worker
-            .store(Box::into_raw(worker), Relaxed);
+        let seat = &self.crew.seats[seat];
+        let _look = seat.look();
+        seat.worker.store(Box::into_raw(worker), Relaxed);
     }
 
     /// Closes a seat that nobody can reach any more, and gives its number back.
     pub(super) fn close(&self, seat: usize) {
         self.crew.set_deadline(seat, None);
-        let worker = self.crew.seats[seat].worker.swap(ptr::null_mut(), Relaxed);
+        let worker = {
+            let seat = &self.crew.seats[seat];
+            let _look = seat.look();
+            seat.worker.swap(ptr::null_mut(), Relaxed)
+        };
         // SAFETY: made by `open`, taken once, by who sits there.
         unsafe { Box::from_raw(worker) }.leave();
         self.crew.end_seat();
@@ -434,6 +477,9 @@ impl Hand {
                 }
                 lists.watch == Some(self.number)
             };
+            if keeps_watch && let Some(seat) = self.look_for_stuck_seats() {
+                return Some(seat);
+            }
             match keeps_watch.then(|| self.keep_watch()).flatten() {
                 Some(Duration::ZERO) => {
                     if let Some(seat) = self.take_due() {
@@ -491,7 +537,10 @@ impl Hand {
         };
         let now = self.shared.now();
         let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
-        [timer, self.memory_left()].into_iter().flatten().min()
+        // Not 0, which is for what is due.
+        let look = (self.time_to_look()).map(|left| left.max(Duration::from_nanos(1)));
+        let times = [timer, self.memory_left(), look];
+        times.into_iter().flatten().min()
     }
 
     /// Takes a seat with a timer that is due, and this hand out of the line.
@@ -502,12 +551,17 @@ impl Hand {
             crew.seats[seat].deadline.load(Relaxed) <= now && self.crew.retake(seat, Ready::sit)
         };
         let seat = (0..crew.seats.len()).find(is_due)?;
+        self.leave_line(seat)
+    }
+
+    /// Takes this hand out of the line, for a seat that it has. Returns the seat; none if this hand has been given another one meanwhile.
+    pub(super) fn leave_line(&self, seat: usize) -> Option<usize> {
+        let crew = &*self.crew;
         let watch = {
             let mut lists = crew.lists();
             let place = lists.idle.iter().position(|&hand| hand == self.number);
             let Some(place) = place else {
                 drop(lists);
-                // This hand has been given another one meanwhile.
                 crew.hand_over(seat);
                 return None;
             };

@@ -274,6 +274,9 @@ impl Worker {
             if let Some(next) = self.next_seat.take() {
                 return Next::Go(next);
             }
+            if self.shared.signal().is_lent() && self.visit_some() {
+                continue;
+            }
             if !self.claim() {
                 return Next::Rest;
             }
@@ -336,7 +339,7 @@ impl Worker {
     /// What says whether a hand that has left is wanted here again, without a look at what it has left.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
-        let (seat, is_left) = (self.seat(), self.away.get() > 0);
+        let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());
         move || {
             let wants = match closes {
                 // It cannot be wound up before those who are away have come back.
@@ -349,7 +352,7 @@ impl Worker {
     }
 
     /// Its seat, as the crew counts.
-    fn seat(&self) -> usize {
+    pub(crate) fn seat(&self) -> usize {
         self.shared.place_of(self.index).1
     }
 
@@ -376,6 +379,7 @@ impl Worker {
         // The activation under way is about to end with this turn.
         let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
         let will_rest = self.next_seat.get().is_none()
+            && !self.is_visiting()
             && !self.has_something()
             && self.running().is_some_and(is_last);
         if !will_rest {
@@ -463,19 +467,24 @@ impl Worker {
         }
     }
 
-    /// Before an activation, when something is up: gives, or takes its share of what others gave.
+    /// Before an activation, when something is up: gives, or takes its share of what others gave or lent. So many cells are in hand, about
+    /// to run.
     #[cold]
-    pub(crate) fn share(&self, signal: Signal) {
+    pub(crate) fn share(&self, in_hand: usize, signal: Signal) {
+        if signal.is_lent() {
+            self.visit_some();
+        }
+        let ready = self.backlog() + in_hand;
         if !signal.is_queued() {
             self.shared_wait.is_over();
-            if self.may_give() || self.keeps_too_long() {
+            if self.may_give(ready) || self.keeps_too_long(ready) {
                 self.kept.is_over();
-                self.give();
+                self.give(ready - 1);
             }
             return;
         }
         self.kept.is_over();
-        if self.backlog() == 0 {
+        if ready == 0 {
             // It claims next anyhow, and needs no clock for that.
             return;
         }
@@ -489,16 +498,16 @@ impl Worker {
         }
     }
 
-    /// Whether there is somebody to give to, and something to give.
-    pub(crate) fn may_give(&self) -> bool {
+    /// Returns whether there is somebody to give to, and something to give, of so many cells that are ready.
+    pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();
-        signal.idle() > 0 && !signal.is_queued() && self.backlog() > BACKLOG_KEPT + 1
+        signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1
     }
 
     /// Whether the one cell that is kept beside the next goes too.
-    fn keeps_too_long(&self) -> bool {
+    fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock to go by.
-        let is_kept = !cfg!(garrick_loom) && self.backlog() == BACKLOG_KEPT + 1;
+        let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;
         if self.shared.signal().idle() == 0 || !is_kept {
             self.kept.is_over();
             return false;
@@ -507,10 +516,10 @@ impl Worker {
         self.kept.look(self.turn(), woke, || self.now())
     }
 
-    /// Gives cells away while another worker is idle: all but the one to run next, oldest first, because
+    /// Gives so many cells away while another worker is idle: all but the one to run next, oldest first, because
     /// what is old is large, and because the next turn may take long.
-    fn give(&self) {
-        let count = (self.backlog() - 1).min(GIVEN_MAX);
+    fn give(&self, count: usize) {
+        let count = count.min(GIVEN_MAX);
         let mut kept = Vec::new();
         let oldest = || self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         let given = self.take_to_give(count, &mut kept, || oldest().copied());

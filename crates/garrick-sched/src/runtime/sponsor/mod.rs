@@ -7,6 +7,7 @@ pub(crate) mod guest;
 mod here;
 mod idle;
 mod over;
+pub(crate) mod rescue;
 mod shutdown;
 mod thread;
 
@@ -24,6 +25,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
+use garrick_core::fence::Asymmetric;
+
 use away::Away;
 pub use builder::{BLOCKING_THREADS_MAX, Builder, StartError};
 pub(crate) use crew::Crew;
@@ -35,7 +38,7 @@ pub(crate) use thread::{LeftInModel, serve_in_model, serve_rounds_in_model};
 use crate::cell::{Chain, Home, Kind};
 use crate::probe::{Lane, Lanes, Sample};
 use crate::quiet;
-use crate::remote::{Remote, Wake};
+use crate::remote::{Remote, WORKERS_MAX, Wake};
 use crate::run_queue::Entry;
 use crate::runtime::address::{Address, push_out};
 use crate::runtime::current::{self, Entered};
@@ -75,6 +78,17 @@ pub(crate) struct Hands {
     have_guests: bool,
     /// Turns that may be away at once.
     away_max: usize,
+    /// How workers lend their cells, if they do.
+    lend_by: Option<LendBy>,
+}
+
+/// How the workers of a sponsor lend their cells.
+#[derive(Clone, Copy)]
+pub(crate) struct LendBy {
+    /// Orders what a worker names against what it looks at.
+    fence: Asymmetric,
+    /// Lends at the first look, not only those of a worker that is stuck.
+    at_once: bool,
 }
 
 impl Hands {
@@ -83,6 +97,7 @@ impl Hands {
         roam: false,
         have_guests: false,
         away_max: 0,
+        lend_by: None,
     };
 }
 
@@ -92,15 +107,23 @@ pub(crate) struct Signal(u32);
 
 impl Signal {
     /// One more who has left a seat in the middle of a turn, and wants it back.
-    const CALLS_BACK: u32 = 1 << 16;
+    const CALLS_BACK: u32 = 1 << 13;
     /// Workers with nothing to do.
     const IDLE: u32 = Self::CALLS_BACK - 1;
+    /// A worker has lent cells to others.
+    const LENT: u32 = 1 << 28;
     /// Cells wait in the shared queue.
     const QUEUED: u32 = 1 << 29;
     /// The sponsor is to end as soon as nothing is left to do.
     const DRAIN: u32 = 1 << 30;
     /// The sponsor is to end now.
     const STOP: u32 = 1 << 31;
+
+    // Each count has room for all workers, and for all turns that may be away.
+    const _ROOM: () = assert!(
+        WORKERS_MAX < Self::CALLS_BACK as usize
+            && BLOCKING_THREADS_MAX < (Self::LENT / Self::CALLS_BACK) as usize
+    );
 
     /// Nobody idle, nobody ending.
     #[inline]
@@ -115,7 +138,12 @@ impl Signal {
 
     /// Whether somebody who has left a seat wants it back.
     pub(crate) fn calls_back(self) -> bool {
-        self.0 & (Self::QUEUED - Self::CALLS_BACK) != 0
+        self.0 & (Self::LENT - Self::CALLS_BACK) != 0
+    }
+
+    /// Returns whether a worker has lent cells to others, who may have something to do for it.
+    pub(crate) fn is_lent(self) -> bool {
+        self.0 & Self::LENT != 0
     }
 
     pub(crate) fn is_queued(self) -> bool {
@@ -151,6 +179,8 @@ pub(crate) struct Shared {
     /// Who serves them: one crew for all, or one for each.
     crews: Box<[Arc<Crew>]>,
     away: Away,
+    /// Workers that lend their cells. Under its lock the mark LENT of `signal` changes.
+    loans: Mutex<usize>,
     signal: AtomicU32,
     /// See [`Shared::wakes`].
     wakes: AtomicUsize,
@@ -185,9 +215,9 @@ impl Shared {
         hands: Hands,
     ) -> Self {
         let crews: Box<[_]> = if hands.roam {
-            Box::new([Arc::new(Crew::new(&homes, hands.away_max))])
+            Box::new([Arc::new(Crew::new(&homes, hands.away_max, hands.lend_by))])
         } else {
-            let alone = |home: &Home| Arc::new(Crew::new(std::slice::from_ref(home), 0));
+            let alone = |home: &Home| Arc::new(Crew::new(std::slice::from_ref(home), 0, None));
             homes.iter().map(alone).collect()
         };
         let lanes = Lanes::new(homes.len(), extras.probes);
@@ -197,6 +227,7 @@ impl Shared {
             rounds,
             crews,
             away: Away::new(hands.away_max),
+            loans: Mutex::new(0),
             name,
             world: world.unwrap_or_else(|| Arc::new(clock.unwrap_or_else(RealWorld::new))),
             clock,
@@ -219,7 +250,7 @@ impl Shared {
         };
         for (index, home) in shared.homes.iter().enumerate() {
             let (crew, seat) = shared.place_of(index);
-            Remote::of(*home).set_place(crew, seat, hands.have_guests);
+            Remote::of(*home).set_place(crew, seat, hands.have_guests, crew.lends());
         }
         shared
     }
@@ -326,9 +357,12 @@ impl Shared {
         self.queued.load(Relaxed)
     }
 
-    /// Returns whether a hand that has left a seat is to come back: cells wait in the shared queue, or the sponsor ends.
+    /// Returns whether a hand that has left a seat is to come back: cells wait in the shared queue, or to be visited, or the sponsor ends.
     pub(crate) fn wants_hands(&self) -> bool {
-        self.queued() > 0 || self.signal().is_stopping()
+        let signal = self.signal();
+        self.queued() > 0
+            || signal.is_stopping()
+            || signal.is_lent() && self.crews[0].has_to_visit()
     }
 
     /// Puts cells on the shared queue and wakes as many sleepers.

@@ -19,11 +19,15 @@ impl Worker {
     /// Closes all cells of this worker that there are by now. True once nobody can reach it any more (README, step 7); until then
     /// it is to be called again whenever something has come.
     pub(super) fn wind_up(&self) -> bool {
-        if self.away.get() > 0 {
-            // A cell that runs elsewhere cannot be closed. Who is away comes back here.
+        let _entered = Entered::new(self);
+        if self.remote().ready.is_lent() || self.visited.get() > 0 {
+            // What others have of ours comes back by the ready stack.
+            self.take_ready();
+        }
+        if self.has_cells_elsewhere() {
+            // A cell that runs elsewhere cannot be closed. It comes back here.
             return false;
         }
-        let _entered = Entered::new(self);
         if !self.closes.replace(true) {
             // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed. Cells that were made for
             // us before newborns were refused are whole, and none comes any more.

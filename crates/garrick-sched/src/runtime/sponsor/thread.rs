@@ -364,11 +364,17 @@ impl LeftInModel {
         self
     }
 
-    /// Opens a seat, and sits there.
-    pub(crate) fn sits(shared: &Arc<Shared>, seat: usize) -> Self {
-        let left = Self::new(shared, &[]);
+    /// Opens some seats, leaves them PARKED, and sits on one more.
+    pub(crate) fn sits(shared: &Arc<Shared>, seat: usize, parked: &[usize]) -> Self {
+        let left = Self::new(shared, parked);
         Self::open(&left.0, seat);
         left
+    }
+
+    /// Runs the cells of a seat that is the caller's.
+    pub(crate) fn runs(&self, seat: usize) {
+        // SAFETY: the seat is the caller's.
+        unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
     }
 
     /// Hands a seat over that is the caller's.

@@ -32,7 +32,12 @@ pub(crate) struct Journey {
 impl Worker {
     /// Whether the turn under way may leave the seat.
     pub(crate) fn may_leave(&self) -> bool {
-        !self.recovers.get()
+        !self.recovers.get() && !self.is_visiting()
+    }
+
+    /// Returns whether cells of ours run elsewhere: their turn is away, or they are visited.
+    pub(crate) fn has_cells_elsewhere(&self) -> bool {
+        self.away.get() > 0 || self.visited.get() > 0
     }
 
     /// Takes the turn of that cell, which is under way, off the seat.
@@ -109,6 +114,11 @@ impl Worker {
         let cell = journey.cell;
         debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");
         self.away.set(self.away.get() - 1);
+        // Before the cell looks as if it could be visited.
+        self.shown.name(cell);
+        if self.remote.ready.is_lent() {
+            self.crew.stop_lending(self.seat());
+        }
         // Step 1: the cell runs again. If it was not scheduled before, what has come meanwhile schedules it.
         if !journey.was_scheduled {
             if cell.mailbox_tail().is_null() {
@@ -122,7 +132,6 @@ impl Worker {
         self.hold(journey.held);
         self.limits.set(journey.limits);
         self.waiting.set(journey.waiting);
-        self.running.set(Some(cell));
         // Step 2: the rest of the turn has a number of its own, and what is in the run queues is there to stay.
         self.begin_pause();
         self.sends_at.set(Home::STRANGER);

@@ -207,7 +207,7 @@ impl Worker {
     /// A turn ended in a panic: its effects vanish, and its task stops if it cannot recover.
     #[cold]
     pub(super) fn turn_panicked(&self, panic: &Panic) {
-        let Some(cell) = self.running.get() else {
+        let Some(cell) = self.shown.get() else {
             // No foreign code is called outside of turns but where its panics are caught: this is a bug of ours, which
             // should be heard, and the tasks of this worker go on.
             return self.report_as("a worker", panic);
@@ -221,10 +221,15 @@ impl Worker {
         self.report(cell, panic);
         // What the reporter sent is not for the task to undo while it recovers.
         self.commit();
-        self.running.set(None);
+        self.shown.name_none();
         self.give_next_seat();
-        if !self.recovers(cell, panic, is_at_mailbox) {
-            let ended = Ended::Failed(panic.message().into());
+        self.fail(cell, &panic.message(), is_at_mailbox);
+    }
+
+    /// The task of a turn that panicked, and was undone, goes on if it can, and stops if not.
+    pub(super) fn fail(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) {
+        if !self.recovers(cell, message, is_at_mailbox) {
+            let ended = Ended::Failed(message.into());
             if is_at_mailbox || !cell.has(SCHEDULED) {
                 self.stop(cell, &ended);
             } else {
@@ -238,21 +243,21 @@ impl Worker {
     }
 
     /// Lets the task of a turn that panicked go on, if it can.
-    pub(super) fn recovers(&self, cell: CellPtr, panic: &Panic, is_at_mailbox: bool) -> bool {
+    fn recovers(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) -> bool {
         let Some(recover) = cell.table().recover else {
             return false;
         };
         let worker = NonNull::from(self).cast();
-        self.running.set(Some(cell));
+        self.shown.name(cell);
         self.recovers.set(true);
         // SAFETY: the cell is ours, of the table's type, and does not run.
-        let recovered = quiet::call(|| unsafe { recover(cell, worker, &panic.message()) });
+        let recovered = quiet::call(|| unsafe { recover(cell, worker, message) });
         self.recovers.set(false);
         if let Err(second) = &recovered {
             self.undo();
             self.report(cell, second);
         }
-        self.running.set(None);
+        self.shown.name_none();
         let goes_on = recovered.unwrap_or(false);
         if goes_on {
             self.lane.recovered(cell);

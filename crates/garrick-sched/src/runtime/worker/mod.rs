@@ -8,6 +8,8 @@ pub(crate) mod balance;
 mod drive;
 mod end;
 mod ready;
+mod rescue;
+mod shown;
 mod undo;
 
 use std::cell::{Cell, RefCell};
@@ -16,6 +18,8 @@ use std::sync::Arc;
 
 use balance::{Kept, Pace, SharedWait};
 use drive::Drive;
+use rescue::Visiting;
+pub(crate) use shown::Shown;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
@@ -42,6 +46,16 @@ const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
 /// Envelopes whose messages are counted where a mailbox is long; the last of them have room for hundreds.
 const ENVELOPES_LOOKED_AT: u32 = 64;
+
+/// How a step of the worker's loop has ended.
+enum Step {
+    /// A cell has run, or there is one to run.
+    Ran,
+    /// There is none.
+    Nothing,
+    /// It was told to stop.
+    Stopped,
+}
 
 /// See the module.
 pub(crate) struct Worker {
@@ -80,8 +94,12 @@ pub(crate) struct Worker {
     pub(crate) permit: Cell<Permission>,
     /// Whether a task recovers, whose cell may stand in a run queue: its turn stays.
     recovers: Cell<bool>,
-    /// The cell that runs now, or ran last; none once anything else has been done.
-    running: Cell<Option<CellPtr>>,
+    /// The cell that runs.
+    pub(crate) shown: Shown,
+    /// The cell of another worker that this one visits.
+    visiting: Visiting,
+    /// Cells of ours that others visit, since we have seen that they do.
+    pub(crate) visited: Cell<usize>,
     /// How far the activation under way goes, once it has come to the mailbox.
     pub(crate) limits: Cell<Limits>,
     /// The envelope of the message handled last, if it was the last in there, or null: no mailbox has it any
@@ -91,7 +109,6 @@ pub(crate) struct Worker {
     pub(crate) waiting: Cell<Option<Slot>>,
     /// Cells that nobody can reach, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
-    picks: Cell<u32>,
     pub(crate) shared_wait: SharedWait,
     pub(crate) kept: Kept,
     pub(crate) pace: Pace,
@@ -116,6 +133,7 @@ impl Worker {
         let index = shared.index_of(home);
         let lane = shared.open_lane(index);
         let crew = shared.place_of(index).0.clone();
+        let shown = crew.lends();
         Self {
             crew,
             next_seat: Cell::new(None),
@@ -137,12 +155,13 @@ impl Worker {
             in_line: Cell::new(false),
             permit: Cell::new(Permission::Unasked),
             recovers: Cell::new(false),
-            running: Cell::new(None),
+            shown: Shown::new(shown),
+            visiting: Visiting::default(),
+            visited: Cell::new(0),
             limits: Cell::new(Limits::NONE),
             held: Cell::new(ptr::null_mut()),
             waiting: Cell::new(None),
             garbage: RefCell::default(),
-            picks: Cell::new(0),
             shared_wait: SharedWait::default(),
             kept: Kept::default(),
             pace: Pace::new(),
@@ -179,7 +198,7 @@ impl Worker {
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
-        !signal.is_quiet() && (self.is_to_stop(signal) || self.may_give())
+        !signal.is_quiet() && (self.is_to_stop(signal) || self.may_give(self.backlog()))
     }
 
     /// Cells that wait to be run here.
@@ -219,45 +238,51 @@ impl Worker {
 
     /// No cell runs any more.
     pub(crate) fn stop_running(&self) {
-        self.running.set(None);
+        self.shown.name_none();
         self.lane.show_turns(self.turns());
     }
 
     /// Runs cells until there is nothing to run, or `is_over`, or the sponsor ends.
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
-        while !is_over() && !self.attend(&Signal::is_stopping) {
-            let runs = if self.lane.counts() {
-                self.run_next::<true>()
+        while !is_over() {
+            let step = if self.lane.counts() {
+                self.step::<true>(&Signal::is_stopping)
             } else {
-                self.run_next::<false>()
+                self.step::<false>(&Signal::is_stopping)
             };
-            if !runs {
-                return self.hold(ptr::null_mut());
+            match step {
+                Step::Ran => {}
+                Step::Nothing => return self.hold(ptr::null_mut()),
+                Step::Stopped => return,
             }
         }
     }
 
     /// `COUNTED` is for sponsors that count what each kind of task does.
     fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
-        let (ready, shared) = (&self.remote.ready, &*self.shared);
         loop {
-            let calm = !ready.has_some() && shared.signal().is_quiet() && self.timers.are_calm();
-            if !calm && self.attend(until) {
-                return;
-            }
-            if !self.run_next::<COUNTED>() {
-                self.old.shrink();
-                self.born.shrink();
-                self.hold(ptr::null_mut());
-                return;
+            match self.step::<COUNTED>(until) {
+                Step::Ran => {}
+                Step::Nothing => {
+                    self.old.shrink();
+                    self.born.shrink();
+                    return self.hold(ptr::null_mut());
+                }
+                Step::Stopped => return,
             }
         }
     }
 
-    /// Does what is to be done between two activations; true if that is to end.
+    /// Returns whether nothing is to be looked after before the next activation.
+    #[inline(always)]
+    fn is_calm(&self) -> bool {
+        !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
+    }
+
+    /// Does what is to be done between two activations; true if that is to end. So many cells are in hand, about to run.
     #[inline(never)]
-    fn attend(&self, until: &impl Fn(Signal) -> bool) -> bool {
-        self.running.set(None);
+    fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
+        self.shown.name_none();
         if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
             let now = self.fire_timers();
             self.poll_driver(now);
@@ -266,7 +291,7 @@ impl Worker {
         if self.remote.ready.has_some() {
             self.take_ready();
         }
-        if self.backlog() > 0 {
+        if self.backlog() + in_hand > 0 {
             // There is something to do here after all.
             self.give_next_seat();
         }
@@ -275,40 +300,49 @@ impl Worker {
             if until(signal) {
                 return true;
             }
-            self.share(signal);
+            self.share(in_hand, signal);
         }
         false
     }
 
-    /// Runs the next cell; false if there is none. That is the one that the last turn woke first, because
+    /// Runs the next cell, if there is one. That is the one that the last turn woke first, because
     /// it and its message are warm; else newborns, newest first, which is depth first; else the rest,
     /// oldest first; and every now and then in another order, so that nothing starves.
     ///
     /// Each case runs its cell itself, which gives each its own place in the branch predictor.
     #[inline(always)]
-    fn run_next<const COUNTED: bool>(&self) -> bool {
-        let picks = self.picks.get().wrapping_add(1);
-        self.picks.set(picks);
+    fn step<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) -> Step {
+        let picks = self.shown.count_pick();
         if picks.is_multiple_of(FAIR_EVERY)
             && let Some(entry) = self.pick_fairly(picks / FAIR_EVERY)
         {
-            return self.activate::<COUNTED>(Some(entry));
+            return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
         }
         if let Some((cell, message)) = self.handoff.take() {
-            self.run::<COUNTED>(cell, message);
-            return true;
+            return self.activate::<COUNTED>(cell, message, until);
         }
-        if !self.born.is_empty() {
-            return self.activate::<COUNTED>(self.born.pop_newest());
+        if let Some(entry) = self.born.pop_newest() {
+            return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
         }
-        self.activate::<COUNTED>(self.old.pop_oldest())
+        if let Some(entry) = self.old.pop_oldest() {
+            return self.activate::<COUNTED>(entry.cell(), entry.message(), until);
+        }
+        if !self.is_calm() {
+            if self.attend(0, until) {
+                return Step::Stopped;
+            }
+            if self.backlog() > 0 {
+                return Step::Ran;
+            }
+        }
+        Step::Nothing
     }
 
     /// Looks at the clock now and then, to find out how fast this worker works.
     #[inline]
     pub(crate) fn keep_pace(&self) {
         if self.pace.wants_look(self.turn()) {
-            (self.pace).look(self.turn(), self.picks.get(), self.now());
+            (self.pace).look(self.turn(), self.shown.picks(), self.now());
         }
     }
 
@@ -317,7 +351,7 @@ impl Worker {
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
         if let Some(activation) = self.pace.take_activation() {
-            self.running.set(None);
+            self.shown.name_none();
             self.balance(activation);
         }
         if looks.is_multiple_of(NEWBORN_EVERY) {
@@ -333,18 +367,52 @@ impl Worker {
         }
     }
 
-    /// Runs the cell of an entry; false if there is none.
+    /// Runs a cell with the message that it was scheduled with, or null, after a look at what is to be done before.
     #[inline(always)]
-    fn activate<const COUNTED: bool>(&self, entry: Option<&Entry>) -> bool {
-        let Some(entry) = entry else { return false };
-        self.run::<COUNTED>(entry.cell(), entry.message());
-        true
+    fn activate<const COUNTED: bool>(
+        &self,
+        cell: CellPtr,
+        message: *const Slot,
+        until: &impl Fn(Signal) -> bool,
+    ) -> Step {
+        // Named first: see `Shown`.
+        self.shown.name(cell);
+        if !self.is_calm() {
+            return self.attend_before::<COUNTED>(cell, message, until);
+        }
+        self.run::<COUNTED>(cell, message);
+        Step::Ran
     }
 
-    /// Runs a cell with the message that it was scheduled with, or null.
+    /// Does what is to be done before a cell runs that was taken out of its queue, and runs it, if this is not to end.
+    #[cold]
+    #[inline(never)]
+    fn attend_before<const COUNTED: bool>(
+        &self,
+        cell: CellPtr,
+        message: *const Slot,
+        until: &impl Fn(Signal) -> bool,
+    ) -> Step {
+        // What is done now may write where the message lies.
+        // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
+        let entry = unsafe { Entry::with_slot(cell, message) };
+        loop {
+            if self.attend(1, until) {
+                self.old.push_oldest(entry);
+                return Step::Stopped;
+            }
+            self.shown.name(cell);
+            if !self.remote.ready.is_lent() {
+                break;
+            }
+        }
+        self.run::<COUNTED>(cell, entry.message());
+        Step::Ran
+    }
+
+    /// Runs a cell, which is named.
     #[inline(always)]
     fn run<const COUNTED: bool>(&self, cell: CellPtr, message: *const Slot) {
-        self.running.set(Some(cell));
         if COUNTED {
             return self.run_counted(cell, message);
         }
@@ -386,18 +454,18 @@ impl Worker {
     /// Whether a cell of ours runs just now.
     #[inline]
     pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
-        self.running.get() == Some(cell)
+        self.shown.get() == Some(cell)
     }
 
     /// The cell that runs is about to be freed or closed.
     #[inline]
     pub(crate) fn forget_running(&self) {
-        self.running.set(None);
+        self.shown.name_none();
     }
 
     /// The cell whose turn is under way.
     pub(crate) fn running(&self) -> Option<CellPtr> {
-        self.running.get()
+        self.shown.get()
     }
 
     /// A turn begins: what is in the run queues is there to stay.

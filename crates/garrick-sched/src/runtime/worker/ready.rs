@@ -8,19 +8,32 @@ impl Worker {
     /// Looks after the cells whose token others took (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
-        let mut carrier = self.remote.ready.take();
+        let (mut carrier, was_lent) = self.remote.ready.take();
+        let (back, mut left) = if was_lent {
+            self.recall()
+        } else {
+            (Vec::new(), Vec::new())
+        };
         // All that are to be closed are closed before anything is dropped: senders are refused at once, however much there is
         // to be dropped.
         let mut closed = Vec::new();
+        let mut look_after = |cell: CellPtr| match self.take_told(cell) {
+            Some(told) => left.push((cell, told)),
+            None => closed.extend(self.receive(cell).map(|list| (cell, list))),
+        };
         while !carrier.is_null() {
             // SAFETY: the carrier is alive until we take its cell's inbox, below.
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
-            let cell = cell.expect("the carrier of a token names its cell");
-            closed.extend(self.receive(cell).map(|list| (cell, list)));
+            look_after(cell.expect("the carrier of a token names its cell"));
             carrier = next;
         }
+        back.into_iter().for_each(look_after);
         for (cell, list) in closed {
             self.leave_closed(cell, list);
+        }
+        // Last, because what ends by it is dropped.
+        for (cell, visited) in left {
+            self.welcome(cell, visited);
         }
         // What cannot be reached any more is dropped now, not with the next turn, which may be far.
         self.commit();
@@ -42,9 +55,13 @@ impl Worker {
     /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
     /// be freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
-        cell.check_home(self.home);
         // SAFETY: the list was taken from the inbox, so it is ours.
-        let mut list = unsafe { reverse(list) };
+        self.sort_in_order(cell, unsafe { reverse(list) });
+    }
+
+    /// Does what `sort_in` does for a list whose oldest is the first.
+    pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) {
+        cell.check_home(self.home);
         let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());
         while !list.is_null() {
             // SAFETY: as above.

@@ -35,7 +35,7 @@ impl Worker {
         );
         let turn = self.turn();
         let entries = self.unschedule(turn);
-        let running = self.running.get();
+        let running = self.shown.get();
         let in_line = self.in_line.replace(false);
         let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;
         self.begin_pause();

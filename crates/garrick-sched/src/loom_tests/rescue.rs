@@ -1,0 +1,157 @@
+//! A worker in a turn that takes long, whose cells are visited by another one.
+
+use super::{Alive, Lives, Note, SharedLog, check_with, of, spawn};
+use crate::runtime::address::Address;
+use crate::runtime::sponsor::rescue::visit_in_model;
+use crate::runtime::sponsor::{Handle, LeftInModel, Sponsor};
+use crate::runtime::task::{Flow, Task};
+use crate::runtime::turn::Turn;
+
+type Meddle = fn(Address<u32>, &Turn<'_, ()>);
+
+/// Does something with the address of another task, in a turn that counts as long.
+struct Meddler {
+    held: Option<Address<u32>>,
+    does: Meddle,
+    _lives: Lives,
+}
+
+impl Task for Meddler {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        if let Some(held) = self.held.take() {
+            (self.does)(held, turn);
+        }
+        Flow::Continue
+    }
+}
+
+/// One that stops at its second message.
+struct Once {
+    log: SharedLog,
+    _lives: Lives,
+}
+
+impl Task for Once {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, _: &Turn<'_, u32>) -> Flow {
+        self.log.lock().unwrap().push(number);
+        if number == 0 {
+            Flow::Continue
+        } else {
+            Flow::Stop
+        }
+    }
+}
+
+/// The first of two workers runs one that meddles with a task, to which the second one sends, and which it visits.
+fn visited<T: Task<Message = u32> + Send>(
+    preemptions: usize,
+    task: fn(SharedLog, Lives) -> T,
+    does: Meddle,
+    sends: fn(&Address<u32>),
+    check: fn(&[u32]),
+) {
+    check_with(preemptions, move || {
+        let shared = Sponsor::builder()
+            .workers(2)
+            .lend_at_once(true)
+            .share_in_model(true);
+        let handle = Handle::new(shared.clone());
+        let (log, alive) = (SharedLog::default(), Alive::default());
+        let left = LeftInModel::sits(&shared, 0, &[1]);
+        // Nobody counts as idle, so that nothing is given away.
+        shared.announce_busy();
+        shared.announce_busy();
+        let home = shared.homes[0];
+        let task = task(log.clone(), alive.one_more());
+        let task = handle.spawn_at(home, task, true).unwrap();
+        let meddler = Meddler {
+            held: Some(task.clone()),
+            does,
+            _lives: alive.one_more(),
+        };
+        let meddler = handle.spawn_at(home, meddler, true).unwrap();
+        // So that the visitor has to see what the owner has done to the task.
+        task.send(0).unwrap();
+        left.runs(0);
+        meddler.send(()).unwrap();
+        let visitor = {
+            let shared = shared.clone();
+            spawn(move || visit_in_model(&shared, || sends(&task)))
+        };
+        left.runs(0);
+        visitor.join().unwrap();
+        left.runs(0);
+        check(&log.lock().unwrap());
+        drop(meddler);
+        shared.announce_idle();
+        shared.announce_idle();
+        shared.stop();
+        left.serve_from(0);
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+fn note(log: SharedLog, lives: Lives) -> Note {
+    Note { log, _lives: lives }
+}
+
+#[test]
+fn loom_a_cell_is_visited_while_its_owner_sends_to_it() {
+    let does: Meddle = |held, turn| {
+        turn.send(&held, 11).unwrap();
+        turn.send(&held, 12).unwrap();
+    };
+    visited(
+        1,
+        note,
+        does,
+        |task| {
+            task.send(21).unwrap();
+            task.send(22).unwrap();
+        },
+        |log| {
+            assert_eq!(of(log, 1), [11, 12]);
+            assert_eq!(of(log, 2), [21, 22]);
+            assert_eq!(log.len(), 5);
+        },
+    );
+}
+
+#[test]
+fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
+    let does: Meddle = |held, _| {
+        let other = held.clone();
+        drop(held);
+        drop(other);
+    };
+    visited(
+        1,
+        note,
+        does,
+        |task| {
+            let other = task.clone();
+            task.send(21).unwrap();
+            drop(other);
+        },
+        |log| assert_eq!(log, [0, 21]),
+    );
+}
+
+#[test]
+fn loom_a_task_that_stops_while_it_is_visited_is_closed_by_its_owner() {
+    visited(
+        1,
+        |log, lives| Once { log, _lives: lives },
+        |held, turn| {
+            let _ = turn.send(&held, 11);
+        },
+        |task| {
+            let _ = task.send(21);
+        },
+        |log| assert_eq!(log.len(), 2),
+    );
+}

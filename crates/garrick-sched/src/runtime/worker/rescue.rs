@@ -1,0 +1,271 @@
+//! A cell that is visited: another worker handles what came for it, while its own one is in a turn that takes long.
+//!
+//! The visitor holds the cell's token, and writes nothing but the inbox, the shared count and the task itself. The owner fields stay
+//! the owner's, who may send to the cell meanwhile, clone its addresses and drop them. `sponsor/rescue.rs` says which cells may be
+//! visited, and `sponsor/README.md` the protocol.
+
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+use super::Worker;
+use crate::cell::{CellPtr, Chain, Envelope, Kind, Push, SCHEDULED, flag, reverse};
+use crate::parcel;
+use crate::quiet::{self, Panic};
+use crate::remote::Remote;
+use crate::runtime::sponsor::rescue::{After, Left, Outcome, Parted, Visit};
+use crate::runtime::watch::Ended;
+
+/// Messages that a visit handles at most, before the visitor looks after its own cells.
+const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
+
+/// The cell of another worker that this one visits.
+#[derive(Default)]
+pub(super) struct Visiting {
+    /// The envelope with the message that is to be handled, or is; null if nothing is visited.
+    envelope: Cell<*mut Envelope>,
+    /// Whether the task has stopped.
+    stops: Cell<bool>,
+}
+
+impl Worker {
+    /// Returns whether the turn under way is of a cell that is visited.
+    #[inline]
+    pub(crate) fn is_visiting(&self) -> bool {
+        !self.visiting.envelope.get().is_null()
+    }
+
+    /// Panics in debug builds if the cell is neither ours nor visited.
+    #[inline(always)]
+    pub(crate) fn check_runs(&self, cell: CellPtr) {
+        if cfg!(debug_assertions) && !self.is_visiting() {
+            cell.check_home(self.home);
+        }
+    }
+
+    /// Takes the next message of the cell that is visited out of its envelope, and returns where it lies; none if nothing is visited.
+    #[inline]
+    pub(crate) fn next_of_visit<M>(&self) -> Option<*const u8> {
+        let envelope = NonNull::new(self.visiting.envelope.get())?;
+        // SAFETY: `handle` has put an envelope there that is ours, with an unread message of the cell's type.
+        unsafe {
+            let slot = u32::from(envelope.as_ref().read()) - 1;
+            envelope.as_ref().set_read(slot as u16);
+            Some(parcel::place::<M>(envelope.as_ptr(), slot))
+        }
+    }
+
+    /// The task of the turn under way stops. Returns whether its cell is visited.
+    pub(crate) fn visit_stops(&self) -> bool {
+        let is_visiting = self.is_visiting();
+        if is_visiting {
+            self.visiting.stops.set(true);
+        }
+        is_visiting
+    }
+
+    /// Returns whether another message is there for the cell that is visited; none if nothing is visited.
+    pub(crate) fn visit_has_more(&self) -> Option<bool> {
+        let envelope = NonNull::new(self.visiting.envelope.get())?;
+        // SAFETY: the list is ours until it has been handled.
+        unsafe {
+            let next = envelope.as_ref().next().as_ref();
+            let is_unread = |next: &Envelope| next.kind() == Kind::Messages && next.unread() > 0;
+            Some(envelope.as_ref().unread() > 0 || next.is_some_and(is_unread))
+        }
+    }
+
+    /// Visits a cell that another worker of the crew has lent; false if there is none.
+    #[cold]
+    pub(crate) fn visit_some(&self) -> bool {
+        let Some(visit) = self.crew.next_visit() else {
+            return false;
+        };
+        self.shown.name_none();
+        self.visit(visit);
+        true
+    }
+
+    fn visit(&self, mut visit: Visit) {
+        let mut left = MESSAGES_MAX;
+        loop {
+            // Messages that were left by the last visit come first.
+            let (mut list, fresh) = match visit.take_rest() {
+                Some(rest) => (rest, false),
+                None => (visit.cell.take_and_hold(), true),
+            };
+            if fresh {
+                // SAFETY: taken out of the inbox, so it is ours.
+                list = unsafe { reverse(list) };
+            }
+            let parted = if visit.is_calm() {
+                // The look at the cell comes after its inbox was taken. What its owner has sent to it in its mailbox, before something in
+                // this list, is seen.
+                self.handle(&mut visit, list, &mut left)
+            } else {
+                Parted {
+                    rest: list,
+                    outcome: Outcome::ForOwner,
+                }
+            };
+            match self.crew.part(&visit, parted) {
+                After::Nothing => return,
+                After::Again(again) => visit = again,
+                After::Tell(cell) => return self.tell_owner(cell),
+            }
+        }
+    }
+
+    /// Gives a cell that we visited, and whose token we have, back to its owner.
+    fn tell_owner(&self, cell: CellPtr) {
+        let note = self.pool.take_envelope(Kind::Wake, 0, 0);
+        // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have the token for it.
+        let wake = unsafe {
+            (*note).set_token_of(Some(cell));
+            let pushed = cell.push(Chain::of_one(note));
+            debug_assert_eq!(pushed, Push::Queued, "we have the token");
+            Remote::of(cell.home()).notify(note, false)
+        };
+        wake.call();
+    }
+
+    /// Handles a list of what came for a cell that is visited.
+    fn handle(&self, visit: &mut Visit, mut list: *mut Envelope, left: &mut u32) -> Parted {
+        let mut outcome = Outcome::Done;
+        while !list.is_null() && matches!(outcome, Outcome::Done) {
+            // SAFETY: the list is ours.
+            let envelope = unsafe { &*list };
+            outcome = match envelope.kind() {
+                Kind::Messages => self.handle_messages(visit.cell, list, left),
+                Kind::Wake => Outcome::Done,
+                Kind::Release => {
+                    visit.releases += 1;
+                    Outcome::Done
+                }
+                // It does something to the cell that only its owner may do.
+                Kind::Stop | Kind::Move | Kind::Watch => Outcome::ForOwner,
+            };
+            let is_over = match envelope.kind() {
+                Kind::Messages => envelope.unread() == 0,
+                _ => matches!(outcome, Outcome::Done),
+            };
+            if !is_over {
+                break;
+            }
+            let next = envelope.next();
+            // SAFETY: nothing is left in it.
+            unsafe { self.pool.give_envelope(list) };
+            list = next;
+        }
+        Parted {
+            rest: list,
+            outcome,
+        }
+    }
+
+    fn handle_messages(&self, cell: CellPtr, envelope: *mut Envelope, left: &mut u32) -> Outcome {
+        // SAFETY: the envelope is ours.
+        while unsafe { (*envelope).unread() } > 0 {
+            if *left == 0 || self.is_to_stop(self.shared.signal()) {
+                return Outcome::Later;
+            }
+            *left -= 1;
+            match self.handle_one(cell, envelope) {
+                Outcome::Done => {}
+                other => return other,
+            }
+        }
+        Outcome::Done
+    }
+
+    fn handle_one(&self, cell: CellPtr, envelope: *mut Envelope) -> Outcome {
+        let table = cell.table();
+        self.visiting.envelope.set(envelope);
+        self.shown.name(cell);
+        if self.lane.counts() {
+            self.lane.begin(table, self.turns(), || (self.now(), 0));
+        }
+        let worker = NonNull::from(self).cast();
+        // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is of its type.
+        let ran = quiet::call(|| unsafe { (table.run)(cell, worker, ptr::null()) });
+        let outcome = match ran {
+            Ok(()) if self.visiting.stops.take() => Outcome::Stops,
+            Ok(()) => Outcome::Done,
+            Err(panic) => self.fail_on_visit(cell, panic),
+        };
+        if self.lane.counts() {
+            self.lane.end(self.turns(), || self.now());
+        }
+        self.shown.name_none();
+        self.visiting.envelope.set(ptr::null_mut());
+        outcome
+    }
+
+    #[cold]
+    fn fail_on_visit(&self, cell: CellPtr, panic: Panic) -> Outcome {
+        self.undo();
+        self.give_next_seat();
+        self.lane.panicked(cell);
+        self.report(cell, &panic);
+        let message = panic.message();
+        // What the panic carried may send while it is dropped, which is in no turn either.
+        drop(panic);
+        self.commit();
+        Outcome::Failed(message)
+    }
+
+    /// Owner only: ends the lending of its cells, after LENT was taken off its stack. Returns those that are to be looked after, whose token
+    /// is ours, and those of which others have left something.
+    #[cold]
+    pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
+        let recalled = self.crew.recall(self.seat());
+        self.shared.lends(false);
+        self.visited
+            .set(self.visited.get() + recalled.visited.len());
+        for &cell in &recalled.visited {
+            if cell.has(SCHEDULED) {
+                // The turn that took long has sent to it just before it was visited.
+                self.crew.await_visit(self.seat(), cell);
+            }
+        }
+        for cell in &recalled.rested {
+            cell.end_rest();
+        }
+        for cell in recalled.released {
+            self.drop_reference(cell);
+        }
+        for cell in recalled.rested {
+            if !cell.has(SCHEDULED | flag::GARBAGE) {
+                self.free_if_unreachable(cell);
+            }
+        }
+        (recalled.back, recalled.left)
+    }
+
+    /// Owner only: takes what a visitor has left of a cell of ours, whose token we hold, if we had recalled it from a visit.
+    pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
+        if self.visited.get() == 0 {
+            return None;
+        }
+        let told = self.crew.take_told(self.seat(), cell)?;
+        self.visited.set(self.visited.get() - 1);
+        Some(told)
+    }
+
+    /// Owner only: looks after a cell of ours, whose token we hold, and of which others have left that.
+    pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
+        self.sort_in_order(cell, left.rest);
+        for _ in 0..left.releases {
+            self.drop_reference(cell);
+        }
+        match left.outcome {
+            Outcome::Done | Outcome::Later | Outcome::ForOwner => {}
+            Outcome::Stops if cell.has(SCHEDULED) => self.retire(cell, &Ended::Stopped),
+            Outcome::Stops => self.stop(cell, &Ended::Stopped),
+            Outcome::Failed(message) => self.fail(cell, &message, false),
+        }
+        self.commit();
+        if let Some(list) = self.receive(cell) {
+            self.leave_closed(cell, list);
+        }
+    }
+}

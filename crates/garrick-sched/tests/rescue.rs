@@ -1,0 +1,257 @@
+//! A turn that takes long does not hold up the other tasks of its worker.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use garrick_sched::{Address, Ended, Flow, Sponsor, Task, Turn};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits, in its turn, until it is told to go on. Sends a number to some tasks before, and the next one after.
+struct Stuck(Vec<Address<u32>>);
+
+impl Task for Stuck {
+    type Message = (Sender<()>, Receiver<()>);
+
+    fn receive(&mut self, (began, go): Self::Message, turn: &Turn<'_, Self::Message>) -> Flow {
+        let says = |number| {
+            for task in &self.0 {
+                let _ = turn.send(task, number);
+            }
+        };
+        says(FIRST);
+        began.send(()).unwrap();
+        go.recv_timeout(PATIENCE)
+            .expect("the others are handled meanwhile");
+        says(FIRST + 1);
+        self.0.clear();
+        Flow::Continue
+    }
+}
+
+/// The first number that one who is stuck sends.
+const FIRST: u32 = 1 << 30;
+/// Stops the task.
+const STOP: u32 = FIRST - 1;
+/// Fails the turn.
+const FAIL: u32 = FIRST - 2;
+
+/// Says its number, and what it is sent.
+struct Says(u32, Sender<(u32, u32)>);
+
+impl Task for Says {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        self.1.send((self.0, number)).unwrap();
+        match number {
+            STOP => Flow::Stop,
+            FAIL => panic!("fails as it was told"),
+            _ => {
+                // What a visited turn makes begins, and hears.
+                turn.send(&turn.spawn(Echo(self.1.clone())), number)
+                    .unwrap();
+                Flow::Continue
+            }
+        }
+    }
+}
+
+/// Says what it is sent, and no number of its own.
+struct Echo(Sender<(u32, u32)>);
+
+impl Task for Echo {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, _: &Turn<'_, u32>) -> Flow {
+        self.0.send((u32::MAX, number)).unwrap();
+        Flow::Continue
+    }
+}
+
+/// A sponsor with tasks on all workers, one of which is stuck.
+struct Scene {
+    sponsor: Sponsor,
+    tasks: Vec<Address<u32>>,
+    said: Receiver<(u32, u32)>,
+    go: Sender<()>,
+}
+
+impl Scene {
+    /// The first so many tasks are sent to by the one who is stuck, and so wait for it.
+    fn new(workers: usize, tasks: u32, wait: usize) -> Self {
+        let sponsor = Sponsor::pool(workers).unwrap();
+        let handle = sponsor.handle();
+        let (says, said) = channel();
+        let spawn = |number| handle.spawn(Says(number, says.clone())).unwrap();
+        let tasks: Vec<_> = (0..tasks).map(spawn).collect();
+        for task in &tasks {
+            task.send(0).unwrap();
+        }
+        // Nobody is visited who has not run yet.
+        for _ in 0..2 * tasks.len() {
+            said.recv_timeout(PATIENCE).unwrap();
+        }
+        let go = stick(&sponsor, tasks[..wait].to_vec());
+        Self {
+            sponsor,
+            tasks,
+            said,
+            go,
+        }
+    }
+
+    /// The next that is said by those who have a number.
+    fn next(&self) -> (u32, u32) {
+        loop {
+            let said = self.said.recv_timeout(PATIENCE).expect("somebody speaks");
+            if said.0 != u32::MAX {
+                return said;
+            }
+        }
+    }
+}
+
+/// Makes one that is stuck until the sender is used, and has sent to those tasks.
+fn stick(sponsor: &Sponsor, tasks: Vec<Address<u32>>) -> Sender<()> {
+    let stuck = sponsor.handle().spawn(Stuck(tasks)).unwrap();
+    let ((began, has_begun), (go, goes)) = (channel(), channel());
+    stuck.send((began, goes)).unwrap();
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    go
+}
+
+#[test]
+fn tasks_of_a_worker_that_is_stuck_are_served_by_others() {
+    for workers in [2, 4] {
+        let scene = Scene::new(workers, 100, 0);
+        for round in 0..10 {
+            for task in &scene.tasks {
+                task.send(round).unwrap();
+            }
+            for _ in &scene.tasks {
+                assert_eq!(scene.next().1, round);
+            }
+        }
+        scene.go.send(()).unwrap();
+        scene.sponsor.shutdown();
+    }
+}
+
+#[test]
+fn what_each_sender_sends_comes_in_order_whoever_serves() {
+    const EACH: u32 = 500;
+    let scene = Scene::new(2, 8, 4);
+    let senders: Vec<_> = (0..3)
+        .map(|sender| {
+            let tasks = scene.tasks.clone();
+            thread::spawn(move || {
+                for number in 0..EACH {
+                    for task in &tasks {
+                        task.send(sender * EACH + number).unwrap();
+                    }
+                }
+            })
+        })
+        .collect();
+    let mut last = HashMap::new();
+    let mut hear = |(task, number): (u32, u32)| {
+        let before = last.insert((task, number / EACH), number);
+        assert!(
+            before.is_none_or(|before| before < number),
+            "{number} to {task}"
+        );
+    };
+    for heard in 0..8 * 3 * EACH + 2 * 4 {
+        if heard == 2 * EACH {
+            // The owner comes back in the middle of it.
+            scene.go.send(()).unwrap();
+        }
+        hear(scene.next());
+    }
+    senders
+        .into_iter()
+        .for_each(|sender| sender.join().unwrap());
+    scene.sponsor.shutdown();
+}
+
+#[test]
+fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
+    let scene = Scene::new(2, 20, 0);
+    let (end, ended) = channel();
+    for (number, task) in scene.tasks.iter().enumerate() {
+        let end = end.clone();
+        drop(task.watch(move |how| drop(end.send((number, how)))));
+    }
+    // The notes of the watches are for the owners, who are to have them first.
+    scene.go.send(()).unwrap();
+    for task in &scene.tasks {
+        task.send(0).unwrap();
+    }
+    for _ in &scene.tasks {
+        scene.next();
+    }
+    let go = stick(&scene.sponsor, Vec::new());
+    let handle = scene.sponsor.handle();
+    for (number, task) in scene.tasks.iter().enumerate() {
+        task.send(if number % 2 == 0 { STOP } else { FAIL })
+            .unwrap();
+        let _ = task.send(1);
+    }
+    for _ in 0..20 {
+        assert!(scene.next().1 >= FAIL);
+    }
+    go.send(()).unwrap();
+    for _ in 0..20 {
+        let (number, how) = ended.recv_timeout(PATIENCE).unwrap();
+        match how {
+            Ended::Stopped => assert_eq!(number % 2, 0),
+            Ended::Failed(_) => assert_eq!(number % 2, 1),
+            other => panic!("{number} has ended otherwise: {other:?}"),
+        }
+    }
+    assert_eq!(handle.failures(), 10);
+    scene.sponsor.shutdown();
+    assert!(scene.tasks.iter().all(Address::is_stopped));
+    assert_eq!(
+        handle.dead_letters(),
+        20,
+        "the numbers behind the last ones"
+    );
+}
+
+#[test]
+fn a_sponsor_ends_while_a_worker_is_stuck_and_visited() {
+    for now in [false, true] {
+        let Scene {
+            sponsor,
+            tasks,
+            said,
+            go,
+        } = Scene::new(2, 50, 0);
+        let talks = thread::spawn(move || {
+            for number in 0..200 {
+                for task in &tasks {
+                    let _ = task.send(number);
+                }
+                if number == 100 {
+                    go.send(()).unwrap();
+                }
+            }
+        });
+        let heard = (0..50)
+            .filter(|_| said.recv_timeout(PATIENCE).is_ok())
+            .count();
+        assert_eq!(heard, 50);
+        if now {
+            sponsor.shutdown_now();
+        } else {
+            talks.join().unwrap();
+            sponsor.shutdown();
+            continue;
+        }
+        talks.join().unwrap();
+    }
+}
