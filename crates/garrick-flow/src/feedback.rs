@@ -18,11 +18,16 @@
 //!                             '----- a step -----'      (says so first)
 //! ```
 //!
+//! What goes round for ever never stands still. Once the sources are told to end, a loop has its *grace*: each of its stages looks at
+//! its own clock, and the first one that finds the grace over closes the feedback channels.
+//!
 //! Both changes are made under one lock, so that who is last to rest sees all others rest. A stage says that it is at work
 //! before it takes a step, so what it sends comes after that. Stages of no loop take no part, but look at the loops when
 //! they end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use garrick_sched::Nanos;
 
 use crate::post::{Post, StageId};
 use crate::wait::{Lines, Wait};
@@ -38,6 +43,8 @@ pub(crate) struct Loop {
     entering: Vec<u32>,
     /// Those inside that are marked as feedback.
     feedback: Vec<u32>,
+    /// How long it may go on once the sources are told to end.
+    grace: Nanos,
     /// How its stages are.
     state: Mutex<State>,
 }
@@ -72,12 +79,14 @@ impl Loop {
         inside: Vec<u32>,
         entering: Vec<u32>,
         feedback: Vec<u32>,
+        grace: Nanos,
     ) -> Self {
         let is_cut = false;
         Self {
             inside,
             entering,
             feedback,
+            grace,
             state: Mutex::new(State { members, is_cut }),
         }
     }
@@ -97,6 +106,16 @@ impl Loop {
         if !state.is_cut && self.stands_still(&state, lines, post) {
             self.cut_now(state, lines, post);
         }
+    }
+
+    /// How long it may go on once the sources are told to end.
+    pub(crate) fn grace(&self) -> Nanos {
+        self.grace
+    }
+
+    /// Whether its feedback channels were closed.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.lock().is_cut
     }
 
     /// Closes the feedback channels, whatever goes on.

@@ -1,7 +1,7 @@
 //! Cycles: those that nobody meant are refused, and those that are meant end.
 use std::error::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_flow::testing::Stepper;
@@ -321,6 +321,84 @@ fn messages_that_never_leave_go_round_until_they_are_overruled() -> Result {
     late.running.overrule();
     let report = join(*late.running);
     assert!(report.failures().is_empty(), "{report:?}");
+    Ok(())
+}
+
+#[test]
+fn messages_that_never_leave_go_round_until_the_grace_is_over() -> Result {
+    for is_team in [false, true] {
+        let mut graph = Graph::new();
+        graph.grace(Duration::from_millis(5));
+        let (numbers, results) = add_loop(&mut graph, 64, is_team, |_| false)?;
+        graph.source("numbers", stages::produce(numbers, 0..10));
+        graph.stage("read", stages::consume(results, |_| ()));
+        let running = graph.start()?;
+        while running.totals().channels[1].taken < 100 {
+            std::thread::yield_now();
+        }
+        running.stop();
+        let report = join(running);
+        assert!(report.failures().is_empty(), "{report:?}");
+        assert!(report.cut_short().is_empty(), "{report:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_grace_begins_when_all_have_agreed_to_the_stop() -> Result {
+    const GRACE: Duration = Duration::from_secs(3);
+    let mut graph = Graph::new();
+    graph.grace(GRACE);
+    let (numbers, results) = add_loop(&mut graph, 64, false, |_| false)?;
+    graph.source("numbers", stages::produce(numbers, 0..10));
+    graph.stage("read", stages::consume(results, |_| ()));
+    let vetoes = Arc::new(AtomicBool::new(true));
+    graph.stage("against", {
+        let vetoes = Arc::clone(&vetoes);
+        move |cx: &mut Cx<'_>| {
+            if cx.is_stopping() && !vetoes.load(Relaxed) {
+                return Wait::done();
+            }
+            cx.veto("not yet");
+            Wait::timer(Duration::from_secs(1))
+        }
+    });
+    let mut stepper = Stepper::new(graph);
+    stepper.run(1_000);
+    stepper.stop();
+    for _ in 0..10 {
+        stepper.advance(GRACE);
+        stepper.run(1_000);
+    }
+    assert!(!stepper.has_ended(), "somebody is against it");
+    vetoes.store(false, Relaxed);
+    stepper.advance(GRACE);
+    stepper.run(1_000);
+    stepper.advance(GRACE - Duration::from_nanos(1));
+    stepper.run(1_000);
+    assert!(!stepper.has_ended(), "the grace has begun");
+    stepper.advance(Duration::from_nanos(1));
+    stepper.run_until_idle();
+    assert!(stepper.has_ended(), "it is over");
+    Ok(())
+}
+
+#[test]
+fn a_loop_without_a_limit_goes_on() -> Result {
+    let mut graph = Graph::new();
+    graph.grace(Duration::MAX);
+    let (numbers, results) = add_loop(&mut graph, 64, false, |_| false)?;
+    graph.source("numbers", stages::produce(numbers, 0..10));
+    graph.stage("read", stages::consume(results, |_| ()));
+    let mut stepper = Stepper::new(graph);
+    stepper.stop();
+    stepper.run(1_000);
+    stepper.advance(Duration::from_hours(24 * 365 * 500));
+    assert_eq!(stepper.run(1_000), 1_000);
+    assert!(!stepper.has_ended());
+    stepper.overrule();
+    stepper.run_until_idle();
+    assert!(stepper.has_ended());
     Ok(())
 }
 

@@ -71,7 +71,12 @@ pub struct Graph {
     teams: Vec<Crew>,
     /// From how long on a step is slow, if those are to be counted.
     slow: Option<Duration>,
+    /// How long a loop may go on once the sources are told to end.
+    grace: Duration,
 }
+
+/// The grace of loops, unless told: long for what goes round, short for who waits for an end.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Why a graph could not be started.
 #[derive(Debug)]
@@ -107,6 +112,7 @@ impl Graph {
             stages: Vec::new(),
             teams: Vec::new(),
             slow: None,
+            grace: GRACE,
         }
     }
 
@@ -169,8 +175,9 @@ impl Graph {
     /// channels; both ends see that ([`Receiver::is_closed`], [`Sender::is_closed`]), and the stages end in turn. The same
     /// ends a loop in which all rest because all is full; what is left in it then, the report says.
     ///
-    /// What is to end by [`Running::stop`] must let its messages out sooner or later: a stage can ask
-    /// [`Cx::is_stopping`](crate::Cx::is_stopping). [`Running::overrule`] closes feedback channels at once.
+    /// What never leaves its loop is not waited for: [`Running::stop`] closes feedback channels when the [grace](Self::grace) is over,
+    /// with messages left in them. A stage can ask [`Cx::is_stopping`](crate::Cx::is_stopping), and let its messages out before.
+    /// [`Running::overrule`] closes feedback channels at once.
     ///
     /// A loop can be so full that nobody has room: give the feedback channel room for all messages that can be under way,
     /// or let the stage that takes new ones hold back.
@@ -222,6 +229,35 @@ impl Graph {
         for (line, _) in wiring.ends {
             self.lines[line as usize].set_feedback();
         }
+    }
+
+    /// Sets how long loops may go on once their graph is stopped and all have agreed; 10 seconds unless told. Then the graph closes
+    /// their [feedback](Self::feedback) channels, whatever goes round, and the stages end in turn. [`Duration::MAX`] waits for all
+    /// messages to leave.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use garrick_flow::{Graph, stages};
+    ///
+    /// let mut graph = Graph::new();
+    /// let (mut there, there_in) = graph.channel::<u64>(64)?;
+    /// let (back, back_in) = graph.channel::<u64>(64)?;
+    /// graph.feedback(&back_in);
+    /// graph.grace(Duration::from_millis(1));
+    /// there.push_slice(&[1, 2, 3]);
+    /// graph.stage("ping", stages::map(back_in, there, |n| n + 1));
+    /// graph.stage("pong", stages::map(there_in, back, |n| n + 1));
+    ///
+    /// let running = graph.start()?;
+    /// running.stop();
+    /// // What goes round would do so for ever.
+    /// running.join();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn grace(&mut self, grace: Duration) {
+        self.grace = grace;
     }
 
     /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then reads the

@@ -66,8 +66,8 @@ impl Running {
     /// A stage agrees unless it says otherwise with [`Cx::veto`](crate::Cx::veto). Each is woken to take a step and
     /// vote. While one is against it all go on, the sources too, and each later step is a new vote.
     ///
-    /// A loop ends when nothing goes round in it any more: see [`Graph::feedback`](crate::Graph::feedback). For messages that
-    /// never leave it there is [`overrule`](Self::overrule).
+    /// A loop ends when nothing goes round in it any more, or when its [grace](crate::Graph::grace) is over: see
+    /// [`Graph::feedback`](crate::Graph::feedback).
     ///
     /// # Examples
     ///

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use garrick_sched::Nanos;
+
 use super::{Graph, StartError};
 use crate::channel::{Line, Side};
 use crate::feedback::{Loop, Loops, Member, Pace};
@@ -21,6 +23,8 @@ pub(super) struct Shape {
     components: Vec<usize>,
     /// Whether each stage is a source.
     sources: Vec<bool>,
+    /// How long a loop may go on once the sources are told to end.
+    grace: Nanos,
 }
 
 /// The loops of a graph.
@@ -65,6 +69,7 @@ impl Shape {
             wires,
             components,
             sources: graph.stages.iter().map(|stage| stage.is_source).collect(),
+            grace: Nanos::try_from(graph.grace.as_nanos()).unwrap_or(Nanos::MAX),
         })
     }
 
@@ -110,7 +115,8 @@ impl Shape {
                 of_stage[member.stage as usize] = Some(number);
             }
         }
-        let all = parts.into_values().map(Parts::close).collect();
+        let close = |part: Parts| part.close(self.grace);
+        let all = parts.into_values().map(close).collect();
         Looped { all, of_stage }
     }
 }
@@ -137,8 +143,14 @@ impl Parts {
         }
     }
 
-    fn close(self) -> Loop {
-        Loop::new(self.members, self.inside, self.entering, self.feedback)
+    fn close(self, grace: Nanos) -> Loop {
+        Loop::new(
+            self.members,
+            self.inside,
+            self.entering,
+            self.feedback,
+            grace,
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! A stage, and whether its next step is due: what stages on threads and stages stepped by hand have in common.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use garrick_sched::Nanos;
@@ -77,6 +78,8 @@ pub(crate) struct Runner<S: Stage> {
     vote: Paper,
     /// Whether its loop takes it that it rests.
     rests: bool,
+    /// When the grace of its loop is over, once that has begun.
+    grace: Cell<Option<Nanos>>,
     /// How it ends, if it ends now.
     outcome: Outcome,
 }
@@ -89,6 +92,7 @@ impl<S: Stage> Runner<S> {
             wait: Wait::again(),
             vote: Paper::NotAsked,
             rests: false,
+            grace: Cell::new(None),
             outcome: Outcome::Dropped,
         }
     }
@@ -103,13 +107,35 @@ impl<S: Stage> Runner<S> {
         let Some(env) = &self.env else {
             return Verdict::Done;
         };
+        let grace = self.grace_left(env, &now);
         let verdict = self.wait.look(&env.lines, now);
         let is_asked = self.vote == Paper::NotAsked && env.post.is_stopping();
         let is_over = env.is_source && env.post.is_ending();
         match verdict {
             Verdict::NotYet(_) if is_asked || is_over => Verdict::Due,
+            Verdict::NotYet(earliest) => Verdict::NotYet(earliest.into_iter().chain(grace).min()),
             verdict => verdict,
         }
+    }
+
+    /// Until when the loop of the stage may go on, if it is in one and its sources are told to end. Closes the feedback channels
+    /// when that time has come.
+    fn grace_left(&self, env: &Env, now: impl Fn() -> Nanos) -> Option<Nanos> {
+        let its_loop = &env.loops[env.in_loop?];
+        if !env.post.is_ending() || its_loop.grace() == Nanos::MAX || its_loop.is_cut() {
+            return None;
+        }
+        let now = now();
+        let over = self
+            .grace
+            .get()
+            .unwrap_or(now.saturating_add(its_loop.grace()));
+        self.grace.set(Some(over));
+        if now < over {
+            return Some(over);
+        }
+        its_loop.cut(&env.lines, &env.post);
+        None
     }
 
     /// Takes a step, due or not; false if that was the last one, or there was none to take.
