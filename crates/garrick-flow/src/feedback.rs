@@ -18,8 +18,8 @@
 //!                             '----- a step -----'      (says so first)
 //! ```
 //!
-//! What goes round for ever never stands still. Once the sources are told to end, a loop has its *grace*: each of its stages looks at
-//! its own clock, and the first one that finds the grace over closes the feedback channels.
+//! A message that goes round for ever keeps its loop at work. So a loop has its *grace*, which begins when the sources are told to end:
+//! each stage of the loop looks at its own clock, and the first one that finds the grace over closes the feedback channels.
 //!
 //! Both changes are made under one lock, so that who is last to rest sees all others rest. A stage says that it is at work
 //! before it takes a step, so what it sends comes after that. Stages of no loop take no part, but look at the loops when
@@ -43,7 +43,7 @@ pub(crate) struct Loop {
     entering: Vec<u32>,
     /// Those inside that are marked as feedback.
     feedback: Vec<u32>,
-    /// How long it may go on once the sources are told to end.
+    /// Time that it has left once the sources are told to end.
     grace: Nanos,
     /// How its stages are.
     state: Mutex<State>,
@@ -108,12 +108,12 @@ impl Loop {
         }
     }
 
-    /// How long it may go on once the sources are told to end.
+    /// Returns the time that it has left once the sources are told to end.
     pub(crate) fn grace(&self) -> Nanos {
         self.grace
     }
 
-    /// Whether its feedback channels were closed.
+    /// Returns whether its feedback channels were closed.
     pub(crate) fn is_cut(&self) -> bool {
         self.lock().is_cut
     }

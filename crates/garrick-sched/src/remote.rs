@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     Mutex, MutexGuard,
+    atomic::{Ordering::SeqCst, fence},
     unmodelled::{AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicUsize, Relaxed},
 };
 
@@ -27,7 +28,7 @@ pub(crate) struct Remote {
     seat: AtomicUsize,
     /// Whether threads that are no hands may sit there.
     has_guests: AtomicBool,
-    /// Whether somebody who finds a sitter here calls the watch.
+    /// True if a push that finds a sitter here calls the watch.
     is_unwatched: AtomicBool,
     /// Questions before the next one whose asker may sit there.
     spared: AtomicUsize,
@@ -38,10 +39,10 @@ pub(crate) trait Serve: Send + Sync {
     /// Has somebody sit on a seat that the caller has, and does not sit on.
     fn hand_over(&self, seat: usize);
 
-    /// Has somebody visit what a seat has lent: one who is awake looks by itself.
+    /// Wakes a hand that visits what a seat has lent. Hands that are awake look by themselves.
     fn wake_visitor(&self);
 
-    /// Has an idle one look for seats that are stuck.
+    /// Has an idle hand look for seats that are stuck.
     fn call_watch(&self);
 
     /// Whether the calling thread is the only one of them.
@@ -54,7 +55,7 @@ struct Place {
     seat: usize,
 }
 
-/// Whom a push has to wake, once the caller holds no lock: who wakes a hand may call foreign code.
+/// The thread that a push has to wake, once the caller holds no lock: waking a hand may call foreign code.
 #[must_use]
 pub(crate) struct Wake(Whom);
 
@@ -62,9 +63,9 @@ enum Whom {
     Nobody,
     /// The seat is the caller's to hand over.
     Sitter(&'static Remote),
-    /// Somebody who visits what that seat has lent.
+    /// A hand that visits what that seat has lent.
     Visitor(&'static Remote),
-    /// Somebody who looks whether that seat is stuck.
+    /// A hand that finds out whether that seat is stuck.
     Watch(&'static Remote),
 }
 
@@ -265,7 +266,7 @@ impl Remote {
         }
     }
 
-    /// Says whether somebody who finds a sitter here calls the watch.
+    /// Sets whether a push that finds a sitter here calls the watch.
     pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
         self.is_unwatched.store(is_unwatched, Relaxed);
     }
@@ -279,13 +280,24 @@ impl Remote {
         }
     }
 
-    /// Has somebody sit on the seat if nobody does; true if so.
-    pub(crate) fn wake(&self) -> bool {
+    /// Has a hand sit on the seat, if nobody sits there; true if so.
+    fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
             self.hand_over();
         }
         was_free
+    }
+
+    /// Has hands sit on as many as `wanted` of these seats, where nobody sits.
+    pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
+        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees what was written before this call, or
+        // we see that nobody sits there.
+        fence(SeqCst);
+        remotes
+            .filter(|remote| remote.wake())
+            .take(wanted)
+            .for_each(drop);
     }
 
     /// Gives the seat, which is the caller's, to an idle hand.

@@ -71,11 +71,11 @@ pub struct Graph {
     teams: Vec<Crew>,
     /// From how long on a step is slow, if those are to be counted.
     slow: Option<Duration>,
-    /// How long a loop may go on once the sources are told to end.
+    /// Time that a loop has left once the sources are told to end.
     grace: Duration,
 }
 
-/// The grace of loops, unless told: long for what goes round, short for who waits for an end.
+/// Default grace of loops: long for messages that go round, short for a thread that waits for the end.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Why a graph could not be started.
@@ -175,8 +175,9 @@ impl Graph {
     /// channels; both ends see that ([`Receiver::is_closed`], [`Sender::is_closed`]), and the stages end in turn. The same
     /// ends a loop in which all rest because all is full; what is left in it then, the report says.
     ///
-    /// What never leaves its loop is not waited for: [`Running::stop`] closes feedback channels when the [grace](Self::grace) is over,
-    /// with messages left in them. A stage can ask [`Cx::is_stopping`](crate::Cx::is_stopping), and let its messages out before.
+    /// [`Running::stop`] does not wait for messages that never leave their loop: it closes feedback channels when the
+    /// [grace](Self::grace) is over, with messages left in them. A stage can ask [`Cx::is_stopping`](crate::Cx::is_stopping), and let its
+    /// messages out before.
     /// [`Running::overrule`] closes feedback channels at once.
     ///
     /// A loop can be so full that nobody has room: give the feedback channel room for all messages that can be under way,
@@ -231,9 +232,9 @@ impl Graph {
         }
     }
 
-    /// Sets how long loops may go on once their graph is stopped and all have agreed; 10 seconds unless told. Then the graph closes
-    /// their [feedback](Self::feedback) channels, whatever goes round, and the stages end in turn. [`Duration::MAX`] waits for all
-    /// messages to leave.
+    /// Sets how long loops may go on after all stages have agreed to a stop. The default is 10 seconds. Then the graph closes their
+    /// [feedback](Self::feedback) channels, with messages left in them, and the stages end in turn. [`Duration::MAX`] waits until all
+    /// messages have left.
     ///
     /// # Examples
     ///
@@ -252,7 +253,7 @@ impl Graph {
     ///
     /// let running = graph.start()?;
     /// running.stop();
-    /// // What goes round would do so for ever.
+    /// // The three messages would go round for ever.
     /// running.join();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -23,7 +23,7 @@ pub(super) struct Shape {
     components: Vec<usize>,
     /// Whether each stage is a source.
     sources: Vec<bool>,
-    /// How long a loop may go on once the sources are told to end.
+    /// Time that a loop has left once the sources are told to end.
     grace: Nanos,
 }
 

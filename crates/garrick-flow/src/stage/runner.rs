@@ -78,7 +78,7 @@ pub(crate) struct Runner<S: Stage> {
     vote: Paper,
     /// Whether its loop takes it that it rests.
     rests: bool,
-    /// When the grace of its loop is over, once that has begun.
+    /// End of the grace of its loop, once that has begun.
     grace: Cell<Option<Nanos>>,
     /// How it ends, if it ends now.
     outcome: Outcome,
@@ -118,7 +118,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Until when the loop of the stage may go on, if it is in one and its sources are told to end. Closes the feedback channels
+    /// Returns the end of the grace of the stage's loop, if it is in one whose sources are told to end. Closes the feedback channels
     /// when that time has come.
     fn grace_left(&self, env: &Env, now: impl Fn() -> Nanos) -> Option<Nanos> {
         let its_loop = &env.loops[env.in_loop?];

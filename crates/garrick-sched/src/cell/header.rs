@@ -129,9 +129,9 @@ pub(crate) struct Table {
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// Whether the task may go to another thread.
     pub(crate) moves: bool,
-    /// Whether an activation asks first if it may block.
+    /// True if an activation asks first whether it may block.
     pub(crate) blocks: bool,
-    /// Whether the first activation begins with a start.
+    /// True if the first activation begins with a start.
     pub(crate) starts: bool,
     /// For a door.
     pub(crate) door: Option<&'static DoorTable>,

@@ -19,9 +19,8 @@
 //!       +----------------+-----+-----------------------------------------------+
 //! ```
 //!
-//! Where a turn takes long, another thread takes the stack, and leaves LENT on it, which pushes carry along: `lend`, and again for
-//! what comes later. Who sits takes the mark away by `take`, and sees by it that others have tokens (`runtime/sponsor/README.md`,
-//! rescue).
+//! During a long turn another thread takes the stack and leaves LENT on it (`lend`), and goes on to take (`take_lent`). Pushes carry
+//! the mark along. The sitter takes the mark away by `take`, and sees by it that others have tokens (`runtime/sponsor/README.md`, rescue).
 //!
 //! Pushing is lock-free, taking is wait-free.
 
@@ -38,7 +37,7 @@ const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 const WATCHED: usize = 2;
 /// Somebody sits on the seat, and others take from the stack.
 const LENT: usize = 4;
-/// What a word may have beside a list.
+/// All marks that a word may have beside a list.
 const MARKS: usize = WATCHED | LENT;
 
 /// What the one who put something on the stack has to do.

@@ -52,10 +52,7 @@ fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedL
     let handle = Handle::new(shared.clone());
     let (log, alive) = (SharedLog::default(), Alive::default());
     let home = shared.homes[0];
-    let note = Note {
-        log: log.clone(),
-        _lives: alive.one_more(),
-    };
+    let note = Note::new(log.clone(), alive.one_more());
     let note = handle.spawn_at(home, note, true).unwrap();
     let blocks = Blocks {
         note,

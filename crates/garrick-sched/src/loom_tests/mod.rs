@@ -107,13 +107,27 @@ impl Task for Sink {
     }
 }
 
-/// What tasks on several threads have handled.
+/// Messages that tasks on several threads have handled.
 type SharedLog = Arc<Mutex<Vec<u32>>>;
 
-/// Writes down what it handles, on any thread.
+/// Writes down what it handles, on any thread, and stops after its last message.
 struct Note {
     log: SharedLog,
+    left: usize,
     _lives: Lives,
+}
+
+impl Note {
+    /// Handles all messages.
+    fn new(log: SharedLog, lives: Lives) -> Self {
+        Self::for_some(usize::MAX, log, lives)
+    }
+
+    /// Stops after so many messages.
+    fn for_some(left: usize, log: SharedLog, lives: Lives) -> Self {
+        let _lives = lives;
+        Self { log, left, _lives }
+    }
 }
 
 impl Task for Note {
@@ -121,7 +135,12 @@ impl Task for Note {
 
     fn receive(&mut self, message: u32, _: &Turn<'_, u32>) -> Flow {
         self.log.lock().unwrap().push(message);
-        Flow::Continue
+        self.left -= 1;
+        if self.left == 0 {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     }
 }
 

@@ -27,25 +27,6 @@ impl Task for Meddler {
     }
 }
 
-/// One that stops at its second message.
-struct Once {
-    log: SharedLog,
-    _lives: Lives,
-}
-
-impl Task for Once {
-    type Message = u32;
-
-    fn receive(&mut self, number: u32, _: &Turn<'_, u32>) -> Flow {
-        self.log.lock().unwrap().push(number);
-        if number == 0 {
-            Flow::Continue
-        } else {
-            Flow::Stop
-        }
-    }
-}
-
 /// The first of two workers runs one that meddles with a task, to which the second one sends, and which it visits.
 fn visited<T: Task<Message = u32> + Send>(
     preemptions: usize,
@@ -95,10 +76,6 @@ fn visited<T: Task<Message = u32> + Send>(
     });
 }
 
-fn note(log: SharedLog, lives: Lives) -> Note {
-    Note { log, _lives: lives }
-}
-
 #[test]
 fn loom_a_cell_is_visited_while_its_owner_sends_to_it() {
     let does: Meddle = |held, turn| {
@@ -107,7 +84,7 @@ fn loom_a_cell_is_visited_while_its_owner_sends_to_it() {
     };
     visited(
         1,
-        note,
+        Note::new,
         does,
         |task| {
             task.send(21).unwrap();
@@ -130,7 +107,7 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
     };
     visited(
         1,
-        note,
+        Note::new,
         does,
         |task| {
             let other = task.clone();
@@ -145,7 +122,7 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
 fn loom_a_task_that_stops_while_it_is_visited_is_closed_by_its_owner() {
     visited(
         1,
-        |log, lives| Once { log, _lives: lives },
+        |log, lives| Note::for_some(2, log, lives),
         |held, turn| {
             let _ = turn.send(&held, 11);
         },

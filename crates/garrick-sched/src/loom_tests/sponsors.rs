@@ -46,10 +46,7 @@ fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end(
         let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
         // Both at the first worker, so that it has one to give.
         for number in [1, 11] {
-            let note = Note {
-                log: Arc::clone(&log),
-                _lives: alive.one_more(),
-            };
+            let note = Note::new(Arc::clone(&log), alive.one_more());
             let note = handle.spawn_at(shared.homes[0], note, true).unwrap();
             note.send(number).unwrap();
             note.send(number + 1).unwrap();
@@ -125,10 +122,7 @@ fn given_away_while(second: fn(Address<u32>) -> usize) {
     check_with(1, move || {
         let (shared, handle) = sponsor(2);
         let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
-        let note = || Note {
-            log: Arc::clone(&log),
-            _lives: alive.one_more(),
-        };
+        let note = || Note::new(Arc::clone(&log), alive.one_more());
         // Both at the first worker, so that it has one to give; the second counts as idle until it serves.
         let kept = handle.spawn_at(shared.homes[0], note(), true).unwrap();
         let given = handle.spawn_at(shared.homes[0], note(), true).unwrap();
@@ -285,10 +279,7 @@ fn loom_a_worker_that_is_to_stop_closes_whole_newborns() {
     check_with(2, || {
         let (shared, handle) = sponsor(1);
         let alive = Alive::default();
-        let note = Note {
-            log: Arc::default(),
-            _lives: alive.one_more(),
-        };
+        let note = Note::new(Arc::default(), alive.one_more());
         let maker = {
             let (shared, handle) = (shared.clone(), handle.clone());
             spawn(move || {

@@ -389,19 +389,21 @@ impl Builder {
             } else {
                 0
             },
-            // No other world than the real one says how long a turn takes.
-            lend_by: (roam
-                && self.cores.is_empty()
-                && (self.world.is_none() || self.lends_at_once)
-                && self.workers > 1)
-                .then(Asymmetric::detect)
-                .filter(|fence| cfg!(garrick_loom) || fence.is_light_free())
-                .map(|fence| LendBy {
-                    fence,
-                    at_once: self.lends_at_once,
-                })
-                .filter(|by| !cfg!(garrick_loom) || by.at_once),
+            lend_by: if roam { self.lend_by() } else { None },
         }
+    }
+
+    /// Returns the way in which workers that roam lend their cells, if they do.
+    fn lend_by(&self) -> Option<LendBy> {
+        let at_once = self.lends_at_once;
+        // No other world than the real one says how long a turn takes.
+        let is_timed = self.world.is_none() && !cfg!(garrick_loom);
+        if self.workers < 2 || !self.cores.is_empty() || !(is_timed || at_once) {
+            return None;
+        }
+        let fence = Asymmetric::detect();
+        let can_lend = fence.is_light_free() || cfg!(garrick_loom);
+        can_lend.then_some(LendBy { fence, at_once })
     }
 
     fn share(self, hands: Hands) -> Result<Arc<Shared>, StartError> {

@@ -44,7 +44,7 @@ pub(crate) struct Crew {
     pub(super) seats: Box<[Seat]>,
     hands: Box<[CachePadded<Berth>]>,
     lists: Mutex<Lists>,
-    /// How seats lend their cells, if they do.
+    /// The way in which seats lend their cells, if they do.
     pub(super) lend_by: Option<LendBy>,
     /// Looks for seats that are stuck which are left to the hand that keeps watch; 0 if it does not look.
     pub(super) looks_left: AtomicUsize,
@@ -110,13 +110,13 @@ struct Bell {
 }
 
 #[derive(Default)]
-pub(super) struct Lists {
+struct Lists {
     /// Hands that wait for a seat; the last one is given the next seat.
-    pub(super) idle: Vec<usize>,
+    idle: Vec<usize>,
     /// The seats that hands were given, by the number of the hand, until they have seen it.
     given: Vec<Option<usize>>,
     /// The idle hand that wakes for the timers of seats where nobody sits.
-    pub(super) watch: Option<usize>,
+    watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
     waiting: VecDeque<usize>,
     /// Those who have left a seat in the middle of a turn, and want it back, with its number, oldest first.
@@ -150,7 +150,7 @@ impl Crew {
         }
     }
 
-    pub(super) fn lists(&self) -> MutexGuard<'_, Lists> {
+    fn lists(&self) -> MutexGuard<'_, Lists> {
         // No code that holds the lock can panic half way.
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,7 +175,7 @@ impl Crew {
         lists.watch
     }
 
-    pub(super) fn wake(&self, hand: Option<usize>) {
+    fn wake(&self, hand: Option<usize>) {
         if let Some(hand) = hand {
             self.hands[hand].wake();
         }
@@ -210,7 +210,7 @@ impl Crew {
         NonNull::new(worker).expect("a seat that can be had is open")
     }
 
-    /// What the worker of a seat shows, while the lock is held; none if the seat is not open.
+    /// Returns what the worker of a seat shows, while the lock is held; none if the seat is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -232,15 +232,19 @@ impl Crew {
     /// Sees to it that somebody wakes for the deadline of a seat that was left PARKED, whose hand does not sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch`.
-        if self.seats[seat].deadline.load(Relaxed) >= self.until.load(Relaxed) {
-            return;
+        if self.seats[seat].deadline.load(Relaxed) < self.until.load(Relaxed) {
+            self.wake_watch();
         }
+    }
+
+    /// Wakes the hand that keeps watch, and has an idle one do so if none does. If all are busy, the next hand that is not looks for
+    /// itself.
+    fn wake_watch(&self) {
         let watch = {
             let mut lists = self.lists();
             lists.watch = lists.watch.or(lists.idle.first().copied());
             lists.watch
         };
-        // If all are busy, the next hand that is not looks for itself.
         self.wake(watch);
     }
 
@@ -319,11 +323,13 @@ impl Serve for Crew {
     }
 
     fn wake_visitor(&self) {
-        self.wake_for_visit();
+        let seats = 0..self.seats.len();
+        Remote::wake_some(seats.map(|seat| self.remote(seat)), 1);
     }
 
     fn call_watch(&self) {
-        self.look_for_stuck_seats();
+        self.allow_looks();
+        self.wake_watch();
     }
 
     /// Whether the only seat is that of the calling thread.

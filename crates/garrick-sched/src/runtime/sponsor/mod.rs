@@ -15,8 +15,7 @@ use garrick_core::prim::{
     Mutex, MutexGuard, RwLock, RwLockReadGuard,
     atomic::{
         AtomicU32, AtomicUsize,
-        Ordering::{Acquire, Relaxed, Release, SeqCst},
-        fence,
+        Ordering::{Acquire, Relaxed, Release},
     },
     unmodelled,
 };
@@ -78,11 +77,11 @@ pub(crate) struct Hands {
     have_guests: bool,
     /// Turns that may be away at once.
     away_max: usize,
-    /// How workers lend their cells, if they do.
+    /// The way in which workers lend their cells, if they do.
     lend_by: Option<LendBy>,
 }
 
-/// How the workers of a sponsor lend their cells.
+/// The way in which the workers of a sponsor lend their cells.
 #[derive(Clone, Copy)]
 pub(crate) struct LendBy {
     /// Orders what a worker names against what it looks at.
@@ -298,12 +297,7 @@ impl Shared {
     }
 
     pub(crate) fn wake_all(&self) {
-        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees what
-        // was written before this call, or we see that nobody sits there.
-        fence(SeqCst);
-        for home in &self.homes {
-            Remote::of(*home).wake();
-        }
+        self.wake_some(usize::MAX);
     }
 
     /// A worker has nothing to do.
@@ -379,17 +373,9 @@ impl Shared {
         self.note_queued(queue.len());
     }
 
-    /// Wakes so many workers for what was put on the shared queue before.
-    fn wake_some(&self, mut wanted: usize) {
-        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees the
-        // queue's length, or we see that nobody sits there.
-        fence(SeqCst);
-        for home in &self.homes {
-            if wanted == 0 {
-                return;
-            }
-            wanted -= usize::from(Remote::of(*home).wake());
-        }
+    /// Wakes so many workers for what was written before.
+    fn wake_some(&self, wanted: usize) {
+        Remote::wake_some(self.homes.iter().map(|&home| Remote::of(home)), wanted);
     }
 
     /// Whether all workers have closed their cells.

@@ -12,18 +12,12 @@ use std::time::Duration;
 
 use garrick_core::prim::{
     Mutex, MutexGuard,
-    atomic::{
-        AtomicBool, AtomicUsize,
-        Ordering::{Relaxed, SeqCst},
-        fence,
-    },
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     thread::{self, Thread},
 };
 
-use super::Shared;
-#[cfg(all(test, garrick_loom))]
-use super::Signal;
 use super::crew::{Crew, Hand};
+use super::{Shared, Signal};
 use crate::cell::{CellPtr, Envelope, Header, Home, Ready, flag};
 #[cfg(all(test, garrick_loom))]
 use crate::remote::Serve;
@@ -36,14 +30,14 @@ pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     seat: usize,
     home: Home,
-    /// What the last visit has left, oldest first.
+    /// Messages that the last visit has left, oldest first.
     rest: Option<*mut Envelope>,
     /// References that were given back to the cell.
     pub(crate) releases: usize,
 }
 
 impl Visit {
-    /// Takes what the last visit has left.
+    /// Takes the messages that the last visit has left.
     pub(crate) fn take_rest(&mut self) -> Option<*mut Envelope> {
         self.rest.take()
     }
@@ -54,7 +48,7 @@ impl Visit {
     }
 }
 
-/// Why a visitor has parted from a cell.
+/// The reason for which a visitor parts from a cell.
 pub(crate) enum Outcome {
     /// All is handled.
     Done,
@@ -68,14 +62,14 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// What a visitor leaves.
+/// A visit that is over.
 pub(crate) struct Parted {
-    /// What it has not handled, oldest first.
+    /// Envelopes that the visitor has not handled, oldest first.
     pub(crate) rest: *mut Envelope,
     pub(crate) outcome: Outcome,
 }
 
-/// What is to be done after a visit.
+/// The next step after a visit.
 pub(crate) enum After {
     /// Nothing.
     Nothing,
@@ -85,16 +79,28 @@ pub(crate) enum After {
     Tell(CellPtr),
 }
 
-/// What its owner gets of a cell that was visited. It has the token.
+/// Work that a visit has left to the owner of the cell, who has its token.
 pub(crate) struct Left {
-    /// What was not handled, oldest first.
+    /// Envelopes that were not handled, oldest first.
     pub(crate) rest: *mut Envelope,
     pub(crate) outcome: Outcome,
     /// References that were given back.
     pub(crate) releases: usize,
 }
 
-/// What an owner gets back.
+impl Left {
+    /// Leaves to the owner what came for a cell, or what an earlier visit has left of it.
+    fn for_owner(rest: *mut Envelope) -> Self {
+        let (outcome, releases) = (Outcome::ForOwner, 0);
+        Self {
+            rest,
+            outcome,
+            releases,
+        }
+    }
+}
+
+/// The cells that an owner gets back.
 pub(crate) struct Recalled {
     /// Cells whose token is the owner's again.
     pub(crate) back: Vec<CellPtr>,
@@ -108,11 +114,11 @@ pub(crate) struct Recalled {
     pub(crate) visited: Vec<CellPtr>,
 }
 
-/// What a seat has lent.
+/// The cells that a seat has lent.
 #[derive(Default)]
 pub(super) struct Loan {
     lent: Mutex<Lent>,
-    /// Whether others may visit; a hint.
+    /// True if others may visit; a hint.
     is_open: AtomicBool,
     /// Cells that wait to be visited; a hint.
     waiting: AtomicUsize,
@@ -130,9 +136,9 @@ struct Lent {
     recalled: Vec<CellPtr>,
     /// Cells that were visited, and have something for their owner, with their tokens.
     left: Vec<(CellPtr, Left)>,
-    /// The same of visits that have lasted longer than the loan. Their tokens are on the way to the owner.
+    /// Such cells whose visits have lasted longer than the loan. Their tokens are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Such cells, whose tokens have come back to us.
+    /// Cells of `told` whose tokens have come back to us.
     kept: Vec<CellPtr>,
     /// Cells that were visited and rest, some of them more than once.
     rested: Vec<CellPtr>,
@@ -274,11 +280,7 @@ impl Crew {
                     releases: 0,
                 });
             }
-            let left = Left {
-                rest: rest.unwrap_or(ptr::null_mut()),
-                outcome: Outcome::ForOwner,
-                releases: 0,
-            };
+            let left = Left::for_owner(rest.unwrap_or(ptr::null_mut()));
             lent.left.push((cell, left));
         };
         loan.note_waiting(&lent);
@@ -355,12 +357,7 @@ impl Crew {
                 back.push(cell);
                 continue;
             };
-            let left = Left {
-                rest,
-                outcome: Outcome::ForOwner,
-                releases: 0,
-            };
-            lent.left.push((cell, left));
+            lent.left.push((cell, Left::for_owner(rest)));
         }
         loan.note_waiting(&lent);
         let visited = std::mem::take(&mut lent.visited);
@@ -397,14 +394,6 @@ impl Crew {
         let place = lent.told.iter().position(|(other, _)| *other == cell)?;
         Some(lent.told.swap_remove(place).1)
     }
-
-    /// Does what [`Serve::wake_visitor`](crate::remote::Serve::wake_visitor) says.
-    pub(super) fn wake_for_visit(&self) {
-        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees what was pushed, or we see that nobody
-        // sits there.
-        fence(SeqCst);
-        let _ = (0..self.seats.len()).any(|seat| self.remote(seat).wake());
-    }
 }
 
 /// Looks for stuck seats before nobody looks any more, unless something is found.
@@ -413,13 +402,13 @@ const LOOKS: usize = 10;
 const LOOK_AFTER: Nanos = 100_000;
 const LOOK_AFTER_MAX: Nanos = 1_000_000;
 
-/// The same for one that lends at once.
+/// Time from one look to the next of a crew that lends at once.
 const AT_ONCE: Duration = Duration::from_micros(20);
 
-/// What a hand that keeps watch has seen of stuck seats.
+/// Looks for stuck seats by the hand that keeps watch.
 #[derive(Default)]
 pub(super) struct Looks {
-    /// When it looks next; none if it is not to look.
+    /// Time of the next look; none if it is not to look.
     next: Cell<Option<Nanos>>,
     /// The activations of each seat at the last look, where somebody sat.
     picks: RefCell<Vec<Option<u32>>>,
@@ -434,17 +423,11 @@ impl Looks {
 }
 
 impl Crew {
-    /// Has the hand that keeps watch look for stuck seats; if all hands are busy, the next one that is not does.
-    pub(super) fn look_for_stuck_seats(&self) {
-        // Relaxed: the lock below orders it for the hand that is woken.
+    /// Lets the hand that keeps watch look for stuck seats. The caller wakes it.
+    pub(super) fn allow_looks(&self) {
+        // Relaxed: the lock of the lists orders it for the hand that is woken.
         self.looks_left.store(LOOKS, Relaxed);
         self.set_unwatched(false);
-        let watch = {
-            let mut lists = self.lists();
-            lists.watch = lists.watch.or(lists.idle.first().copied());
-            lists.watch
-        };
-        self.wake(watch);
     }
 
     fn set_unwatched(&self, is_unwatched: bool) {
@@ -465,7 +448,7 @@ impl Crew {
 }
 
 impl Hand {
-    /// How long this hand, which keeps watch, may sleep before it looks for stuck seats; none if it is not to look.
+    /// Returns how long this hand, which keeps watch, may sleep before it looks for stuck seats; none if it is not to look.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let left = self.crew.looks_left.load(Relaxed);
         if left == 0 {
@@ -514,7 +497,7 @@ impl Hand {
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Nobody looks any more, but who finds a sitter calls the watch.
+    /// Ends the looks. From here on a push that finds a sitter calls the watch.
     fn looks_no_more(&self) {
         let crew = &*self.crew;
         crew.set_unwatched(true);
@@ -547,11 +530,11 @@ impl Shared {
         // Relaxed: a hint to look closer; fences order it against sleep.
         if lends {
             *loans += 1;
-            self.signal.fetch_or(super::Signal::LENT, Relaxed);
+            self.signal.fetch_or(Signal::LENT, Relaxed);
         } else {
             *loans -= 1;
             if *loans == 0 {
-                self.signal.fetch_and(!super::Signal::LENT, Relaxed);
+                self.signal.fetch_and(!Signal::LENT, Relaxed);
             }
         }
     }

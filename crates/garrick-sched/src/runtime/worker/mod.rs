@@ -47,13 +47,13 @@ const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 /// Envelopes whose messages are counted where a mailbox is long; the last of them have room for hundreds.
 const ENVELOPES_LOOKED_AT: u32 = 64;
 
-/// How a step of the worker's loop has ended.
+/// The end of a step of the worker's loop.
 enum Step {
     /// A cell has run, or there is one to run.
     Ran,
     /// There is none.
     Nothing,
-    /// It was told to stop.
+    /// The worker was told to stop.
     Stopped,
 }
 

@@ -23,7 +23,7 @@ const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 pub(super) struct Visiting {
     /// The envelope with the message that is to be handled, or is; null if nothing is visited.
     envelope: Cell<*mut Envelope>,
-    /// Whether the task has stopped.
+    /// True if the task has stopped.
     stops: Cell<bool>,
 }
 

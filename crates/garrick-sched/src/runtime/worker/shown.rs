@@ -23,10 +23,10 @@ pub(crate) struct Shown {
     running: AtomicPtr<Header>,
     /// Activations so far. A hint.
     picks: unmodelled::AtomicUsize,
-    /// The same as `running`, for the worker itself: a model need not switch threads at each look.
+    /// A copy of `running` for the worker itself: a model need not switch threads at each look.
     #[cfg(garrick_loom)]
     own: std::cell::Cell<*mut Header>,
-    /// Whether anybody else looks.
+    /// True if another thread looks.
     #[cfg(garrick_loom)]
     is_looked_at: bool,
 }
