@@ -1,8 +1,11 @@
 //! The replier's end.
 //!
 //! ```text
-//!   Reply<R>   [ target : slot or cell | answer : what to do with an answer, by the kind of target ]
+//!   Reply<R>   [ target : slot or cell | ends : how the kind of target gets an answer, or hears that there is none ]
 //! ```
+//!
+//! An answer is passed by itself, not as a `Result`: a small one stays in registers on its way to the asker's message. A
+//! `Result` went through memory, written by parts and read as a whole at once, for which a processor waits some ten cycles.
 //!
 //! 16 bytes with two niches, so that a small message with a reply in it travels inside a run queue's
 //! entry. The conversion of an answer to the asking task's message has no bytes at all: it is known by
@@ -61,7 +64,7 @@ impl fmt::Display for NoReply {
 
 impl std::error::Error for NoReply {}
 
-/// What is answered.
+/// The end of a question, as an asker sees it.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
@@ -73,8 +76,13 @@ pub(super) type Answer<R> = Result<R, NoReply>;
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
     target: NonNull<()>,
-    /// Consumes the target.
-    answer: unsafe fn(NonNull<()>, Answer<R>),
+    ends: &'static Ends<R>,
+}
+
+/// The two ends of a question, for one kind of target. Both consume the target.
+struct Ends<R> {
+    answer: unsafe fn(NonNull<()>, R),
+    refuse: unsafe fn(NonNull<()>),
 }
 
 // SAFETY:
@@ -92,7 +100,10 @@ impl<R: 'static> Reply<R> {
         const { parcel::check_size::<R>() };
         Self {
             target: slot.cast(),
-            answer: answer_slot::<R>,
+            ends: &Ends {
+                answer: answer_slot::<R>,
+                refuse: refuse_slot::<R>,
+            },
         }
     }
 
@@ -138,36 +149,34 @@ impl<R: 'static> Reply<R> {
         };
         let target = to.cell().0.cast();
         // Both move into the reply, which uses them once: the reference in `target`, the conversion in
-        // the type of `answer`.
+        // the types of `ends`.
         mem::forget((to, convert));
         Self {
             target,
-            answer: answer_task::<R, M, F>,
+            ends: &Ends {
+                answer: answer_task::<R, M, F>,
+                refuse: refuse_task::<R, M, F>,
+            },
         }
     }
 
     /// Answers; inside of a turn, when the turn commits.
     #[inline]
     pub fn send(self, answer: R) {
-        self.consume(Ok(answer));
-    }
-
-    #[inline]
-    fn consume(self, answer: Answer<R>) {
-        let (target, function) = (self.target, self.answer);
+        let (target, ends) = (self.target, self.ends);
         mem::forget(self);
         // SAFETY: the target is of the kind that the function is for, and used once, as we are forgotten.
-        unsafe { function(target, answer) };
+        unsafe { (ends.answer)(target, answer) };
     }
 }
 
 impl<R: 'static> Drop for Reply<R> {
     fn drop(&mut self) {
-        let (target, answer) = (self.target, self.answer);
+        let (target, ends) = (self.target, self.ends);
         // Quiet: replies are dropped where a turn unwinds, and the conversion of the answer and the asker's waker are foreign
         // code.
-        // SAFETY: as in `consume`; we are not used again.
-        let _ = quiet::call(|| unsafe { answer(target, Err(NoReply::Dropped)) });
+        // SAFETY: as in `send`; we are not used again.
+        let _ = quiet::call(|| unsafe { (ends.refuse)(target) });
     }
 }
 
@@ -180,7 +189,30 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 /// # Safety
 /// The target is a counted reference to a cell for messages `M`, given to this call, and a value of `F` was
 /// forgotten for it.
-unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
+unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: R)
+where
+    M: Send + 'static,
+    F: FnOnce(Answer<R>) -> M + Copy,
+{
+    // SAFETY: by contract.
+    unsafe { tell_task::<R, M, F>(target, Ok(answer)) };
+}
+
+/// # Safety
+/// As for `answer_task`.
+unsafe fn refuse_task<R, M, F>(target: NonNull<()>)
+where
+    M: Send + 'static,
+    F: FnOnce(Answer<R>) -> M + Copy,
+{
+    // SAFETY: by contract.
+    unsafe { tell_task::<R, M, F>(target, Err(NoReply::Dropped)) };
+}
+
+/// # Safety
+/// As for `answer_task`.
+#[inline(always)]
+unsafe fn tell_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
 where
     M: Send + 'static,
     F: FnOnce(Answer<R>) -> M + Copy,
@@ -195,7 +227,7 @@ where
         return drop(to.send(message));
     };
     if worker.send(&to, message).is_ok() {
-        let refuse = refuse_task::<R, M, F>;
+        let refuse = refuse_undone::<R, M, F>;
         let cell = to.cell();
         worker.stage.owe(worker.turn(), Owed { cell, refuse });
     }
@@ -205,12 +237,12 @@ where
 ///
 /// # Safety
 /// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F` was forgotten for it.
-unsafe fn refuse_task<R, M, F>(worker: &Worker, cell: CellPtr)
+unsafe fn refuse_undone<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,
     F: FnOnce(Answer<R>) -> M + Copy,
 {
-    // SAFETY: as in `answer_task`; the value can be copied, so that there may be one more.
+    // SAFETY: as in `tell_task`; the value can be copied, so that there may be one more.
     let convert = unsafe { NonNull::<F>::dangling().read() };
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(cell) };
@@ -219,17 +251,21 @@ where
 
 /// # Safety
 /// The target is a slot for answers `R`, and the caller its replier.
-unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: Answer<R>) {
-    let slot = target.cast::<Slot<Answer<R>>>();
-    let given = answer.is_ok();
-    // SAFETY: the caller is the replier.
-    unsafe { slot.as_ref().put(answer) };
-    let written = Written { slot };
+unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
+    // SAFETY: by contract.
+    let written = unsafe { Written::new(target, Ok(answer)) };
     match current::worker() {
         // A newborn carries the answer: it runs if the turn commits, and is dropped if not.
-        Some(worker) if given => drop(worker.spawn(Courier(Some(written)))),
-        _ => written.publish(),
+        Some(worker) => drop(worker.spawn(Courier(Some(written)))),
+        None => written.publish(),
     }
+}
+
+/// # Safety
+/// As for `answer_slot`.
+unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
+    // SAFETY: by contract.
+    unsafe { Written::<R>::new(target, Err(NoReply::Dropped)) }.publish();
 }
 
 /// An answer that lies in its slot, not yet published; dropped, it becomes [`NoReply::Dropped`].
@@ -241,6 +277,15 @@ struct Written<R: 'static> {
 unsafe impl<R: Send> Send for Written<R> {}
 
 impl<R: 'static> Written<R> {
+    /// # Safety
+    /// The target is a slot for answers `R`, and the caller its replier.
+    unsafe fn new(target: NonNull<()>, answer: Answer<R>) -> Self {
+        let slot = target.cast::<Slot<Answer<R>>>();
+        // SAFETY: by contract.
+        unsafe { slot.as_ref().put(answer) };
+        Self { slot }
+    }
+
     fn publish(self) {
         let slot = self.slot;
         mem::forget(self);
