@@ -50,14 +50,6 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         TICKET,
     ),
     (
-        "sched/runtime/sponsor/rescue.rs:wake_for_visit:fence:SeqCst->AcqRel",
-        VISIT,
-    ),
-    (
-        "sched/runtime/sponsor/rescue.rs:wake_for_visit:fence:SeqCst->none",
-        VISIT,
-    ),
-    (
         "sched/runtime/worker/shown.rs:set:store:Release->Relaxed",
         NAME,
     ),
@@ -141,12 +133,6 @@ const ROOM: Reason = Reason::NotModelled(
     "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
      between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
      of `room.rs` stands in",
-);
-
-/// A push on the stack of a seat that is lent, against a hand that leaves another seat.
-const VISIT: Reason = Reason::NotModelled(
-    "no model has a visitor that goes to sleep; the pair of fences is that of the shared queue (`sponsor/README.md`, rescue, sleep), \
-     and `tests/rescue.rs` sends to a seat that is lent while the others sleep",
 );
 
 /// The name of the cell that runs.

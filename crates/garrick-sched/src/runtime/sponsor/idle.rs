@@ -174,7 +174,7 @@ impl Hand {
         if !ready.try_park() {
             return true;
         }
-        // SeqCst: pairs with the fences in `Shared::wake_some` and `wake_all`, with the one of another hand here, and with
+        // SeqCst: pairs with the fence in `Remote::wake_some`, with the one of another hand here, and with
         // the one of the hand that keeps watch.
         fence(SeqCst);
         let is_wanted = wanted() || self.shared.end_if_drained();
