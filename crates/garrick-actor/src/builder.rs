@@ -35,6 +35,7 @@ pub struct Builder {
     stack_size: Option<usize>,
     callers_run: bool,
     blocking_threads: Option<usize>,
+    refuses_strangers: bool,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -51,6 +52,7 @@ impl Builder {
             stack_size: None,
             callers_run: true,
             blocking_threads: None,
+            refuses_strangers: false,
             world: None,
             reporter: None,
             probes: false,
@@ -145,6 +147,34 @@ impl Builder {
         self
     }
 
+    /// Sets whether strangers are refused once the system has begun to end, in order or at once; false by default.
+    ///
+    /// A stranger is a thread that runs no actors of this system: one of your own, one of another system or of a runtime for futures. Once
+    /// [`System::shutdown`](crate::System::shutdown), or one of the other ends, has begun, what a stranger sends is refused with an error,
+    /// as by an actor that has stopped, and what it asks has no answer. What was accepted before is handled, unless the end is one at once.
+    /// The system's own actors go on sending to each other, and get the answers that they have asked strangers for. So an end in order
+    /// comes soon, however much strangers go on sending. Without this, they can put it off for as long as they send.
+    ///
+    /// Each message from outside of a turn takes a lock for reading then. What the turn of an actor of another system has staged before
+    /// the end began may still arrive, or become a dead letter.
+    ///
+    /// # Examples
+    /// ```
+    /// use garrick_actor::{Next, System};
+    ///
+    /// let system = System::builder().refuse_strangers(true).start()?;
+    /// let sink = system.spawn_behavior(|_: u32, _| Next::Continue)?;
+    /// sink.send(1)?;
+    /// system.begin_shutdown();
+    /// assert!(sink.send(2).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn refuse_strangers(mut self, refuse: bool) -> Self {
+        self.refuses_strangers = refuse;
+        self
+    }
+
     /// The world it lives in; the real one unless told.
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
@@ -195,6 +225,7 @@ impl Builder {
             .workers(workers)
             .pin_to(self.cores)
             .callers_run(self.callers_run)
+            .refuse_strangers(self.refuses_strangers)
             .probes(self.probes)
             .attach(self.workload)
             .on_failure(move |failure| {

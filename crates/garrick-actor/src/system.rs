@@ -107,6 +107,9 @@ impl System {
     /// Ends the system in order: every message that was sent is handled, and every message that this
     /// leads to; then all actors are dropped. Returns when its threads have ended.
     ///
+    /// Threads that run no actors of the system, and actors of other systems, can put the end off for as long as they send, unless
+    /// [`Builder::refuse_strangers`](crate::Builder::refuse_strangers) was set.
+    ///
     /// Called by an actor of its own, it returns at once, and the system ends later.
     pub fn shutdown(self) {
         self.sponsor.shutdown();

@@ -21,6 +21,8 @@ mod pool;
 
 mod parcel;
 
+mod gate;
+
 mod remote;
 
 mod run_queue;

@@ -11,6 +11,7 @@ use garrick_core::prim::{
 };
 
 use crate::cell::{Envelope, Home, Notice, Ready};
+use crate::gate::Gate;
 
 /// Workers that may exist at once in one process.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
@@ -32,6 +33,10 @@ pub(crate) struct Remote {
     is_unwatched: AtomicBool,
     /// Questions before the next one whose asker may sit there.
     spared: AtomicUsize,
+    /// The gate that its cells stand behind; null if there is none.
+    gate: AtomicPtr<Gate>,
+    /// The gate with this number, if it is one.
+    own_gate: Gate,
 }
 
 /// Those who serve a seat: a crew, which lives in a layer above.
@@ -204,11 +209,31 @@ impl Remote {
         self.set_unwatched(is_unwatched);
         self.has_guests.store(has_guests, Relaxed);
         self.spared.store(0, Relaxed);
+        self.gate.store(std::ptr::null_mut(), Relaxed);
         self.crew
             .store(Arc::as_ptr(crew).cast_mut().cast(), Relaxed);
         self.seat.store(seat, Relaxed);
         let crew = crew.clone();
         *self.place() = Some(Place { crew, seat });
+    }
+
+    /// Makes it a gate, and returns that: nobody ever sits there.
+    pub(crate) fn become_gate(&'static self) -> &'static Gate {
+        self.has_guests.store(false, Relaxed);
+        self.set_gate(&self.own_gate);
+        &self.own_gate
+    }
+
+    /// Sets the gate that its cells stand behind.
+    pub(crate) fn set_gate(&self, gate: &'static Gate) {
+        self.gate
+            .store(std::ptr::from_ref(gate).cast_mut(), Relaxed);
+    }
+
+    /// Returns the gate that its cells stand behind, if there is one.
+    pub(crate) fn gate(&self) -> Option<&'static Gate> {
+        // SAFETY: set by `set_gate`, and never freed.
+        unsafe { self.gate.load(Relaxed).as_ref() }
     }
 
     fn place(&self) -> MutexGuard<'_, Option<Place>> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use garrick_core::prim::UnsafeCell;
 
-use super::{Alive, Note, check, check_with, spawn};
+use super::{Alive, Note, SharedLog, check, check_with, spawn};
 use crate::cell::{Kind, Notice, Ready};
 use crate::driver::Driver;
 use crate::remote::Remote;
@@ -271,6 +271,60 @@ fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
         serve_in_model(shared, 0, Some(in_bed()));
         other.join().unwrap();
         assert_eq!(handled.load(Relaxed), 2);
+    });
+}
+
+/// A sponsor of a model, with one worker, that refuses strangers.
+fn refuses_strangers() -> (Arc<Shared>, Handle) {
+    let builder = Sponsor::builder().workers(1).refuse_strangers(true);
+    let shared = builder.share_in_model(true);
+    (shared.clone(), Handle::new(shared))
+}
+
+#[test]
+fn loom_what_was_taken_from_a_stranger_is_handled() {
+    check_with(3, || {
+        let (shared, handle) = refuses_strangers();
+        let (log, alive) = (SharedLog::default(), Alive::default());
+        let note = Note::new(log.clone(), alive.one_more());
+        let task = handle.spawn(note).unwrap();
+        let stranger = spawn(move || usize::from(task.send(1).is_ok()));
+        shared.drain();
+        serve_in_model(shared, 0, None);
+        drop(handle);
+        let taken = stranger.join().unwrap();
+        assert_eq!(log.lock().unwrap().len(), taken);
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_what_was_taken_from_a_stranger_is_handled_if_the_cell_is_in_the_shared_queue() {
+    check_with(2, || {
+        let (shared, to) = refuses_strangers();
+        let handled = Arc::new(AtomicUsize::new(0));
+        let player = Player {
+            other: None,
+            handled: Arc::clone(&handled),
+        };
+        let stranger = spawn(move || {
+            let here = super::here();
+            let player = here.handle().spawn(player).unwrap();
+            let mover = Mover {
+                player: player.clone(),
+                to,
+            };
+            here.spawn(mover).send(()).unwrap();
+            here.run();
+            drop(here);
+            // It is in the shared queue now, or has been claimed, or was refused and has ended.
+            usize::from(player.send(0).is_ok())
+        });
+        shared.drain();
+        serve_in_model(shared, 0, None);
+        let taken = stranger.join().unwrap();
+        // It handles what the mover has sent wherever it is.
+        assert_eq!(handled.load(Relaxed), 1 + taken);
     });
 }
 

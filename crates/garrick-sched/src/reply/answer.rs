@@ -22,7 +22,7 @@ use super::slot::Slot;
 use crate::cell::{CellPtr, Header};
 use crate::parcel;
 use crate::quiet;
-use crate::runtime::address::Address;
+use crate::runtime::address::{Address, SendError};
 use crate::runtime::current::{self, Entered};
 use crate::runtime::stage::Owed;
 use crate::runtime::task::{Flow, Task};
@@ -224,9 +224,12 @@ where
     let message = convert(answer);
     // An asker that has stopped does not miss the answer.
     let Some(worker) = current::worker() else {
-        return drop(to.send(message));
+        return drop(to.send_from_outside(message, true));
     };
-    if worker.send(&to, message).is_ok() {
+    let sent = worker.send(&to, message);
+    // A closed gate does not stop an answer.
+    let sent = sent.or_else(|SendError(message)| worker.send_past_gate(&to, message));
+    if sent.is_ok() {
         let refuse = refuse_undone::<R, M, F>;
         let cell = to.cell();
         worker.stage.owe(worker.turn(), Owed { cell, refuse });

@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use garrick_core::prefetch::prefetch;
 
 use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Header, Home, Kind, Push};
+use crate::gate::{Gate, Pass};
 use crate::parcel;
 use crate::pool::{CELL_BYTES_MAX, Pool};
 use crate::quiet;
@@ -85,11 +86,16 @@ impl<M: 'static> Address<M> {
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
-            None => self.send_from_outside(message),
+            None => self.send_from_outside(message, false),
         }
     }
 
-    fn send_from_outside(&self, message: M) -> Result<(), SendError<M>> {
+    /// Sends a message from a thread that runs no turn. A gate does not stop an answer to the task's own question.
+    pub(crate) fn send_from_outside(
+        &self,
+        message: M,
+        is_answer: bool,
+    ) -> Result<(), SendError<M>> {
         if self.cell.is_door() {
             // SAFETY: its messages are of this type, and we hold a reference.
             return unsafe { door::pass(self.cell, message) };
@@ -103,14 +109,23 @@ impl<M: 'static> Address<M> {
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));
         }
-        current::with_pool(|pool| {
+        // Held until the message is in the inbox. Not longer: who is woken may be foreign code.
+        let pass = if is_answer {
+            Way::Free
+        } else {
+            enter(self.cell)
+        };
+        if matches!(pass, Way::Refused) {
+            return Err(SendError(message));
+        }
+        let sent = current::with_pool(|pool| {
             let envelope = parcel::envelope::<M>(pool, None);
             // SAFETY: made for `M` just now, and empty.
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
             // SAFETY: we hold a reference, and the envelope is ours.
-            if unsafe { deliver(self.cell, Chain::of_one(envelope)) } {
-                return Ok(());
+            if let Some(wake) = unsafe { push_out(self.cell, Chain::of_one(envelope), |_| false) } {
+                return Ok(wake);
             }
             // SAFETY: the envelope is ours again, with the message in it.
             unsafe {
@@ -118,7 +133,9 @@ impl<M: 'static> Address<M> {
                 pool.give_envelope(envelope);
                 Err(SendError(message.expect("it was put there above")))
             }
-        })
+        });
+        drop(pass);
+        sent.map(Wake::call)
     }
 
     /// Whether the task is at the worker that asks, and has nothing to do. If so, the first `bytes` of it are brought near: whoever is
@@ -237,6 +254,40 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     } else {
         None
     }
+}
+
+/// The way of a stranger's message into a cell.
+pub(crate) enum Way {
+    /// The sponsor has no gate, or is served by this thread.
+    Free,
+    /// The gate is open for as long as this is held.
+    Through(#[expect(dead_code, reason = "held")] Pass),
+    /// The sponsor ends.
+    Refused,
+}
+
+/// Takes a message from this thread to the gate that a cell stands behind.
+#[inline]
+pub(crate) fn enter(cell: CellPtr) -> Way {
+    let home = if Gate::are_any() {
+        cell.home()
+    } else {
+        Home::NOBODY
+    };
+    if home == Home::NOBODY {
+        return Way::Free;
+    }
+    match Remote::of(home).gate() {
+        Some(gate) if !current::serves_at(gate.sponsor()) => {
+            gate.enter().map_or(Way::Refused, Way::Through)
+        }
+        _ => Way::Free,
+    }
+}
+
+/// Returns whether a message from this thread to that cell is refused, because its sponsor ends. False may be out of date at once.
+pub(crate) fn is_refused(cell: CellPtr) -> bool {
+    matches!(enter(cell), Way::Refused)
 }
 
 /// Pushes a chain and notifies the home if that is ours to do; false if the cell is closed, and then

@@ -59,8 +59,13 @@ pub(crate) fn resting<'a>() -> Option<&'a Worker> {
 
 /// Whether this is the thread of one of the sponsor's workers, in a turn or not.
 pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
-    let ours = worker().is_some_and(|worker| Arc::ptr_eq(&worker.shared, sponsor));
-    ours || ptr::eq(SERVES.get(), Arc::as_ptr(sponsor))
+    serves_at(Arc::as_ptr(sponsor).cast())
+}
+
+/// Does what `serves` does for the sponsor at that address.
+pub(crate) fn serves_at(sponsor: *const ()) -> bool {
+    let ours = worker().is_some_and(|worker| ptr::eq(Arc::as_ptr(&worker.shared).cast(), sponsor));
+    ours || ptr::eq(SERVES.get().cast(), sponsor)
 }
 
 /// Returns whether this is the thread of a worker, in a turn or not.

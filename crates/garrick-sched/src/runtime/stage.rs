@@ -12,7 +12,7 @@ use std::ptr;
 use crate::cell::{CellPtr, Chain, Envelope, Header};
 use crate::parcel;
 use crate::pool::Pool;
-use crate::runtime::address::SendError;
+use crate::runtime::address::{SendError, is_refused};
 use crate::runtime::door;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
@@ -172,22 +172,23 @@ impl Stage {
         message: M,
     ) -> Result<(), SendError<M>> {
         if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
-            return self.send_out_to_other(pool, cell, message);
+            return self.send_out_to_other(pool, cell, message, false);
         }
         // SAFETY: the envelope is the newest of a chain of ours, which holds messages `M`.
         match unsafe { parcel::put(self.out_envelope.get(), message) } {
             Ok(()) => Ok(()),
-            Err(message) => self.send_out_to_other(pool, cell, message),
+            Err(message) => self.send_out_to_other(pool, cell, message, false),
         }
     }
 
-    /// The same for a cell that is not the last one that was sent to, or whose envelope is full.
+    /// The same for a cell that is not the last one that was sent to, or whose envelope is full. A closed gate does not stop an answer.
     #[inline(never)]
-    fn send_out_to_other<M: 'static>(
+    pub(crate) fn send_out_to_other<M: 'static>(
         &self,
         pool: &Pool,
         cell: CellPtr,
         message: M,
+        is_answer: bool,
     ) -> Result<(), SendError<M>> {
         if cell.is_door() {
             // SAFETY: the caller holds a reference, and says that its messages are of this type.
@@ -204,7 +205,7 @@ impl Stage {
             unsafe { append_to_chain(pool, chain, message) };
             chain.newest
         } else {
-            if cell.inbox_is_closed() {
+            if cell.inbox_is_closed() || !is_answer && is_refused(cell) {
                 return Err(SendError(message));
             }
             let chain = Chain::of_one(parcel::alone(pool, message));

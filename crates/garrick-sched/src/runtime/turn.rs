@@ -362,6 +362,16 @@ impl Worker {
         self.stage.send_out(&self.pool, cell, message)
     }
 
+    /// Sends a message that came back, if the only reason was a closed gate.
+    #[cold]
+    pub(crate) fn send_past_gate<M: 'static>(
+        &self,
+        to: &Address<M>,
+        message: M,
+    ) -> Result<(), SendError<M>> {
+        (self.stage).send_out_to_other(&self.pool, to.cell(), message, true)
+    }
+
     /// A staged note to a cell, in order with the messages to it.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         if cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.has(flag::STOPPED) {

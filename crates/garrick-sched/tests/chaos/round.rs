@@ -165,6 +165,7 @@ fn start(round: &Arc<Round>, dice: &mut Dice, workers: usize) -> Vec<Weak<Kept>>
             .probes(dice.one_in(2))
             .blocking_threads([0, 1, 3, 64][dice.below(4)])
             .lend_at_once(dice.one_in(2))
+            .refuse_strangers(dice.one_in(3))
             .on_failure(round.reporter());
         if dice.one_in(3) {
             let seed = dice.next();

@@ -4,6 +4,7 @@
 //! White space makes no difference.
 
 mod core;
+mod gate;
 mod sched;
 
 /// One mutant of the logic.
@@ -28,6 +29,6 @@ pub(super) struct Logic {
 /// All of them, with the crate that they are for.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Logic)> {
     let core = core::MUTANTS.iter().map(|logic| ("garrick-core", logic));
-    let sched = sched::MUTANTS.iter().map(|logic| ("garrick-sched", logic));
-    core.chain(sched)
+    let sched = sched::MUTANTS.iter().chain(gate::MUTANTS);
+    core.chain(sched.map(|logic| ("garrick-sched", logic)))
 }

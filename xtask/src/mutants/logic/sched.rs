@@ -245,14 +245,14 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "nothing, as far as is known: the token is held meanwhile",
         file: "runtime/sponsor/idle.rs",
         find: "cell.share_refs();
-               cell.set_home(Home::NOBODY);
+               cell.set_home(queue_home);
                true",
         put: "if MUTANT {
-                  cell.set_home(Home::NOBODY);
+                  cell.set_home(queue_home);
                   cell.share_refs();
               } else {
                   cell.share_refs();
-                  cell.set_home(Home::NOBODY);
+                  cell.set_home(queue_home);
               }
               true",
         tests: &["stress", "moves", "big"],
@@ -278,12 +278,10 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "who drops a reference meanwhile tries again and again until the mark is there",
         file: "runtime/worker/end.rs",
         find: "cell.orphan_refs();
-               cell.set_home(Home::NOBODY);
-               cell.close()",
+               let left = cell.close();",
         put: "let early = MUTANT.then(|| cell.close());
               cell.orphan_refs();
-              cell.set_home(Home::NOBODY);
-              early.unwrap_or_else(|| cell.close())",
+              let left = early.unwrap_or_else(|| cell.close());",
         tests: TASKS,
     },
     Logic {

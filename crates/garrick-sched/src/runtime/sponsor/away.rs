@@ -279,7 +279,7 @@ impl Worker {
         self.forget_running();
         // SAFETY: the message came out of a run queue with the cell, and goes into one with it.
         let entry = unsafe { Entry::with_slot(cell, message) };
-        if idle::hand_over(cell) {
+        if idle::hand_over(cell, self.shared.queue_home()) {
             self.shared.let_in(self.shared.away.set_aside(entry));
         } else {
             // Its token is on its way to us.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use garrick_core::fence::Asymmetric;
 
+use super::gate::OwnGate;
 use super::thread::{self, Driven};
 use super::{Attachment, Extras, Failure, Hands, Here, LendBy, Reporter, Shared, Sponsor};
 use crate::cell::Home;
@@ -137,6 +138,7 @@ pub struct Builder {
     callers_run: bool,
     blocking_threads: usize,
     lends_at_once: bool,
+    refuses_strangers: bool,
     world: Option<Arc<dyn World>>,
     reporter: Option<Reporter>,
     probes: bool,
@@ -154,6 +156,7 @@ impl Builder {
             callers_run: true,
             blocking_threads: BLOCKING_THREADS,
             lends_at_once: false,
+            refuses_strangers: false,
             world: None,
             reporter: None,
             probes: false,
@@ -243,6 +246,42 @@ impl Builder {
     #[must_use]
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.blocking_threads = threads;
+        self
+    }
+
+    /// Sets whether strangers are refused once the sponsor has begun to end, in order or at once; false by default.
+    ///
+    /// A stranger is a thread that runs no tasks of this sponsor. Once [`shutdown`](Sponsor::shutdown), or one of the other ends, has
+    /// begun, what a stranger sends comes back to it, as from a task that has stopped, and what it asks has no answer. What was
+    /// taken before is handled, unless the end is one at once. The sponsor's own tasks go on sending to each other, and get the answers
+    /// that they have asked strangers for. So an end in order comes soon, however much strangers go on sending. Without this, they
+    /// can put it off for as long as they send.
+    ///
+    /// Each message from outside of a turn pays for it: it takes a lock for reading. A task of another sponsor is refused what it
+    /// sends; what its turn has staged before the end began may still arrive, or become a dead letter. So may what is sent to a task
+    /// that has not yet arrived from a sponsor that takes what strangers send.
+    ///
+    /// # Examples
+    /// ```
+    /// # use garrick_sched::{Flow, Sponsor, Task, Turn};
+    /// struct Sink;
+    /// impl Task for Sink {
+    ///     type Message = u32;
+    ///     fn receive(&mut self, _: u32, _: &Turn<'_, u32>) -> Flow {
+    ///         Flow::Continue
+    ///     }
+    /// }
+    ///
+    /// let sponsor = Sponsor::builder().refuse_strangers(true).start()?;
+    /// let sink = sponsor.handle().spawn(Sink).unwrap();
+    /// sink.send(1).unwrap();
+    /// sponsor.begin_shutdown();
+    /// assert!(sink.send(2).is_err());
+    /// # Ok::<(), garrick_sched::StartError>(())
+    /// ```
+    #[must_use]
+    pub fn refuse_strangers(mut self, refuse: bool) -> Self {
+        self.refuses_strangers = refuse;
         self
     }
 
@@ -416,7 +455,16 @@ impl Builder {
             };
             homes.push(home);
         }
-        Ok(Arc::new(Shared::new(
+        let gate = if self.refuses_strangers {
+            let Some(gate) = OwnGate::claim() else {
+                homes.into_iter().for_each(Remote::release);
+                return Err(StartError::TooManyWorkers { asked });
+            };
+            Some(gate)
+        } else {
+            None
+        };
+        let shared = Arc::new(Shared::new(
             self.name,
             self.world,
             homes,
@@ -424,9 +472,12 @@ impl Builder {
                 reporter: self.reporter,
                 probes: self.probes,
                 attachment: self.attachment,
+                gate,
             },
             hands,
-        )))
+        ));
+        shared.open_gate();
+        Ok(shared)
     }
 }
 

@@ -18,7 +18,7 @@ use super::{Crew, Shared};
 use crate::cell::Home;
 use crate::quiet;
 use crate::remote::Remote;
-use crate::runtime::address::Address;
+use crate::runtime::address::{Address, is_refused};
 use crate::runtime::current::{self, Entered, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
@@ -122,7 +122,8 @@ pub(crate) fn send_and_run<M: 'static>(
     let cell = to.cell();
     // Dropped when the seat is left: that is foreign code.
     let mut _refused = Ok(());
-    let guest = if cell.is_door() || current::resting().is_some() {
+    // Who sits down works for the sponsor, so the gate is asked before.
+    let guest = if cell.is_door() || current::resting().is_some() || is_refused(cell) {
         None
     } else {
         Guest::sit(cell.home())

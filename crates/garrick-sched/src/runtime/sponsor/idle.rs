@@ -428,7 +428,7 @@ impl Worker {
             && to.take_cell(|| {
                 self.lane.ended(cell);
                 cell.share_refs();
-                cell.set_home(Home::NOBODY);
+                cell.set_home(to.shared.queue_home());
                 Entry::of(cell)
             });
         if goes && !gone {
@@ -577,7 +577,7 @@ impl Worker {
         let mut given = Vec::with_capacity(count);
         while given.len() + kept.len() < count && kept.len() < KEPT_MAX {
             let Some(entry) = next() else { break };
-            if hand_over(entry.cell()) {
+            if hand_over(entry.cell(), self.shared.queue_home()) {
                 given.push(entry);
             } else {
                 kept.push(entry);
@@ -595,13 +595,13 @@ impl Worker {
 }
 
 /// Takes our hands off a scheduled cell of ours (README, step 3); false if its token is out, or if it must stay on this
-/// thread.
-pub(super) fn hand_over(cell: CellPtr) -> bool {
+/// thread. Its home is that of the shared queue then.
+pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
     }
     cell.share_refs();
-    cell.set_home(Home::NOBODY);
+    cell.set_home(queue_home);
     true
 }
 
@@ -661,6 +661,7 @@ mod tests {
             reporter: None,
             probes: false,
             attachment: None,
+            gate: None,
         };
         let shared = Shared::new("drains".to_owned(), None, homes, extras, Hands::FIXED);
         shared.expect_workers();

@@ -3,6 +3,7 @@
 pub(crate) mod away;
 mod builder;
 mod crew;
+mod gate;
 pub(crate) mod guest;
 mod here;
 mod idle;
@@ -29,6 +30,7 @@ use garrick_core::fence::Asymmetric;
 use away::Away;
 pub use builder::{BLOCKING_THREADS_MAX, Builder, StartError};
 pub(crate) use crew::Crew;
+use gate::OwnGate;
 pub use here::Here;
 pub use thread::{Ending, Sponsor};
 #[cfg(all(test, garrick_loom))]
@@ -66,6 +68,7 @@ pub(crate) struct Extras {
     /// Whether it counts what each kind of task does.
     probes: bool,
     attachment: Option<Attachment>,
+    gate: Option<OwnGate>,
 }
 
 /// Who may sit on the seats of a sponsor.
@@ -202,6 +205,8 @@ pub(crate) struct Shared {
     pub(crate) closed: AtomicUsize,
     /// Whether newborns from outside are taken.
     admits: RwLock<bool>,
+    /// Closed once it ends, for what strangers send; none if they are not refused.
+    gate: Option<OwnGate>,
     lanes: Lanes,
 }
 
@@ -245,6 +250,7 @@ impl Shared {
             dead_letters: unmodelled::AtomicU64::new(0),
             closed: AtomicUsize::new(0),
             admits: RwLock::new(true),
+            gate: extras.gate,
             lanes,
         };
         for (index, home) in shared.homes.iter().enumerate() {
@@ -277,13 +283,13 @@ impl Shared {
 
     /// Ends the sponsor once nothing is left to do.
     pub(crate) fn drain(&self) {
-        self.refuse_newborns();
+        self.refuse_strangers();
         self.raise(Signal::DRAIN);
     }
 
     /// Ends the sponsor now.
     pub(crate) fn stop(&self) {
-        self.refuse_newborns();
+        self.refuse_strangers();
         self.raise(Signal::STOP);
     }
 
@@ -292,8 +298,24 @@ impl Shared {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn refuse_newborns(&self) {
+    /// Refuses newborns from outside, and what strangers send if there is a gate.
+    fn refuse_strangers(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
+        if let Some(gate) = &self.gate {
+            gate.close();
+        }
+    }
+
+    /// Opens the gate, if there is one.
+    fn open_gate(self: &Arc<Self>) {
+        if let Some(gate) = &self.gate {
+            gate.open(Arc::as_ptr(self).cast(), &self.homes);
+        }
+    }
+
+    /// The home of the cells in the shared queue.
+    pub(crate) fn queue_home(&self) -> Home {
+        self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
 
     pub(crate) fn wake_all(&self) {

@@ -72,7 +72,7 @@ impl Sponsor {
 
     /// Ends the sponsor in order: once no task has anything left to handle, as far as its own tasks are
     /// concerned, all tasks are dropped. Returns when its threads have ended. Timers are not
-    /// waited for.
+    /// waited for. Other threads can put the end off for as long as they send, unless [`Builder::refuse_strangers`] was set.
     ///
     /// Called on a thread of its own, by a task or in a driver, it returns at once, and the sponsor ends later.
     pub fn shutdown(self) {

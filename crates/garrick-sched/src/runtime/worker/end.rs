@@ -193,8 +193,10 @@ impl Worker {
     /// Closes its inbox, which calls no foreign code, and returns what was left in there.
     pub(super) fn shut(&self, cell: CellPtr) -> *mut Envelope {
         cell.orphan_refs();
+        let left = cell.close();
+        // Not before: until it is closed, a stranger asks the gate of its home.
         cell.set_home(Home::NOBODY);
-        cell.close()
+        left
     }
 
     /// Drops what was left in the inbox of a closed cell, and lets go of that.

@@ -1,0 +1,85 @@
+//! The gate of a sponsor that refuses strangers once it ends.
+//!
+//! A stranger is a thread that works for another sponsor, or for none. What it sends from outside of a turn goes through the gate:
+//!
+//! | a stranger sends | the sponsor begins to end |
+//! | --- | --- |
+//! | G1. read lock; refused if the gate is closed | E1. write lock: closes the gate |
+//! | G2. pushes the message, with the token if that is its own | E2. raises DRAIN |
+//! | G3. unlocks | E3. the workers look for the end |
+//!
+//! If E1 comes before G1, the message goes back to its sender. If it comes behind G3, E3 sees what G2 has pushed, and the message is
+//! handled. So what was taken is handled, and nothing is taken once the end has begun. The price is two read-modify-writes of a
+//! shared word for each message, for sponsors that asked for a gate; the others pay a load of a word that nobody writes.
+//!
+//! A cell stands behind the gate of its home. Cells in the shared queue have no worker: their home is the number of the gate.
+
+use std::sync::PoisonError;
+
+use garrick_core::prim::{
+    RwLock, RwLockReadGuard,
+    unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
+};
+
+/// Gates in this process. Not modelled: a stranger has the address of a task behind a gate from somebody who knew the gate.
+static GATES: AtomicUsize = AtomicUsize::new(0);
+
+/// Closed at first. Lies in a [`Remote`](crate::remote::Remote) whose number no worker has, and is never freed.
+#[derive(Default)]
+pub(crate) struct Gate {
+    is_open: RwLock<bool>,
+    /// The address of the sponsor. Compared only.
+    sponsor: AtomicPtr<()>,
+}
+
+/// The right to push a message through a gate, until dropped. No foreign code may be called meanwhile.
+#[must_use]
+pub(crate) struct Pass {
+    _open: RwLockReadGuard<'static, bool>,
+}
+
+impl Gate {
+    /// Returns whether there is any gate in this process that the caller may know of.
+    #[inline]
+    pub(crate) fn are_any() -> bool {
+        GATES.load(Relaxed) != 0
+    }
+
+    /// Makes it the gate of a sponsor that is being made.
+    pub(crate) fn begin(&self) {
+        GATES.fetch_add(1, Relaxed);
+    }
+
+    /// Closes it, because its sponsor is gone.
+    pub(crate) fn end(&self) {
+        self.close();
+        GATES.fetch_sub(1, Relaxed);
+    }
+
+    /// Opens it for the sponsor at that address.
+    pub(crate) fn open(&self, sponsor: *const ()) {
+        self.sponsor.store(sponsor.cast_mut(), Relaxed);
+        self.set_open(true);
+    }
+
+    /// Closes it for good (E1).
+    pub(crate) fn close(&self) {
+        self.set_open(false);
+    }
+
+    /// Returns the address of the sponsor whose gate it is.
+    pub(crate) fn sponsor(&self) -> *const () {
+        self.sponsor.load(Relaxed)
+    }
+
+    /// Lets a stranger pass (G1); none if the gate is closed.
+    pub(crate) fn enter(&'static self) -> Option<Pass> {
+        let open = self.is_open.read();
+        let open = open.unwrap_or_else(PoisonError::into_inner);
+        (*open).then_some(Pass { _open: open })
+    }
+
+    fn set_open(&self, is_open: bool) {
+        *self.is_open.write().unwrap_or_else(PoisonError::into_inner) = is_open;
+    }
+}

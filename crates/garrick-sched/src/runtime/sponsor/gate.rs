@@ -1,0 +1,48 @@
+//! The gate of a sponsor that refuses strangers.
+
+use crate::cell::Home;
+use crate::gate::Gate;
+use crate::remote::Remote;
+
+/// The gate of one sponsor, until dropped.
+pub(super) struct OwnGate(Home);
+
+impl OwnGate {
+    /// Makes a gate; none if all numbers of workers are taken.
+    pub(super) fn claim() -> Option<Self> {
+        let home = Remote::claim()?;
+        Remote::of(home).become_gate().begin();
+        Some(Self(home))
+    }
+
+    /// Returns the home of cells that stand behind it, and belong to no worker.
+    pub(super) fn home(&self) -> Home {
+        self.0
+    }
+
+    fn gate(&self) -> &'static Gate {
+        let gate = Remote::of(self.0).gate();
+        gate.unwrap_or_else(|| unreachable!("`claim` has made it"))
+    }
+
+    /// Opens it for the sponsor at that address, whose workers have these homes.
+    pub(super) fn open(&self, sponsor: *const (), homes: &[Home]) {
+        let gate = self.gate();
+        for home in homes {
+            Remote::of(*home).set_gate(gate);
+        }
+        gate.open(sponsor);
+    }
+
+    /// Closes it for good.
+    pub(super) fn close(&self) {
+        self.gate().close();
+    }
+}
+
+impl Drop for OwnGate {
+    fn drop(&mut self) {
+        self.gate().end();
+        Remote::release(self.0);
+    }
+}

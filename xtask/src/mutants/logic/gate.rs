@@ -1,0 +1,68 @@
+//! The logic of the gate of `garrick-sched`.
+
+use super::Logic;
+
+/// What should notice a stranger that is heard too late.
+const STRANGERS: &[&str] = &["strangers"];
+
+pub(super) const MUTANTS: &[Logic] = &[
+    Logic {
+        name: "a-gate-stays-open",
+        breaks: "strangers are heard until the end",
+        file: "gate.rs",
+        find: "self.set_open(false);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: STRANGERS,
+    },
+    Logic {
+        name: "lets-go-of-the-gate-before-the-push",
+        breaks: "a message is taken from a stranger after the workers have looked for the end",
+        file: "runtime/address.rs",
+        find: "if matches!(pass, Way::Refused) {
+                   return Err(SendError(message));
+               }",
+        put: "ORIGINAL
+              let pass = if MUTANT {
+                  drop(pass);
+                  Way::Free
+              } else {
+                  pass
+              };",
+        tests: STRANGERS,
+    },
+    Logic {
+        name: "a-cell-from-another-sponsor-stands-before-the-gate",
+        breaks: "a message is taken from a stranger after the workers have looked for the end",
+        file: "runtime/sponsor/idle.rs",
+        find: "cell.set_home(to.shared.queue_home());",
+        put: "cell.set_home(if MUTANT { Home::NOBODY } else { to.shared.queue_home() });",
+        tests: STRANGERS,
+    },
+    Logic {
+        name: "a-cell-leaves-the-gate-before-it-is-closed",
+        breaks: "a message is taken from a stranger, and dropped with the task",
+        file: "runtime/worker/end.rs",
+        find: "let list = self.shut(cell);",
+        put: "if MUTANT {
+                  cell.set_home(Home::NOBODY);
+              }
+              ORIGINAL",
+        tests: STRANGERS,
+    },
+    Logic {
+        name: "an-answer-is-refused-at-the-gate",
+        breaks: "a task of a sponsor that ends waits for an answer that has been given",
+        file: "reply/answer.rs",
+        find: "return drop(to.send_from_outside(message, true));",
+        put: "return drop(to.send_from_outside(message, !MUTANT));",
+        tests: STRANGERS,
+    },
+    Logic {
+        name: "a-guest-goes-round-the-gate",
+        breaks: "a question of a stranger is answered after the end has begun",
+        file: "runtime/sponsor/guest.rs",
+        find: "|| is_refused(cell) {",
+        put: "|| !MUTANT && is_refused(cell) {",
+        tests: STRANGERS,
+    },
+];
