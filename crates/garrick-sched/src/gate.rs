@@ -22,7 +22,25 @@ use garrick_core::prim::{
 };
 
 /// Gates in this process. Not modelled: a stranger has the address of a task behind a gate from somebody who knew the gate.
+#[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
+
+// Those of each model: a thread of the system's own runs it.
+#[cfg(garrick_loom)]
+thread_local! {
+    static GATES: AtomicUsize = const { AtomicUsize::new(0) };
+}
+
+#[cfg(not(garrick_loom))]
+#[inline(always)]
+fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
+    f(&GATES)
+}
+
+#[cfg(garrick_loom)]
+fn with_gates<R>(f: impl FnOnce(&AtomicUsize) -> R) -> R {
+    GATES.with(f)
+}
 
 /// Closed at first. Lies in a [`Remote`](crate::remote::Remote) whose number no worker has, and is never freed.
 #[derive(Default)]
@@ -42,18 +60,18 @@ impl Gate {
     /// Returns whether there is any gate in this process that the caller may know of.
     #[inline]
     pub(crate) fn are_any() -> bool {
-        GATES.load(Relaxed) != 0
+        with_gates(|gates| gates.load(Relaxed) != 0)
     }
 
     /// Makes it the gate of a sponsor that is being made.
     pub(crate) fn begin(&self) {
-        GATES.fetch_add(1, Relaxed);
+        with_gates(|gates| gates.fetch_add(1, Relaxed));
     }
 
     /// Closes it, because its sponsor is gone.
     pub(crate) fn end(&self) {
         self.close();
-        GATES.fetch_sub(1, Relaxed);
+        with_gates(|gates| gates.fetch_sub(1, Relaxed));
     }
 
     /// Opens it for the sponsor at that address.
