@@ -94,8 +94,9 @@ pub use imp::*;
 /// says why it is not modelled.
 pub mod unmodelled {
     pub use std::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU64, AtomicUsize,
-        Ordering::{AcqRel, Acquire, Relaxed},
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+        fence,
     };
 }
 

@@ -5,11 +5,22 @@
 //! holds the address. The first push of a turn, known by its number, leaves
 //! a mark; to undo the turn is to cut the ring back to it. Beside the ring there is a [`Handoff`], which has
 //! room for the one cell that was woken first.
+//!
+//! Only the worker writes. While it is in a turn that takes long, others *look* at what stood there before that turn
+//! (`runtime/sponsor/README.md`, rescue). The words are atomics for them, and are not modelled. An entry is written before the word
+//! that tells of it (release), and a look reads that word first (acquire), then the others. What a look finds counts only if the
+//! turn of the worker is the same before and after.
 
 use std::alloc::{self, Layout};
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::mem::{align_of, size_of};
 use std::ptr;
+use std::sync::PoisonError;
+
+use garrick_core::prim::Mutex;
+use garrick_core::prim::unmodelled::{
+    Acquire, AtomicPtr, AtomicU64, AtomicUsize, Relaxed, Release,
+};
 
 use crate::cell::{CellPtr, Header, Slot};
 
@@ -79,21 +90,37 @@ impl Entry {
     }
 }
 
-/// The ring. Not `Sync`: one worker's own.
+/// The ring. One worker's own.
 pub(crate) struct RunQueue {
-    entries: Cell<*mut Entry>,
+    entries: AtomicPtr<Entry>,
     /// Capacity less one; the capacity is a power of two.
-    mask: Cell<usize>,
+    mask: AtomicUsize,
     /// Number of the oldest entry. Counts, never wraps to an index.
-    head: Cell<usize>,
+    head: AtomicUsize,
     /// Number of the next entry to push.
-    tail: Cell<usize>,
+    tail: AtomicUsize,
     /// `head + capacity` when it was last looked at: below it there is room for sure.
     room_end: Cell<usize>,
     /// The last turn that pushed.
-    turn: Cell<u64>,
+    turn: AtomicU64,
     /// `tail` before the first push of that turn.
-    mark: Cell<usize>,
+    mark: AtomicUsize,
+    /// Held while the ring is replaced, and while others read entries.
+    ring: Mutex<()>,
+}
+
+/// Entries of a ring that stood there before the turn under way: from the oldest up to the number of the end.
+#[derive(Clone, Copy)]
+pub(crate) struct Stood {
+    pub(crate) next: usize,
+    end: usize,
+}
+
+impl Stood {
+    /// Entries that are left.
+    pub(crate) fn len(self) -> usize {
+        self.end.wrapping_sub(self.next)
+    }
 }
 
 fn layout(capacity: usize) -> Layout {
@@ -112,19 +139,40 @@ fn allocate(capacity: usize) -> *mut Entry {
 impl RunQueue {
     pub(crate) fn new() -> Self {
         Self {
-            entries: Cell::new(allocate(CAPACITY_FIRST)),
-            mask: Cell::new(CAPACITY_FIRST - 1),
-            head: Cell::new(0),
-            tail: Cell::new(0),
+            entries: AtomicPtr::new(allocate(CAPACITY_FIRST)),
+            mask: AtomicUsize::new(CAPACITY_FIRST - 1),
+            head: AtomicUsize::new(0),
+            tail: AtomicUsize::new(0),
             room_end: Cell::new(CAPACITY_FIRST),
-            turn: Cell::new(0),
-            mark: Cell::new(0),
+            turn: AtomicU64::new(0),
+            mark: AtomicUsize::new(0),
+            ring: Mutex::new(()),
         }
     }
 
     #[inline]
+    fn head(&self) -> usize {
+        self.head.load(Relaxed)
+    }
+
+    #[inline]
+    fn set_head(&self, head: usize) {
+        self.head.store(head, Relaxed);
+    }
+
+    #[inline]
+    fn tail(&self) -> usize {
+        self.tail.load(Relaxed)
+    }
+
+    #[inline]
+    fn mask(&self) -> usize {
+        self.mask.load(Relaxed)
+    }
+
+    #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.tail.get().wrapping_sub(self.head.get())
+        self.tail().wrapping_sub(self.head())
     }
 
     #[inline]
@@ -135,27 +183,29 @@ impl RunQueue {
     #[inline]
     fn at(&self, number: usize) -> *mut Entry {
         // SAFETY: the masked number is below the capacity.
-        unsafe { self.entries.get().add(number & self.mask.get()) }
+        unsafe { self.entries.load(Relaxed).add(number & self.mask()) }
     }
 
+    /// Pushes an entry that `write` writes, in the turn of that number.
     #[inline]
-    fn next_free(&self, turn: u64) -> *mut Entry {
-        if self.tail.get() == self.room_end.get() {
+    fn push(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
+        if self.tail() == self.room_end.get() {
             self.make_room();
         }
-        self.claim_free(turn)
+        self.push_where_there_is_room(turn, write);
     }
 
-    /// The same if there is room for sure.
+    /// Does the same if there is room for sure.
     #[inline]
-    fn claim_free(&self, turn: u64) -> *mut Entry {
-        let tail = self.tail.get();
-        if self.turn.get() != turn {
-            self.turn.set(turn);
-            self.mark.set(tail);
+    fn push_where_there_is_room(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
+        let tail = self.tail();
+        if self.turn.load(Relaxed) != turn {
+            self.turn.store(turn, Relaxed);
+            self.mark.store(tail, Relaxed);
         }
-        self.tail.set(tail.wrapping_add(1));
-        self.at(tail)
+        write(self.at(tail));
+        // Release: pairs with the Acquire in `stood_before`.
+        self.tail.store(tail.wrapping_add(1), Release);
     }
 
     /// Appends `cell` with `message`, which must fit (see [`fits_slot`]), in the turn of that number.
@@ -163,17 +213,16 @@ impl RunQueue {
     pub(crate) fn push_message<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>(), "checked by the caller");
         cell.check_alive();
-        if self.tail.get() == self.room_end.get() {
+        if self.tail() == self.room_end.get() {
             return self.push_message_without_room(turn, cell, message);
         }
-        let entry = self.claim_free(turn);
         // SAFETY:
         // - the entry is free, so nobody reads it while we write;
         // - the message fits by size and alignment, as asserted.
-        unsafe {
+        self.push_where_there_is_room(turn, |entry| unsafe {
             (*entry).tagged = cell.0.as_ptr().map_addr(|addr| addr | 1);
             (&raw mut (*entry).slot).cast::<M>().write(message);
-        }
+        });
     }
 
     /// The same from here again, so that what calls it needs to keep nothing for later.
@@ -188,26 +237,26 @@ impl RunQueue {
     #[inline]
     pub(crate) fn push_cell(&self, turn: u64, cell: CellPtr) {
         cell.check_alive();
-        let entry = self.next_free(turn);
         // SAFETY: the entry is free.
-        unsafe { (*entry).tagged = cell.0.as_ptr() };
+        self.push(turn, |entry| unsafe {
+            (*entry).tagged = cell.0.as_ptr();
+        });
     }
 
     /// Appends an entry taken from another queue.
     pub(crate) fn push_entry(&self, turn: u64, entry: Entry) {
-        let free = self.next_free(turn);
         // SAFETY: the entry is free.
-        unsafe { free.write(entry) };
+        self.push(turn, |free| unsafe { free.write(entry) });
     }
 
     /// Puts an entry before all others, to be taken next: one that was taken, and is to be where it was.
     pub(crate) fn push_oldest(&self, entry: Entry) {
-        if self.len() > self.mask.get() {
+        if self.len() > self.mask() {
             self.grow();
         }
-        let head = self.head.get().wrapping_sub(1);
-        self.head.set(head);
-        self.room_end.set(head.wrapping_add(self.mask.get() + 1));
+        let head = self.head().wrapping_sub(1);
+        self.set_head(head);
+        self.room_end.set(head.wrapping_add(self.mask() + 1));
         // SAFETY: there was room for one more, so the place before the oldest is free.
         unsafe { self.at(head).write(entry) };
     }
@@ -215,11 +264,11 @@ impl RunQueue {
     /// Takes the oldest entry; it can be read until the next push.
     #[inline]
     pub(crate) fn pop_oldest(&self) -> Option<&Entry> {
-        let head = self.head.get();
-        if head == self.tail.get() {
+        let head = self.head();
+        if head == self.tail() {
             return None;
         }
-        self.head.set(head.wrapping_add(1));
+        self.set_head(head.wrapping_add(1));
         // SAFETY: an entry between head and tail is initialized; the worker reads it before it pushes.
         Some(unsafe { &*self.at(head) })
     }
@@ -227,55 +276,106 @@ impl RunQueue {
     /// Takes the newest entry; it can be read until the next push.
     #[inline]
     pub(crate) fn pop_newest(&self) -> Option<&Entry> {
-        let tail = self.tail.get();
-        if tail == self.head.get() {
+        let tail = self.tail();
+        if tail == self.head() {
             return None;
         }
         let newest = tail.wrapping_sub(1);
-        self.tail.set(newest);
+        self.tail.store(newest, Relaxed);
         // SAFETY: as in `pop_oldest`.
         Some(unsafe { &*self.at(newest) })
     }
 
     /// Takes the newest entry if that turn pushed it, for undoing the turn.
     pub(crate) fn pop_of_turn(&self, turn: u64) -> Option<Entry> {
-        if self.turn.get() == turn && self.tail.get() != self.mark.get() {
+        if self.turn.load(Relaxed) == turn && self.tail() != self.mark.load(Relaxed) {
             self.pop_newest().copied()
         } else {
             None
         }
     }
 
+    /// Returns the entries that stood there before the turn under way, whose number `turn` reads. For others than the worker, while
+    /// that is in a turn; if the turn ends meanwhile, there are none.
+    pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Stood {
+        let now = turn();
+        // Acquire: pairs with the Release in `push`. An entry of this turn is seen with the number of its turn, and that with the
+        // mark, or with an older one, which leaves some out.
+        let tail = self.tail.load(Acquire);
+        let is_marked = self.turn.load(Acquire) == now;
+        let (head, mark) = (self.head(), self.mark.load(Acquire));
+        let end = if is_marked { mark } else { tail };
+        // A look that is no longer true may say anything, as that the end comes before the head.
+        let is_sound = end.wrapping_sub(head) <= tail.wrapping_sub(head);
+        if turn() != now || !is_sound {
+            return Stood {
+                next: head,
+                end: head,
+            };
+        }
+        Stood { next: head, end }
+    }
+
+    /// Reads the next entry of those, for others than the worker, which does not take it meanwhile. The entry of the cell that runs is
+    /// the end.
+    pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
+        if stood.len() == 0 {
+            return None;
+        }
+        let entry = {
+            let _ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: an entry that stood there is whole, and stays as it is in each ring.
+            unsafe { *self.at(stood.next) }
+        };
+        if ptr::eq(entry.cell().0.as_ptr(), runs) {
+            stood.end = stood.next;
+            return None;
+        }
+        stood.next = stood.next.wrapping_add(1);
+        Some(entry)
+    }
+
+    /// Forgets the entries up to that number, which others have taken. The worker may have taken one since they looked.
+    pub(crate) fn skip_to(&self, next: usize) {
+        let (head, tail) = (self.head(), self.tail());
+        let taken = next.wrapping_sub(head);
+        // One that was the last may have been taken from the other end.
+        if taken as isize > 0 {
+            self.set_head(head.wrapping_add(taken.min(tail.wrapping_sub(head))));
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn make_room(&self) {
-        if self.len() > self.mask.get() {
+        if self.len() > self.mask() {
             self.grow();
         }
         self.room_end
-            .set(self.head.get().wrapping_add(self.mask.get() + 1));
+            .set(self.head().wrapping_add(self.mask() + 1));
     }
 
     /// Gives memory back that a flood of ready cells took, now that none is left.
     pub(crate) fn shrink(&self) {
-        let capacity = self.mask.get() + 1;
+        let capacity = self.mask() + 1;
         if capacity <= CAPACITY_KEPT || !self.is_empty() {
             return;
         }
+        let _ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: allocated by `allocate` with this capacity; it holds nothing.
-        unsafe { alloc::dealloc(self.entries.get().cast(), layout(capacity)) };
-        self.entries.set(allocate(CAPACITY_FIRST));
-        self.mask.set(CAPACITY_FIRST - 1);
-        self.room_end
-            .set(self.head.get().wrapping_add(CAPACITY_FIRST));
+        unsafe { alloc::dealloc(self.entries.load(Relaxed).cast(), layout(capacity)) };
+        self.entries.store(allocate(CAPACITY_FIRST), Relaxed);
+        self.mask.store(CAPACITY_FIRST - 1, Relaxed);
+        self.room_end.set(self.head().wrapping_add(CAPACITY_FIRST));
     }
 
     fn grow(&self) {
-        let (old_mask, old) = (self.mask.get(), self.entries.get());
+        let _ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let (old_mask, old) = (self.mask(), self.entries.load(Relaxed));
         let capacity = (old_mask + 1) * 2;
         let new = allocate(capacity);
-        let mut number = self.head.get();
-        while number != self.tail.get() {
+        let mut number = self.head();
+        while number != self.tail() {
             // SAFETY: both indices are below their capacities, and the old entry is initialized.
             unsafe {
                 new.add(number & (capacity - 1))
@@ -283,8 +383,8 @@ impl RunQueue {
             }
             number = number.wrapping_add(1);
         }
-        self.entries.set(new);
-        self.mask.set(capacity - 1);
+        self.entries.store(new, Relaxed);
+        self.mask.store(capacity - 1, Relaxed);
         // SAFETY: allocated by `allocate` with this capacity; nobody refers to its entries.
         unsafe { alloc::dealloc(old.cast(), layout(old_mask + 1)) };
     }
@@ -297,7 +397,7 @@ impl Drop for RunQueue {
             "a worker empties its queues before it ends"
         );
         // SAFETY: allocated by `allocate` with this capacity.
-        unsafe { alloc::dealloc(self.entries.get().cast(), layout(self.mask.get() + 1)) };
+        unsafe { alloc::dealloc(self.entries.load(Relaxed).cast(), layout(self.mask() + 1)) };
     }
 }
 
@@ -305,24 +405,24 @@ impl Drop for RunQueue {
 /// while both are warm, and costs none of the ring's index arithmetic.
 pub(crate) struct Handoff {
     /// The cell, or null.
-    cell: Cell<*mut Header>,
+    cell: AtomicPtr<Header>,
     /// The turn that put it there.
-    turn: Cell<u64>,
-    slot: Cell<Slot>,
+    turn: AtomicU64,
+    slot: UnsafeCell<Slot>,
 }
 
 impl Handoff {
     pub(crate) fn new() -> Self {
         Self {
-            cell: Cell::new(ptr::null_mut()),
-            turn: Cell::new(0),
-            slot: Cell::new(Slot::uninit()),
+            cell: AtomicPtr::default(),
+            turn: AtomicU64::new(0),
+            slot: UnsafeCell::new(Slot::uninit()),
         }
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.cell.get().is_null()
+        self.cell.load(Relaxed).is_null()
     }
 
     /// Puts `cell` there with `message`, which must fit (see [`fits_slot`]), in the turn of that number.
@@ -330,37 +430,57 @@ impl Handoff {
     pub(crate) fn put<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>() && self.is_empty(), "checked by the caller");
         cell.check_alive();
-        self.cell.set(cell.0.as_ptr());
-        self.turn.set(turn);
+        self.turn.store(turn, Relaxed);
         // SAFETY: the slot is ours, free, and the message fits by size and alignment, as asserted.
-        unsafe { self.slot.as_ptr().cast::<M>().write(message) };
+        unsafe { self.slot.get().cast::<M>().write(message) };
+        // Release: pairs with the Acquire in `stood_before`.
+        self.cell.store(cell.0.as_ptr(), Release);
     }
 
     /// Takes the cell; its message can be read until the next [`Handoff::put`].
     #[inline]
     pub(crate) fn take(&self) -> Option<(CellPtr, *const Slot)> {
-        let cell = ptr::NonNull::new(self.cell.get())?;
-        self.cell.set(ptr::null_mut());
-        Some((CellPtr(cell), self.slot.as_ptr()))
+        let cell = ptr::NonNull::new(self.cell.load(Relaxed))?;
+        self.cell.store(ptr::null_mut(), Relaxed);
+        Some((CellPtr(cell), self.slot.get()))
     }
 
     /// Takes the cell with its message.
     pub(crate) fn take_entry(&self) -> Option<Entry> {
-        let (CellPtr(cell), _) = self.take()?;
-        Some(Entry {
-            tagged: cell.as_ptr().map_addr(|addr| addr | 1),
-            slot: self.slot.get(),
-        })
+        let (cell, slot) = self.take()?;
+        // SAFETY: the message was put there with the cell.
+        Some(unsafe { Entry::with_slot(cell, slot) })
+    }
+
+    /// Returns the cell and its message, if they stood there before the turn under way, whose number `turn` reads. For others than the
+    /// worker, as [`RunQueue::stood_before`].
+    pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
+        let now = turn();
+        // Acquire: pairs with the Release in `put`.
+        let cell = ptr::NonNull::new(self.cell.load(Acquire))?;
+        let is_older = self.turn.load(Acquire) != now;
+        if !is_older || turn() != now {
+            return None;
+        }
+        // SAFETY: put there with the cell, in an earlier turn; the worker takes neither away in this one.
+        Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
+    }
+
+    /// Forgets the cell, which others have taken, if it stands there.
+    pub(crate) fn forget(&self, cell: CellPtr) {
+        if self.cell.load(Relaxed) == cell.0.as_ptr() {
+            self.cell.store(ptr::null_mut(), Relaxed);
+        }
     }
 
     /// The last turn that put a cell there.
     pub(crate) fn last_turn(&self) -> u64 {
-        self.turn.get()
+        self.turn.load(Relaxed)
     }
 
     /// The same if that turn put it there, for undoing the turn.
     pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
-        if self.turn.get() == turn {
+        if self.turn.load(Relaxed) == turn {
             self.take_entry()
         } else {
             None

@@ -2,12 +2,14 @@
 //!
 //! An envelope holds messages of one type side by side, so that what a turn sends to one foreign
 //! cell travels as one block, and a flood to a local one is a walk over memory. It is written by one
-//! thread, pushed on an inbox, and from then on read by the cell's owner alone.
+//! thread, pushed on an inbox, and from then on read by the cell's owner alone, or by a visitor
+//! (`runtime/sponsor/README.md`, rescue), who reads messages while the owner appends others.
 
 use std::fmt;
 use std::mem::size_of;
 
 use garrick_core::prim::UnsafeCell;
+use garrick_core::prim::unmodelled::{AtomicPtr, AtomicU32, Relaxed};
 
 use super::header::CellPtr;
 
@@ -28,30 +30,27 @@ pub(crate) enum Kind {
     Move,
 }
 
-/// The plain fields, all written by whoever has the envelope.
-#[derive(Clone, Copy)]
-struct Fields {
+/// The header of one block; the messages follow it.
+///
+/// Whoever has the envelope writes the fields. The two atomics are also looked at by a visitor while the owner of the mailbox appends
+/// to it. They are not modelled: the state word of the cell tells whether what was seen is whole (`CellPtr::snapshot`).
+#[repr(C, align(16))]
+pub(crate) struct Envelope {
     /// The envelope pushed before this one (in an inbox), or the next one to read (in a mailbox).
-    next: *mut Envelope,
+    next: AtomicPtr<Envelope>,
     /// The link of the home's ready stack, for the envelope that carries a cell's token.
-    ready_next: *mut Envelope,
+    ready_next: UnsafeCell<*mut Envelope>,
     /// The cell whose token this envelope carries.
-    token_of: Option<CellPtr>,
+    token_of: UnsafeCell<Option<CellPtr>>,
     /// Slots that are free. They fill from the highest down, so 0 is full, the slot to write next is
     /// `free - 1`, and no capacity need be kept. As wide as this because a store and a load of 16 bits
     /// right after each other cost 2 ns on a Zen 3, of 32 bits 0.3.
-    free: u32,
+    free: AtomicU32,
     /// The slots `free..read` hold messages, the oldest in the highest.
-    read: u16,
+    read: UnsafeCell<u16>,
     /// The pool's class of the block.
     class: u8,
     kind: Kind,
-}
-
-/// The header of one block; the messages follow it.
-#[repr(C, align(16))]
-pub(crate) struct Envelope {
-    fields: UnsafeCell<Fields>,
 }
 
 macro_rules! field {
@@ -59,15 +58,13 @@ macro_rules! field {
         #[inline]
         pub(crate) fn $get(&self) -> $type {
             // SAFETY: plain field; whoever holds the envelope is the only one to use it.
-            self.fields.with(|fields| unsafe { (*fields).$field })
+            self.$field.with(|field| unsafe { *field })
         }
 
         #[inline]
         pub(crate) fn $set(&self, value: $type) {
-            self.fields.with_mut(|fields| {
-                // SAFETY: as above.
-                unsafe { (*fields).$field = value };
-            });
+            // SAFETY: as above.
+            self.$field.with_mut(|field| unsafe { *field = value });
         }
     };
 }
@@ -79,34 +76,48 @@ impl Envelope {
     /// An empty envelope of a block of class `class` with room for `capacity` messages.
     pub(crate) fn new(kind: Kind, class: u8, capacity: u16) -> Self {
         Self {
-            fields: UnsafeCell::new(Fields {
-                next: std::ptr::null_mut(),
-                ready_next: std::ptr::null_mut(),
-                token_of: None,
-                free: u32::from(capacity),
-                read: capacity,
-                class,
-                kind,
-            }),
+            next: AtomicPtr::default(),
+            ready_next: UnsafeCell::new(std::ptr::null_mut()),
+            token_of: UnsafeCell::new(None),
+            free: AtomicU32::new(u32::from(capacity)),
+            read: UnsafeCell::new(capacity),
+            class,
+            kind,
         }
     }
 
-    field!(next, set_next, next: *mut Envelope);
     field!(ready_next, set_ready_next, ready_next: *mut Envelope);
     field!(token_of, set_token_of, token_of: Option<CellPtr>);
-    field!(free, set_free, free: u32);
     field!(read, set_read, read: u16);
 
     #[inline]
+    pub(crate) fn next(&self) -> *mut Self {
+        self.next.load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set_next(&self, next: *mut Self) {
+        self.next.store(next, Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn free(&self) -> u32 {
+        self.free.load(Relaxed)
+    }
+
+    #[inline]
+    pub(crate) fn set_free(&self, free: u32) {
+        self.free.store(free, Relaxed);
+    }
+
+    #[inline]
     pub(crate) fn class(&self) -> u8 {
-        // SAFETY: as in `field!`.
-        self.fields.with(|fields| unsafe { (*fields).class })
+        self.class
     }
 
     #[inline]
     pub(crate) fn kind(&self) -> Kind {
-        // SAFETY: as in `field!`.
-        self.fields.with(|fields| unsafe { (*fields).kind })
+        self.kind
     }
 }
 

@@ -1,8 +1,8 @@
 //! The header of a cell: its words, and the transitions of its state word.
 //!
 //! ```text
-//!  state   63           48 47                                    4 3      0
-//!         [ home : 16 bits | tail envelope of the local mailbox    | flags ]
+//!  state   63      61 60           48 47                                 4 3      0
+//!         [ flags : 3 | home : 13 bits | tail envelope of local mailbox    | flags ]
 //! ```
 //!
 //! Only the home worker writes the state word, so all of its accesses are plain loads and stores;
@@ -35,12 +35,15 @@ pub(crate) mod flag {
     pub(crate) const STOPPED: u64 = 4;
     /// The cell stands on its home's list of cells to free, or is being freed.
     pub(crate) const GARBAGE: u64 = 8;
+    /// The turn under way has appended to the local mailbox, so what is in there is not all committed.
+    pub(crate) const APPENDED: u64 = 1 << 63;
 }
 
 const HOME_SHIFT: u32 = 48;
-const HOME_MASK: u64 = !0 << HOME_SHIFT;
-const FLAG_MASK: u64 = 15;
-const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
+const HOME_BITS: u32 = 13;
+const HOME_MASK: u64 = ((1 << HOME_BITS) - 1) << HOME_SHIFT;
+const FLAG_MASK: u64 = 15 | !0 << (HOME_SHIFT + HOME_BITS);
+pub(super) const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
 
 /// A worker's number, shifted to where the state word has it. [`Home::NOBODY`] owns nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -422,7 +425,7 @@ impl fmt::Debug for Header {
 
 /// A pointer to a cell that is alive: every holder of one has a reference, or the cell is scheduled,
 /// or the holder has its token.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);
 

@@ -11,11 +11,13 @@ mod header;
 #[cfg(garrick_loom)]
 pub(crate) mod homes;
 mod inbox;
+mod mail;
 mod ready;
 mod refs;
 
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use header::{CellPtr, DoorTable, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};
 pub(crate) use inbox::{Chain, Push, reverse};
+pub(crate) use mail::Mail;
 pub(crate) use ready::{Look, Notice, Ready};
 pub(crate) use refs::{Dropped, Settled};

@@ -9,7 +9,9 @@
 use std::cell::{Cell, RefCell};
 use std::ptr;
 
-use crate::cell::{CellPtr, Chain, Envelope, Header};
+use garrick_core::prim::unmodelled::{Release, fence};
+
+use crate::cell::{CellPtr, Chain, Envelope, Header, flag};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::{SendError, is_refused};
@@ -28,6 +30,21 @@ struct Appended {
     tail: *mut Envelope,
     /// Its free slots then.
     free: u32,
+}
+
+/// Mailboxes that were cut back to where they ended before a turn, and still count as appended to.
+#[must_use]
+pub(crate) struct Cut(Vec<Appended>);
+
+impl Cut {
+    /// They count as whole again. The turn is over, and has another number.
+    pub(crate) fn is_over(self) {
+        // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees that the flag is away sees that the turn is over.
+        fence(Release);
+        for appended in self.0 {
+            appended.cell.clear(flag::APPENDED);
+        }
+    }
 }
 
 /// A chain for a cell of another worker.
@@ -141,6 +158,10 @@ impl Stage {
             self.appended
                 .borrow_mut()
                 .push(Appended { cell, tail, free });
+            cell.set(flag::APPENDED);
+            // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees what is appended below sees the flag, or that it
+            // was taken away since.
+            fence(Release);
             self.covered.set(cell.state());
         }
     }
@@ -295,16 +316,18 @@ impl Stage {
 
     /// Takes everything back. `undone` gets envelopes that are in no mailbox any more, `split` makes one of
     /// the newest messages of one that stays in its mailbox, and `discard` gets the chains with
-    /// their references. None of the three may run foreign code: they collect.
+    /// their references. None of the three may run foreign code: they collect. The mailboxes count as appended to until the caller has
+    /// ended the turn.
     pub(crate) fn undo(
         &self,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
         mut undone: impl FnMut(CellPtr, *mut Envelope),
         mut discard: impl FnMut(CellPtr, Chain),
-    ) {
+    ) -> Cut {
         self.covered.set(0);
         self.out_cell.set(ptr::null());
-        for entry in self.appended.take().iter().rev() {
+        let appended = self.appended.take();
+        for entry in appended.iter().rev() {
             cut_back(entry, &mut undone);
             if !entry.tail.is_null() {
                 let count = entry.free - free_slots(entry.tail);
@@ -314,6 +337,7 @@ impl Stage {
         for out in &self.outgoing.take() {
             discard(out.cell, out.chain);
         }
+        Cut(appended)
     }
 
     /// Takes everything out of the world that the turn of that number has staged, for a turn that leaves its seat. `firsts` are the
@@ -325,12 +349,13 @@ impl Stage {
         firsts: Vec<(CellPtr, *mut Envelope)>,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
         keep: impl Fn(CellPtr),
-    ) -> Carried {
+    ) -> (Carried, Cut) {
         self.covered.set(0);
         self.out_cell.set(ptr::null());
         // Each mailbox is cut back to where it ended, the newest entry first; the parts are put together the other way round.
         let mut parts = Vec::new();
-        for entry in self.appended.take().iter().rev() {
+        let appended = self.appended.take();
+        for entry in appended.iter().rev() {
             let mut part = Vec::new();
             cut_back(entry, &mut |_, envelope| part.push(envelope));
             if !entry.tail.is_null() && free_slots(entry.tail) < entry.free {
@@ -352,12 +377,13 @@ impl Stage {
             })
             .collect();
         outgoing.append(&mut self.outgoing.borrow_mut());
-        Carried {
+        let carried = Carried {
             outgoing,
             timed: self.timed.take(),
             owed: self.take_owed(turn),
             kept: self.kept.take(),
-        }
+        };
+        (carried, Cut(appended))
     }
 
     /// Stages again what was carried, for the turn of that number, under which nothing has been staged yet.
@@ -379,7 +405,9 @@ impl Stage {
     #[inline]
     fn forget_appended(&self) {
         self.covered.set(0);
-        self.appended.borrow_mut().clear();
+        for appended in self.appended.borrow_mut().drain(..) {
+            appended.cell.clear(flag::APPENDED);
+        }
     }
 
     /// Keeps the allocation of the list, unless something was staged meanwhile.

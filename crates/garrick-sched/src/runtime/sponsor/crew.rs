@@ -222,6 +222,17 @@ impl Crew {
         Some(unsafe { &(*worker.as_ptr()).shown })
     }
 
+    /// Returns how many cells are ready on a seat, as far as can be seen, while the lock is held.
+    pub(super) fn ready(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> usize {
+        // Relaxed: as in `shown`.
+        let Some(worker) = NonNull::new(self.seats[seat].worker.load(Relaxed)) else {
+            return 0;
+        };
+        let worker = worker.as_ptr();
+        // SAFETY: as in `shown`.
+        unsafe { (*worker).old.len() + (*worker).born.len() }
+    }
+
     /// Says when the next timer of a seat is due, before the caller leaves it.
     pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
         self.seats[seat]
@@ -472,6 +483,7 @@ impl Hand {
                 lists.idle.push(self.number);
             }
         }
+        crew.look_if_some_are_ready();
         loop {
             let keeps_watch = {
                 let mut lists = crew.lists();

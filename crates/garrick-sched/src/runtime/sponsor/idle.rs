@@ -512,6 +512,7 @@ impl Worker {
             self.kept.is_over();
             return false;
         }
+        self.crew.has_ready();
         let woke = self.handoff.last_turn();
         self.kept.look(self.turn(), woke, || self.now())
     }

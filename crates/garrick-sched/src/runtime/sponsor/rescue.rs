@@ -5,24 +5,29 @@
 //! without taking the cells from their owner. When the turn is over the owner finds LENT, and recalls what it has lent.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
-use std::ptr;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
+use std::ptr::{self, NonNull};
 use std::sync::PoisonError;
 use std::time::Duration;
+
+use garrick_core::fence::Asymmetric;
 
 use garrick_core::prim::{
     Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     thread::{self, Thread},
+    unmodelled::Acquire,
 };
 
 use super::crew::{Crew, Hand};
 use super::{Shared, Signal};
-use crate::cell::{CellPtr, Envelope, Header, Home, Ready, flag};
-#[cfg(all(test, garrick_loom))]
+use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready, flag};
 use crate::remote::Serve;
+use crate::run_queue::{Entry, Stood};
 #[cfg(all(test, garrick_loom))]
 use crate::runtime::current::Entered;
+use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
 /// A cell that a worker visits: the visitor has its token. Its owner runs other cells, or none, until it recalls.
@@ -30,22 +35,65 @@ pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     seat: usize,
     home: Home,
-    /// Messages that the last visit has left, oldest first.
-    rest: Option<*mut Envelope>,
+    /// The entry with which it stood in a run queue, until the visitor takes the message out of it.
+    entry: Option<Entry>,
+    /// What waited in its mailbox, if it stood in a run queue.
+    pub(crate) mail: Option<Mail>,
+    /// Envelopes that the last visit has left, oldest first.
+    rest: Option<Rest>,
     /// References that were given back to the cell.
     pub(crate) releases: usize,
 }
 
 impl Visit {
-    /// Takes the messages that the last visit has left.
-    pub(crate) fn take_rest(&mut self) -> Option<*mut Envelope> {
+    /// Takes the envelopes that the last visit has left.
+    pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()
+    }
+
+    /// Returns whether something is left of what waited in its mailbox.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.next_mail().is_some()
+    }
+
+    /// Returns the next of that, as [`Mail::next`] does.
+    pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
+        self.mail.as_ref()?.next()
+    }
+
+    /// Goes on to the next envelope of that, as [`Mail::go_on`] does.
+    pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
+        self.mail.as_mut()?.go_on()
+    }
+
+    /// Takes the entry with which the cell stood in a run queue.
+    pub(crate) fn take_entry(&mut self) -> Option<Entry> {
+        self.entry.take()
     }
 
     /// Returns whether the cell has nothing to do at its home, so that what comes by its inbox overtakes nothing.
     pub(crate) fn is_calm(&self) -> bool {
-        self.cell.is_idle_at(self.home)
+        match &self.mail {
+            Some(mail) => mail.is_whole(&self.cell),
+            None => self.cell.is_idle_at(self.home),
+        }
     }
+}
+
+/// Envelopes that were not handled.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest {
+    /// Oldest first; null for none.
+    pub(crate) list: *mut Envelope,
+    /// Whether they come before what waits in the mailbox, or behind it.
+    pub(crate) is_older: bool,
+}
+
+impl Rest {
+    pub(crate) const NONE: Self = Self {
+        list: ptr::null_mut(),
+        is_older: false,
+    };
 }
 
 /// The reason for which a visitor parts from a cell.
@@ -64,8 +112,7 @@ pub(crate) enum Outcome {
 
 /// A visit that is over.
 pub(crate) struct Parted {
-    /// Envelopes that the visitor has not handled, oldest first.
-    pub(crate) rest: *mut Envelope,
+    pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
 }
 
@@ -81,26 +128,28 @@ pub(crate) enum After {
 
 /// Work that a visit has left to the owner of the cell, who has its token.
 pub(crate) struct Left {
-    /// Envelopes that were not handled, oldest first.
-    pub(crate) rest: *mut Envelope,
+    pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
+    /// What stood in the mailbox, if the cell was taken out of a run queue.
+    pub(crate) mail: Option<Mail>,
     /// References that were given back.
     pub(crate) releases: usize,
 }
 
 impl Left {
     /// Leaves to the owner what came for a cell, or what an earlier visit has left of it.
-    fn for_owner(rest: *mut Envelope) -> Self {
-        let (outcome, releases) = (Outcome::ForOwner, 0);
+    fn for_owner(visit: Visit) -> Self {
         Self {
-            rest,
-            outcome,
-            releases,
+            rest: visit.rest.unwrap_or(Rest::NONE),
+            outcome: Outcome::ForOwner,
+            mail: visit.mail,
+            releases: visit.releases,
         }
     }
 }
 
 /// The cells that an owner gets back.
+#[derive(Default)]
 pub(crate) struct Recalled {
     /// Cells whose token is the owner's again.
     pub(crate) back: Vec<CellPtr>,
@@ -110,8 +159,22 @@ pub(crate) struct Recalled {
     pub(crate) rested: Vec<CellPtr>,
     /// Cells to which a reference was given back.
     pub(crate) released: Vec<CellPtr>,
-    /// Cells that are visited still.
-    pub(crate) visited: Vec<CellPtr>,
+    /// Cells that are visited still, and whether they stood in a run queue.
+    pub(crate) visited: Vec<(CellPtr, bool)>,
+    /// Entries of the run queues that were lent, and not visited, oldest first.
+    pub(crate) entries: Vec<Entry>,
+    /// Cells that stood in a run queue, and were visited.
+    pub(crate) stood: Vec<(CellPtr, Mail)>,
+    /// The end of what was lent of each run queue.
+    pub(crate) ends: Option<Ends>,
+}
+
+/// The end of what was lent of the run queues of a worker.
+#[derive(Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) old: usize,
+    pub(crate) born: usize,
+    pub(crate) handoff: Option<CellPtr>,
 }
 
 /// The cells that a seat has lent.
@@ -128,42 +191,186 @@ pub(super) struct Loan {
 struct Lent {
     /// The cell that the owner runs, while others may be visited.
     stuck: Option<*const Header>,
-    /// Cells that wait to be visited, oldest first, with what the last visit has left of their messages.
-    waiting: VecDeque<(CellPtr, Option<*mut Envelope>)>,
-    /// Cells that are visited.
-    visited: Vec<CellPtr>,
+    /// The run queues of the owner, from the loan to the recall.
+    stood: Option<Queues>,
+    /// Cells that wait to be visited, oldest first.
+    waiting: VecDeque<Visit>,
+    /// Cells that are visited, and whether they stood in a run queue.
+    visited: Vec<(CellPtr, bool)>,
     /// Those that were when the owner recalled them.
     recalled: Vec<CellPtr>,
     /// Cells that were visited, and have something for their owner, with their tokens.
     left: Vec<(CellPtr, Left)>,
     /// Such cells whose visits have lasted longer than the loan. Their tokens are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Cells of `told` whose tokens have come back to us.
+    /// Cells of `told` whose tokens have come back to us, and such to which the turn under way has sent.
     kept: Vec<CellPtr>,
+    /// Cells for which something came while they may stand in a run queue.
+    held: BTreeSet<NonNull<Header>>,
     /// Cells that were visited and rest, some of them more than once.
     rested: Vec<CellPtr>,
     /// Cells to which a reference was given back, once for each.
     released: Vec<CellPtr>,
+    /// The mail of cells that were taken out of a run queue, and are not visited just now.
+    mails: BTreeMap<NonNull<Header>, Mail>,
+    /// Entries that nobody visits, oldest first.
+    entries: Vec<Entry>,
     /// The owner, if it waits for a visit to end.
     waits: Option<Thread>,
 }
 
-// SAFETY: what is in there is a seat's tokens, and lists that came through inboxes. They belong to whoever holds the lock; the cells have
-// tasks and messages that are `Send`.
+// SAFETY: what is in there is a seat's tokens, entries of its run queues, and lists that came through inboxes. They belong to whoever
+// holds the lock; the cells have tasks and messages that are `Send`. The worker of `stood` stays until it has recalled.
 unsafe impl Send for Lent {}
 
+/// What stood in the run queues of a worker before the turn that is under way there.
+struct Queues {
+    worker: NonNull<Worker>,
+    old: Stood,
+    born: Stood,
+    /// The cell that the turn before had woken first, until it is taken.
+    handoff: Option<Entry>,
+    /// The same, from when it was taken.
+    taken: Option<CellPtr>,
+}
+
+impl Queues {
+    fn of(worker: NonNull<Worker>) -> Self {
+        // SAFETY: the caller holds the lock under which the worker is closed; all threads may look at these fields of it.
+        let worker_at = worker.as_ptr();
+        let (turn, old, born, handoff) = unsafe {
+            (
+                &(*worker_at).turn,
+                &(*worker_at).old,
+                &(*worker_at).born,
+                &(*worker_at).handoff,
+            )
+        };
+        let now = || turn.load(Acquire);
+        Self {
+            worker,
+            old: old.stood_before(now),
+            born: born.stood_before(now),
+            handoff: handoff.stood_before(now),
+            taken: None,
+        }
+    }
+
+    /// Entries that nobody has taken.
+    fn len(&self) -> usize {
+        self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
+    }
+
+    /// The number of the turn under way.
+    fn turn(&self) -> u64 {
+        // SAFETY: as in `of`; the owner recalls, under our lock, before its worker is closed.
+        unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
+    }
+
+    /// Takes the next entry: the cell that was woken first, then the oldest. Not the one that runs, which stands behind all others if its
+    /// turn has been away.
+    fn take(&mut self, runs: *const Header) -> Option<Entry> {
+        if let Some(entry) = self.handoff.take() {
+            self.taken = Some(entry.cell());
+            return Some(entry);
+        }
+        // SAFETY: as in `turn`.
+        let (old, born) = unsafe {
+            let worker = self.worker.as_ptr();
+            (&(*worker).old, &(*worker).born)
+        };
+        let entry = old.read_stood(&mut self.old, runs);
+        entry.or_else(|| born.read_stood(&mut self.born, runs))
+    }
+
+    fn ends(&self) -> Ends {
+        Ends {
+            old: self.old.next,
+            born: self.born.next,
+            handoff: self.taken,
+        }
+    }
+}
+
 impl Lent {
-    /// Adds the cells of a list of carriers.
-    fn add(&mut self, mut carrier: *mut Envelope) {
+    /// Adds the cells of a list of carriers, at a home.
+    fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have the token, as we do.
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
             let cell = cell.expect("the carrier of a token names its cell");
-            self.waiting.push_back((cell, None));
+            self.waiting.push_back(Visit {
+                cell,
+                seat,
+                home,
+                entry: None,
+                mail: None,
+                rest: None,
+                releases: 0,
+            });
             carrier = next;
         }
     }
+
+    /// Takes some of the cells that stand in the owner's run queues, with their tokens.
+    fn take_stood(&mut self, seat: usize, home: Home, fence: Asymmetric) {
+        let (Some(stuck), Some(mut queues)) = (self.stuck, self.stood.take()) else {
+            return;
+        };
+        let mut taken = Vec::new();
+        while taken.len() < TAKEN_MAX
+            && let Some(entry) = queues.take(stuck)
+        {
+            let cell = entry.cell();
+            let has_token = may_visit(cell) && (cell.try_hold() || self.held.remove(&cell.0));
+            if has_token {
+                taken.push(entry);
+            } else {
+                self.entries.push(entry);
+            }
+        }
+        if !taken.is_empty() {
+            // Pairs with nothing but a compiler's fence in `Worker::send`: the owner sends to these cells by their inboxes from here on,
+            // but for one send that has passed its look already.
+            fence.heavy();
+        }
+        for entry in taken {
+            let cell = entry.cell();
+            let mail = cell.snapshot(home, || queues.turn());
+            if mail.is_none() {
+                // The turn under way has sent to it.
+                self.entries.push(entry);
+                self.kept.push(cell);
+                continue;
+            }
+            self.waiting.push_back(Visit {
+                cell,
+                seat,
+                home,
+                entry: Some(entry),
+                mail,
+                rest: None,
+                releases: 0,
+            });
+        }
+        self.stood = Some(queues);
+    }
+
+    /// Cells that wait to be visited, or stand in a run queue.
+    fn len(&self) -> usize {
+        let stood = self.stood.as_ref().map_or(0, Queues::len);
+        self.waiting.len() + stood
+    }
 }
+
+/// Returns whether the task of an idle or scheduled cell can be run by a visitor.
+fn may_visit(cell: CellPtr) -> bool {
+    let table = cell.table();
+    table.moves && !table.blocks && !(table.starts && cell.has(flag::NEWBORN))
+}
+
+/// Cells that are taken out of run queues at once: for each such time the heavy side of a fence is passed.
+const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
 /// Takes a cell out of a list; false if it is not in there.
 fn take_out(cells: &mut Vec<CellPtr>, cell: CellPtr) -> bool {
@@ -181,7 +388,7 @@ impl Loan {
     fn note_waiting(&self, lent: &Lent) {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);
-        self.waiting.store(lent.waiting.len(), Relaxed);
+        self.waiting.store(lent.len(), Relaxed);
     }
 
     /// Returns whether a cell of the seat with that stack waits to be visited, as far as can be seen.
@@ -217,7 +424,7 @@ impl Crew {
         let Some(list) = self.remote(number).ready.lend() else {
             return false;
         };
-        lent.add(list);
+        lent.add(list, number, seat.home);
         shared.lends(true);
         // Step L2: pairs with the light side in `Shown::name`. Either the owner sees LENT before it runs another cell than the one that it
         // has named, or we read the name.
@@ -225,6 +432,7 @@ impl Crew {
         // Step L3: the one cell that it runs. If there is none, it is about to come by, or drops something: then nothing is visited.
         let stuck = shown.look();
         lent.stuck = (!stuck.is_null()).then_some(stuck);
+        lent.stood = lent.stuck.map(|_| Queues::of(self.worker(number)));
         seat.loan.note_waiting(&lent);
         lent.stuck.is_some()
     }
@@ -249,81 +457,82 @@ impl Crew {
         if !loan.has_to_visit(ready) {
             return None;
         }
+        let by = self.lend_by?;
         let home = self.seats[seat].home;
         let mut lent = loan.lent();
         let stuck = lent.stuck?;
         let visit = loop {
             if lent.waiting.is_empty() {
                 let list = ready.take_lent().unwrap_or(ptr::null_mut());
-                lent.add(list);
+                lent.add(list, seat, home);
             }
-            let Some((cell, rest)) = lent.waiting.pop_front() else {
+            if lent.waiting.is_empty() {
+                lent.take_stood(seat, home, by.fence);
+            }
+            let Some(mut visit) = lent.waiting.pop_front() else {
                 break None;
             };
+            let cell = visit.cell;
             if lent.told.iter().any(|(other, _)| *other == cell) {
                 // What an earlier visit has left comes first.
                 lent.kept.push(cell);
                 continue;
             }
-            // Not the table of the cell that runs: its owner may be about to replace it.
-            let may_run = !ptr::eq(cell.0.as_ptr(), stuck) && cell.is_idle_at(home) && {
-                let table = cell.table();
-                table.moves && !table.blocks && !(table.starts && cell.has(flag::NEWBORN))
-            };
-            if may_run {
-                lent.visited.push(cell);
-                break Some(Visit {
-                    cell,
-                    seat,
-                    home,
-                    rest,
-                    releases: 0,
-                });
+            if visit.mail.is_none() {
+                visit.mail = lent.mails.remove(&cell.0);
             }
-            let left = Left::for_owner(rest.unwrap_or(ptr::null_mut()));
-            lent.left.push((cell, left));
+            // Not the table of the cell that runs: its owner may be about to replace it.
+            let runs = ptr::eq(cell.0.as_ptr(), stuck);
+            if visit.mail.is_some() || !runs && cell.is_idle_at(home) && may_visit(cell) {
+                lent.visited.push((cell, visit.mail.is_some()));
+                break Some(visit);
+            }
+            if !runs && visit.rest.is_none() && lent.stood.as_ref().is_some_and(|s| s.len() > 0) {
+                // It may stand in a run queue that is lent: its token is at hand for when it is taken from there.
+                lent.held.insert(cell.0);
+                continue;
+            }
+            lent.left.push((cell, Left::for_owner(visit)));
         };
         loan.note_waiting(&lent);
         visit
     }
 
     /// Ends a visit.
-    pub(crate) fn part(&self, visit: &Visit, parted: Parted) -> After {
-        let &Visit {
-            cell,
-            seat,
-            home,
-            releases,
-            ..
-        } = visit;
+    pub(crate) fn part(&self, mut visit: Visit, parted: Parted) -> After {
+        let (cell, seat) = (visit.cell, visit.seat);
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
-        let is_lent = take_out(&mut lent.visited, cell);
+        let place = lent.visited.iter().position(|(other, _)| *other == cell);
+        let is_lent = place
+            .map(|place| lent.visited.swap_remove(place))
+            .is_some();
         if is_lent && matches!(parted.outcome, Outcome::Done) {
+            let releases = mem::take(&mut visit.releases);
             lent.released.extend((0..releases).map(|_| cell));
             if cell.try_rest() {
                 lent.rested.push(cell);
+                if let Some(mail) = visit.mail {
+                    lent.mails.insert(cell.0, mail);
+                }
                 return After::Nothing;
             }
-            lent.visited.push(cell);
-            return After::Again(Visit {
-                cell,
-                seat,
-                home,
-                rest: None,
-                releases: 0,
-            });
+            lent.visited.push((cell, visit.mail.is_some()));
+            return After::Again(visit);
         }
         if is_lent && matches!(parted.outcome, Outcome::Later) {
+            let releases = mem::take(&mut visit.releases);
             lent.released.extend((0..releases).map(|_| cell));
-            lent.waiting.push_back((cell, Some(parted.rest)));
+            visit.rest = Some(parted.rest);
+            lent.waiting.push_back(visit);
             loan.note_waiting(&lent);
             return After::Nothing;
         }
         let left = Left {
             rest: parted.rest,
             outcome: parted.outcome,
-            releases,
+            mail: visit.mail,
+            releases: visit.releases,
         };
         if is_lent {
             lent.left.push((cell, left));
@@ -351,27 +560,39 @@ impl Crew {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
         lent.stuck = None;
-        let mut back = std::mem::take(&mut lent.kept);
-        while let Some((cell, rest)) = lent.waiting.pop_front() {
-            let Some(rest) = rest else {
-                back.push(cell);
-                continue;
-            };
-            lent.left.push((cell, Left::for_owner(rest)));
+        let mut recalled = Recalled {
+            back: mem::take(&mut lent.kept),
+            entries: mem::take(&mut lent.entries),
+            ends: lent.stood.take().map(|queues| queues.ends()),
+            ..Recalled::default()
+        };
+        while let Some(mut visit) = lent.waiting.pop_front() {
+            if let Some(entry) = visit.take_entry() {
+                // Nobody has begun with it.
+                recalled.entries.push(entry);
+                recalled.back.push(visit.cell);
+            } else if visit.rest.is_none() && visit.mail.is_none() {
+                recalled.back.push(visit.cell);
+            } else {
+                lent.left.push((visit.cell, Left::for_owner(visit)));
+            }
         }
         loan.note_waiting(&lent);
-        let visited = std::mem::take(&mut lent.visited);
-        lent.recalled.extend(&visited);
-        let mut rested = std::mem::take(&mut lent.rested);
-        rested.sort_unstable_by_key(|cell| cell.0);
-        rested.dedup();
-        Recalled {
-            back,
-            left: std::mem::take(&mut lent.left),
-            rested,
-            released: std::mem::take(&mut lent.released),
-            visited,
-        }
+        recalled.visited = mem::take(&mut lent.visited);
+        let visited = recalled.visited.iter().map(|(cell, _)| *cell);
+        lent.recalled.extend(visited);
+        recalled.rested = mem::take(&mut lent.rested);
+        recalled.rested.sort_unstable_by_key(|cell| cell.0);
+        recalled.rested.dedup();
+        recalled.left = mem::take(&mut lent.left);
+        recalled.released = mem::take(&mut lent.released);
+        let held = mem::take(&mut lent.held);
+        recalled.back.extend(held.into_iter().map(CellPtr));
+        let mails = mem::take(&mut lent.mails);
+        recalled.stood = (mails.into_iter())
+            .map(|(cell, mail)| (CellPtr(cell), mail))
+            .collect();
+        recalled
     }
 
     /// Owner only: waits until a cell that it has recalled is visited no more.
@@ -401,6 +622,8 @@ const LOOKS: usize = 10;
 /// Time from one look to the next: that long at first, and twice as long each time.
 const LOOK_AFTER: Nanos = 100_000;
 const LOOK_AFTER_MAX: Nanos = 1_000_000;
+/// Where cells are ready, and nothing is pushed, the time goes on to double so often.
+const SLOW_MAX: u32 = 4;
 
 /// Time from one look to the next of a crew that lends at once.
 const AT_ONCE: Duration = Duration::from_micros(20);
@@ -412,6 +635,8 @@ pub(super) struct Looks {
     next: Cell<Option<Nanos>>,
     /// The activations of each seat at the last look, where somebody sat.
     picks: RefCell<Vec<Option<u32>>>,
+    /// Looks since nothing was pushed any more, at seats where cells are ready.
+    slow: Cell<u32>,
 }
 
 impl Looks {
@@ -433,6 +658,33 @@ impl Crew {
     fn set_unwatched(&self, is_unwatched: bool) {
         for seat in 0..self.seats.len() {
             self.remote(seat).set_unwatched(is_unwatched);
+        }
+    }
+
+    /// Returns whether cells are ready on a seat where somebody sits, as far as can be seen.
+    fn are_some_ready(&self) -> bool {
+        let are_ready = |number: usize| {
+            let seat = &self.seats[number];
+            let look = seat.look();
+            self.remote(number).ready.is_sat_on() && self.ready(number, &look) > 0
+        };
+        self.lends() && (0..self.seats.len()).any(are_ready)
+    }
+
+    /// Lets this hand, which begins to keep watch, look for stuck seats if cells are ready somewhere. They may have become so while
+    /// nobody was idle.
+    pub(super) fn look_if_some_are_ready(&self) {
+        if self.lends() && self.looks_left.load(Relaxed) == 0 && self.are_some_ready() {
+            self.looks_left.store(LOOKS, Relaxed);
+        }
+    }
+
+    /// Has an idle hand look for stuck seats, if none does: a worker has a cell ready beside the next.
+    #[inline]
+    pub(crate) fn has_ready(&self) {
+        // Relaxed: a hint.
+        if self.lends() && self.looks_left.load(Relaxed) == 0 {
+            self.call_watch();
         }
     }
 
@@ -460,8 +712,12 @@ impl Hand {
         }
         let now = self.shared.now();
         let next = self.looks.next.get().unwrap_or_else(|| {
+            if left > 1 {
+                self.looks.slow.set(0);
+            }
             let doubled = LOOKS.saturating_sub(left).min(8);
-            now.saturating_add((LOOK_AFTER << doubled).min(LOOK_AFTER_MAX))
+            let after = (LOOK_AFTER << doubled).min(LOOK_AFTER_MAX);
+            now.saturating_add(after << self.looks.slow.get())
         });
         self.looks.next.set(Some(next));
         Some(Duration::from_nanos(next.saturating_sub(now)))
@@ -511,6 +767,10 @@ impl Hand {
         };
         if (0..crew.seats.len()).any(waits) {
             crew.set_unwatched(false);
+            crew.looks_left.store(1, Relaxed);
+        } else if crew.are_some_ready() {
+            // The worker there may come to a turn that takes long, without a push.
+            self.looks.slow.set((self.looks.slow.get() + 1).min(SLOW_MAX));
             crew.looks_left.store(1, Relaxed);
         }
     }

@@ -66,7 +66,7 @@ impl Worker {
             }
         }
         // Step 2: what it has sent becomes chains, each with a reference to its receiver.
-        let carried = self.stage.carry(
+        let (carried, cut) = self.stage.carry(
             turn,
             firsts,
             // SAFETY: the messages are of the cell's type.
@@ -105,6 +105,7 @@ impl Worker {
         self.stop_running();
         self.sends_at.set(self.home);
         self.begin_pause();
+        cut.is_over();
         self.away.set(self.away.get() + 1);
         journey
     }

@@ -16,6 +16,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
+
 use balance::{Kept, Pace, SharedWait};
 use drive::Drive;
 use rescue::Visiting;
@@ -69,8 +71,8 @@ pub(crate) struct Worker {
     /// The cell that the last turn woke first.
     pub(crate) handoff: Handoff,
     /// The number of the turn under way, or of the last one. What a turn leaves in the run queues is known
-    /// by it.
-    turn: Cell<u64>,
+    /// by it. Others look at it, while the worker is in a turn that takes long; not modelled, as the run queues are not.
+    pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
     /// The watch of the depot for which it has given away its spare blocks last.
@@ -100,6 +102,8 @@ pub(crate) struct Worker {
     visiting: Visiting,
     /// Cells of ours that others visit, since we have seen that they do.
     pub(crate) visited: Cell<usize>,
+    /// The cell that was taken out of its queue, and is about to run, unless others visit it.
+    in_hand: Cell<Option<CellPtr>>,
     /// How far the activation under way goes, once it has come to the mailbox.
     pub(crate) limits: Cell<Limits>,
     /// The envelope of the message handled last, if it was the last in there, or null: no mailbox has it any
@@ -143,7 +147,7 @@ impl Worker {
             old: RunQueue::new(),
             born: RunQueue::new(),
             handoff: Handoff::new(),
-            turn: Cell::new(0),
+            turn: AtomicU64::new(0),
             pauses: Cell::new(0),
             stage: Stage::new(),
             pool: Pool::new(),
@@ -158,6 +162,7 @@ impl Worker {
             shown: Shown::new(shown),
             visiting: Visiting::default(),
             visited: Cell::new(0),
+            in_hand: Cell::new(None),
             limits: Cell::new(Limits::NONE),
             held: Cell::new(ptr::null_mut()),
             waiting: Cell::new(None),
@@ -283,6 +288,10 @@ impl Worker {
     #[inline(never)]
     fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
         self.shown.name_none();
+        if self.remote.ready.is_lent() {
+            // Before anything is taken out of a queue, or done to a timer.
+            self.take_ready();
+        }
         if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
             let now = self.fire_timers();
             self.poll_driver(now);
@@ -351,8 +360,11 @@ impl Worker {
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
         if let Some(activation) = self.pace.take_activation() {
-            self.shown.name_none();
-            self.balance(activation);
+            // As before a cell runs: either we see that others take from the queues, or they see that none runs.
+            self.shown.name_none_and_fence();
+            if !self.remote.ready.is_lent() {
+                self.balance(activation);
+            }
         }
         if looks.is_multiple_of(NEWBORN_EVERY) {
             self.lane.show_turns(self.turns());
@@ -396,8 +408,15 @@ impl Worker {
         // What is done now may write where the message lies.
         // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
         let entry = unsafe { Entry::with_slot(cell, message) };
+        self.in_hand.set(Some(cell));
         loop {
-            if self.attend(1, until) {
+            let ends = self.attend(1, until);
+            if self.in_hand.get().is_none() {
+                // Others have it. This is no activation, but what ends it is seen before the next.
+                return if ends { Step::Stopped } else { Step::Ran };
+            }
+            if ends {
+                self.in_hand.set(None);
                 self.old.push_oldest(entry);
                 return Step::Stopped;
             }
@@ -406,6 +425,7 @@ impl Worker {
                 break;
             }
         }
+        self.in_hand.set(None);
         self.run::<COUNTED>(cell, entry.message());
         Step::Ran
     }
@@ -471,7 +491,8 @@ impl Worker {
     /// A turn begins: what is in the run queues is there to stay.
     #[inline]
     pub(crate) fn begin_turn(&self) {
-        self.turn.set(self.turn.get() + 1);
+        // No read-modify-write, because nobody else writes.
+        self.turn.store(self.turn() + 1, Relaxed);
     }
 
     /// What is done now belongs to no turn: what is in the run queues is there to stay.
@@ -483,13 +504,13 @@ impl Worker {
 
     /// Turns so far.
     pub(crate) fn turns(&self) -> u64 {
-        self.turn.get() - self.pauses.get()
+        self.turn() - self.pauses.get()
     }
 
     /// The number of the turn under way, or of the last one.
     #[inline]
     pub(crate) fn turn(&self) -> u64 {
-        self.turn.get()
+        self.turn.load(Relaxed)
     }
 
     /// A cell that has just run goes to the end of the line.

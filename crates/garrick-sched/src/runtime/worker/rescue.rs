@@ -8,11 +8,12 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use super::Worker;
-use crate::cell::{CellPtr, Chain, Envelope, Kind, Push, SCHEDULED, flag, reverse};
+use crate::cell::{CellPtr, Chain, Envelope, Kind, Mail, Push, SCHEDULED, flag, reverse};
 use crate::parcel;
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
-use crate::runtime::sponsor::rescue::{After, Left, Outcome, Parted, Visit};
+use crate::run_queue::Entry;
+use crate::runtime::sponsor::rescue::{After, Left, Outcome, Parted, Rest, Visit};
 use crate::runtime::watch::Ended;
 
 /// Messages that a visit handles at most, before the visitor looks after its own cells.
@@ -23,6 +24,8 @@ const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 pub(super) struct Visiting {
     /// The envelope with the message that is to be handled, or is; null if nothing is visited.
     envelope: Cell<*mut Envelope>,
+    /// True if another message is there.
+    has_more: Cell<bool>,
     /// True if the task has stopped.
     stops: Cell<bool>,
 }
@@ -65,13 +68,7 @@ impl Worker {
 
     /// Returns whether another message is there for the cell that is visited; none if nothing is visited.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
-        let envelope = NonNull::new(self.visiting.envelope.get())?;
-        // SAFETY: the list is ours until it has been handled.
-        unsafe {
-            let next = envelope.as_ref().next().as_ref();
-            let is_unread = |next: &Envelope| next.kind() == Kind::Messages && next.unread() > 0;
-            Some(envelope.as_ref().unread() > 0 || next.is_some_and(is_unread))
-        }
+        self.is_visiting().then(|| self.visiting.has_more.get())
     }
 
     /// Visits a cell that another worker of the crew has lent; false if there is none.
@@ -88,30 +85,86 @@ impl Worker {
     fn visit(&self, mut visit: Visit) {
         let mut left = MESSAGES_MAX;
         loop {
-            // Messages that were left by the last visit come first.
-            let (mut list, fresh) = match visit.take_rest() {
-                Some(rest) => (rest, false),
-                None => (visit.cell.take_and_hold(), true),
-            };
-            if fresh {
-                // SAFETY: taken out of the inbox, so it is ours.
-                list = unsafe { reverse(list) };
-            }
-            let parted = if visit.is_calm() {
-                // The look at the cell comes after its inbox was taken. What its owner has sent to it in its mailbox, before something in
-                // this list, is seen.
-                self.handle(&mut visit, list, &mut left)
-            } else {
-                Parted {
-                    rest: list,
-                    outcome: Outcome::ForOwner,
-                }
-            };
-            match self.crew.part(&visit, parted) {
+            let parted = self.go_on(&mut visit, &mut left);
+            match self.crew.part(visit, parted) {
                 After::Nothing => return,
                 After::Again(again) => visit = again,
                 After::Tell(cell) => return self.tell_owner(cell),
             }
+        }
+    }
+
+    /// Handles what stood in a run queue with the cell, and in its mailbox; then what came by its inbox.
+    fn go_on(&self, visit: &mut Visit, left: &mut u32) -> Parted {
+        let message = visit.take_entry().and_then(|entry| self.unwrap_entry(&entry));
+        let rest = match message {
+            Some(list) => Some(Rest {
+                list,
+                is_older: true,
+            }),
+            None => visit.take_rest(),
+        };
+        if let Some(Rest {
+            list,
+            is_older: true,
+        }) = rest
+        {
+            let parted = self.handle(visit, list, true, left);
+            if !matches!(parted.outcome, Outcome::Done) {
+                return parted;
+            }
+        }
+        if visit.has_mail() {
+            return self.handle_mail(visit, left);
+        }
+        // Messages that were left by the last visit come first.
+        let list = match rest {
+            Some(rest) if !rest.is_older => rest.list,
+            // SAFETY: taken out of the inbox, so it is ours.
+            _ => unsafe { reverse(visit.cell.take_and_hold()) },
+        };
+        if visit.is_calm() {
+            // The look at the cell comes after its inbox was taken. What its owner has sent to it in its mailbox, before something in
+            // this list, is seen.
+            return self.handle(visit, list, false, left);
+        }
+        Parted {
+            rest: Rest {
+                list,
+                is_older: false,
+            },
+            outcome: Outcome::ForOwner,
+        }
+    }
+
+    /// Puts the message of an entry, if there is one, into an envelope of its own.
+    fn unwrap_entry(&self, entry: &Entry) -> Option<*mut Envelope> {
+        let pool = NonNull::from(&self.pool).cast();
+        let (message, wrap) = (entry.message(), entry.cell().table().wrap_slot);
+        // SAFETY: the entry's message, of the cell's type, is nobody else's.
+        (!message.is_null()).then(|| unsafe { wrap(pool, message) })
+    }
+
+    /// Handles what waits in the mailbox of a cell that stood in a run queue.
+    fn handle_mail(&self, visit: &mut Visit, left: &mut u32) -> Parted {
+        let mut outcome = Outcome::Done;
+        while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
+            // SAFETY: the visitor reads it, up to there.
+            outcome = match unsafe { (*envelope).kind() } {
+                Kind::Messages => self.handle_messages(visit.cell, envelope, free, follows, left),
+                // It does something to the cell that only its owner may do.
+                _ => Outcome::ForOwner,
+            };
+            if matches!(outcome, Outcome::Done)
+                && let Some(read) = visit.next_envelope()
+            {
+                // SAFETY: nothing is left in it, and the owner mends the list before it looks at that.
+                unsafe { self.pool.give_envelope(read) };
+            }
+        }
+        Parted {
+            rest: Rest::NONE,
+            outcome,
         }
     }
 
@@ -129,13 +182,25 @@ impl Worker {
     }
 
     /// Handles a list of what came for a cell that is visited.
-    fn handle(&self, visit: &mut Visit, mut list: *mut Envelope, left: &mut u32) -> Parted {
+    fn handle(
+        &self,
+        visit: &mut Visit,
+        mut list: *mut Envelope,
+        is_older: bool,
+        left: &mut u32,
+    ) -> Parted {
         let mut outcome = Outcome::Done;
         while !list.is_null() && matches!(outcome, Outcome::Done) {
             // SAFETY: the list is ours.
             let envelope = unsafe { &*list };
             outcome = match envelope.kind() {
-                Kind::Messages => self.handle_messages(visit.cell, list, left),
+                Kind::Messages => {
+                    // SAFETY: as above.
+                    let next = unsafe { envelope.next().as_ref() };
+                    let follows = visit.has_mail()
+                        || next.is_some_and(|next| next.kind() == Kind::Messages && next.unread() > 0);
+                    self.handle_messages(visit.cell, list, envelope.free(), follows, left)
+                }
                 Kind::Wake => Outcome::Done,
                 Kind::Release => {
                     visit.releases += 1;
@@ -157,24 +222,36 @@ impl Worker {
             list = next;
         }
         Parted {
-            rest: list,
+            rest: Rest { list, is_older },
             outcome,
         }
     }
 
-    fn handle_messages(&self, cell: CellPtr, envelope: *mut Envelope, left: &mut u32) -> Outcome {
-        // SAFETY: the envelope is ours.
-        while unsafe { (*envelope).unread() } > 0 {
+    /// Handles the messages of an envelope, down to the slot `free`. Others follow or not.
+    fn handle_messages(
+        &self,
+        cell: CellPtr,
+        envelope: *mut Envelope,
+        free: u32,
+        follows: bool,
+        left: &mut u32,
+    ) -> Outcome {
+        loop {
+            // SAFETY: this field of it is ours.
+            let unread = u32::from(unsafe { (*envelope).read() }) - free;
+            if unread == 0 {
+                return Outcome::Done;
+            }
             if *left == 0 || self.is_to_stop(self.shared.signal()) {
                 return Outcome::Later;
             }
             *left -= 1;
+            self.visiting.has_more.set(unread > 1 || follows);
             match self.handle_one(cell, envelope) {
                 Outcome::Done => {}
                 other => return other,
             }
         }
-        Outcome::Done
     }
 
     fn handle_one(&self, cell: CellPtr, envelope: *mut Envelope) -> Outcome {
@@ -221,14 +298,41 @@ impl Worker {
         self.shared.lends(false);
         self.visited
             .set(self.visited.get() + recalled.visited.len());
-        for &cell in &recalled.visited {
-            if cell.has(SCHEDULED) {
+        if let Some(ends) = recalled.ends {
+            self.old.skip_to(ends.old);
+            self.born.skip_to(ends.born);
+            if let Some(cell) = ends.handoff {
+                self.handoff.forget(cell);
+            }
+        }
+        let in_hand = self.in_hand.get();
+        for &entry in recalled.entries.iter().rev() {
+            // One that was taken out of its queue while it was lent is in hand still.
+            if Some(entry.cell()) != in_hand {
+                self.put_back(entry);
+            }
+        }
+        for &(cell, stood) in &recalled.visited {
+            if stood {
+                self.drop_from_hand(cell);
+            } else if cell.has(SCHEDULED) {
                 // The turn that took long has sent to it just before it was visited.
                 self.crew.await_visit(self.seat(), cell);
             }
         }
+        for (cell, left) in &recalled.left {
+            if left.mail.is_some() {
+                self.drop_from_hand(*cell);
+            }
+        }
         for cell in &recalled.rested {
             cell.end_rest();
+        }
+        for (cell, mail) in recalled.stood {
+            self.drop_from_hand(cell);
+            if self.take_back(cell, &mail) {
+                self.requeue(cell);
+            }
         }
         for cell in recalled.released {
             self.drop_reference(cell);
@@ -239,6 +343,37 @@ impl Worker {
             }
         }
         (recalled.back, recalled.left)
+    }
+
+    /// A cell was taken out of its queue, and others have run it meanwhile.
+    fn drop_from_hand(&self, cell: CellPtr) {
+        if self.in_hand.get() == Some(cell) {
+            self.in_hand.set(None);
+        }
+    }
+
+    /// Puts an entry that was lent back to where it was.
+    fn put_back(&self, entry: Entry) {
+        let queue = if entry.cell().has(flag::NEWBORN) {
+            &self.born
+        } else {
+            &self.old
+        };
+        queue.push_oldest(entry);
+    }
+
+    /// Takes a cell back that stood in a run queue, and was visited. Returns whether something waits in its mailbox: then it stays
+    /// scheduled, and stands in no run queue.
+    fn take_back(&self, cell: CellPtr, mail: &Mail) -> bool {
+        if let Some(read) = cell.mend(mail) {
+            // SAFETY: all of it is read, and it is in no list any more.
+            unsafe { self.pool.give_envelope(read) };
+        }
+        let waits = !cell.mailbox_tail().is_null();
+        if !waits {
+            cell.clear(SCHEDULED);
+        }
+        waits
     }
 
     /// Owner only: takes what a visitor has left of a cell of ours, whose token we hold, if we had recalled it from a visit.
@@ -253,15 +388,27 @@ impl Worker {
 
     /// Owner only: looks after a cell of ours, whose token we hold, and of which others have left that.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
-        self.sort_in_order(cell, left.rest);
+        let mut rest = left.rest;
+        let mut waits = left.mail.is_some_and(|mail| self.take_back(cell, &mail));
+        if rest.is_older && !rest.list.is_null() {
+            // SAFETY: the list is ours.
+            unsafe { cell.prepend(rest.list) };
+            cell.set(SCHEDULED);
+            (rest, waits) = (Rest::NONE, true);
+        }
+        self.sort_in_order(cell, rest.list);
         for _ in 0..left.releases {
             self.drop_reference(cell);
         }
         match left.outcome {
-            Outcome::Done | Outcome::Later | Outcome::ForOwner => {}
-            Outcome::Stops if cell.has(SCHEDULED) => self.retire(cell, &Ended::Stopped),
+            Outcome::Done | Outcome::Later | Outcome::ForOwner => {
+                if waits {
+                    self.requeue(cell);
+                }
+            }
+            Outcome::Stops if !waits && cell.has(SCHEDULED) => self.retire(cell, &Ended::Stopped),
             Outcome::Stops => self.stop(cell, &Ended::Stopped),
-            Outcome::Failed(message) => self.fail(cell, &message, false),
+            Outcome::Failed(message) => self.fail(cell, &message, waits),
         }
         self.commit();
         if let Some(list) = self.receive(cell) {

@@ -48,6 +48,18 @@ impl Shown {
     #[inline(always)]
     pub(super) fn name(&self, cell: CellPtr) {
         self.set(cell.0.as_ptr());
+        self.fence();
+    }
+
+    /// Owner only: no cell runs, which whoever lends sees before anything is done that it must not meet.
+    pub(super) fn name_none_and_fence(&self) {
+        self.name_none();
+        self.fence();
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(garrick_loom), expect(clippy::unused_self, reason = "for models"))]
+    fn fence(&self) {
         // Pairs with the heavy side in `Crew::lend`. Where no process-wide fence is to be had, nothing is lent.
         #[cfg(not(garrick_loom))]
         garrick_core::prim::atomic::compiler_fence(SeqCst);

@@ -21,7 +21,7 @@ impl Worker {
         self.sends_at.set(self.home);
         let (mut envelopes, mut chains) = (Vec::new(), Vec::new());
         let pool = NonNull::from(&self.pool).cast();
-        self.stage.undo(
+        let cut = self.stage.undo(
             // SAFETY: the messages are of the cell's type.
             |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
             |cell, envelope| envelopes.push((cell, envelope)),
@@ -39,6 +39,7 @@ impl Worker {
         let in_line = self.in_line.replace(false);
         let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;
         self.begin_pause();
+        cut.is_over();
         let owed = self.stage.take_owed(turn);
         // First of all: an asker is not scheduled by its answer any more, and what is called below may drop its last address.
         for owed in &owed {
