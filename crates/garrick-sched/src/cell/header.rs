@@ -168,7 +168,7 @@ pub(crate) struct Header {
     /// The shared mailbox and the token, see `inbox`. Everyone writes.
     pub(super) inbox: AtomicPtr<Envelope>,
     /// References counted by the owner. Owner writes and reads.
-    pub(super) local_refs: UnsafeCell<u32>,
+    pub(super) local_refs: UnsafeCell<i32>,
     /// References counted by everyone else, see `refs`. Everyone writes.
     pub(super) shared_refs: AtomicU32,
     /// Lets models see who uses the cell, and that nobody does once it is freed.

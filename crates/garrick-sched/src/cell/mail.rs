@@ -7,7 +7,7 @@
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
-use super::envelope::Envelope;
+use super::envelope::{Envelope, Kind};
 use super::header::{Header, Home, SCHEDULED, flag, tail_of};
 
 /// What stands in a mailbox, as a visitor has seen it.
@@ -29,7 +29,9 @@ impl Mail {
         let envelope = unsafe { self.first.as_ref() }?;
         let is_last = self.first == self.last;
         let free = if is_last { self.free } else { envelope.free() };
-        let is_read = is_last && u32::from(envelope.read()) == free;
+        // A note holds no messages, and is for the owner.
+        let is_read =
+            is_last && envelope.kind() == Kind::Messages && u32::from(envelope.read()) == free;
         (!is_read).then_some((self.first, free, !is_last))
     }
 
@@ -90,7 +92,9 @@ impl Header {
         }
         // SAFETY: the local mailbox is ours again: a list from `first` to `last`, and on to `tail`.
         unsafe {
-            let is_read = mail.first == mail.last && (*mail.last).unread() == 0;
+            let last = &*mail.last;
+            let is_read =
+                mail.first == mail.last && last.kind() == Kind::Messages && last.unread() == 0;
             if !is_read {
                 (*tail).set_next(mail.first);
                 return None;

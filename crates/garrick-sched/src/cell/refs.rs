@@ -11,6 +11,8 @@
 //! - The owner keeps at least one reference on its side while there are any: when its count reaches
 //!   zero it borrows one from the shared count. So the last reference is always dropped by
 //!   the owner, or sent to it.
+//! - While others visit a cell (`runtime/sponsor/README.md`, rescue), addresses that its turns make are in the shared count, and some
+//!   of them may be dropped by the owner, whose count goes below zero then. It settles that when the cell comes back.
 //! - A closed cell is an *orphan*: all its references are in the shared count, marked, and whoever
 //!   drops the last one frees the block.
 
@@ -110,7 +112,7 @@ impl Header {
 
     /// Owner only: the owner's count.
     #[inline]
-    pub(crate) fn local_refs(&self) -> u32 {
+    pub(crate) fn local_refs(&self) -> i32 {
         // SAFETY: owner field.
         self.local_refs.with(|refs| unsafe { *refs })
     }
@@ -122,7 +124,7 @@ impl Header {
         // SAFETY: owner field.
         self.local_refs.with_mut(|refs| unsafe {
             *refs += 1;
-            if *refs > REFS_MAX {
+            if *refs > REFS_MAX as i32 {
                 too_many();
             }
         });
@@ -137,8 +139,8 @@ impl Header {
         // SAFETY: owner field.
         self.local_refs.with_mut(|refs| unsafe {
             debug_assert!(
-                *refs > 0,
-                "settle keeps one reference here while there are any"
+                *refs > 0 || !self.inbox_is_idle(),
+                "settle keeps one reference here while there are any, unless the cell is visited"
             );
             *refs -= 1;
             *refs == 0
@@ -176,24 +178,34 @@ impl Header {
         }
     }
 
-    /// Owner only: its own count is zero; borrows one of the shared references, if there are any.
+    /// Owner only: its own count is zero, or less; borrows of the shared references, if there are any, so that it is one.
     pub(crate) fn settle(&self) -> Settled {
         self.check_alive();
-        debug_assert_eq!(self.local_refs(), 0, "there is nothing to settle before");
+        let local = self.local_refs();
+        debug_assert!(local <= 0, "there is nothing to settle before");
+        let wanted = local.abs_diff(1);
         loop {
             // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
             let seen = self.shared_refs.load(Acquire);
             if seen == 0 {
+                debug_assert_eq!(local, 0, "each reference is counted once");
                 return Settled::Unreferenced;
             }
+            let borrows = seen.min(wanted);
             // Relaxed: with a reference of its own the owner frees nothing.
-            let borrowed = self
-                .shared_refs
-                .compare_exchange_weak(seen, seen - 1, Relaxed, Relaxed);
+            let borrowed =
+                self.shared_refs
+                    .compare_exchange_weak(seen, seen - borrows, Relaxed, Relaxed);
             if borrowed.is_ok() {
+                // Counts stay far below this type's maximum.
+                let local = local + borrows as i32;
                 // SAFETY: owner field.
-                self.local_refs.with_mut(|refs| unsafe { *refs = 1 });
-                return Settled::Referenced;
+                self.local_refs.with_mut(|refs| unsafe { *refs = local });
+                if local > 0 {
+                    return Settled::Referenced;
+                }
+                debug_assert_eq!(local, 0, "each reference is counted once");
+                return Settled::Unreferenced;
             }
         }
     }
@@ -218,8 +230,10 @@ impl Header {
         let local = self
             .local_refs
             .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
+        debug_assert!(local >= 0, "a cell that was visited is settled before");
         if local > 0 {
             // Relaxed: the references were published with the addresses that hold them.
+            let local = local as u32;
             check_sum(self.shared_refs.fetch_add(local, Relaxed), local);
         }
     }
@@ -231,6 +245,8 @@ impl Header {
         let local = self
             .local_refs
             .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
+        debug_assert!(local >= 0, "a cell that was visited is settled before");
+        let local = local as u32;
         // Relaxed: `close` publishes the mark, and our use of the cell ends with the Release by which our
         // own reference is dropped.
         let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, Relaxed);

@@ -575,6 +575,12 @@ impl Worker {
         kept: &mut Vec<Entry>,
         next: impl Fn() -> Option<Entry>,
     ) -> Vec<Entry> {
+        // Others take from the queues only while a cell runs here. One that is visited may have run just now: either we see that they
+        // take, or they see that none runs.
+        self.shown.name_none_and_fence();
+        if self.remote().ready.is_lent() {
+            return Vec::new();
+        }
         let mut given = Vec::with_capacity(count);
         while given.len() + kept.len() < count && kept.len() < KEPT_MAX {
             let Some(entry) = next() else { break };

@@ -431,8 +431,14 @@ impl Crew {
         by.fence.heavy();
         // Step L3: the one cell that it runs. If there is none, it is about to come by, or drops something: then nothing is visited.
         let stuck = shown.look();
-        lent.stuck = (!stuck.is_null()).then_some(stuck);
-        lent.stood = lent.stuck.map(|_| Queues::of(self.worker(number)));
+        // A worker that winds up has seen STOP before whatever it runs then, and so do we after the name of that.
+        let runs = !stuck.is_null() && !shared.signal().is_stopping();
+        // If something is lent still, the owner has taken LENT away just now, and is about to recall that.
+        let lends = runs && lent.stood.is_none();
+        lent.stuck = lends.then_some(stuck);
+        if lends {
+            lent.stood = Some(Queues::of(self.worker(number)));
+        }
         seat.loan.note_waiting(&lent);
         lent.stuck.is_some()
     }

@@ -287,7 +287,7 @@ impl Worker {
     /// Does what is to be done between two activations; true if that is to end. So many cells are in hand, about to run.
     #[inline(never)]
     fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
-        self.shown.name_none();
+        self.shown.name_none_and_fence();
         if self.remote.ready.is_lent() {
             // Before anything is taken out of a queue, or done to a timer.
             self.take_ready();
@@ -360,11 +360,8 @@ impl Worker {
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
         if let Some(activation) = self.pace.take_activation() {
-            // As before a cell runs: either we see that others take from the queues, or they see that none runs.
-            self.shown.name_none_and_fence();
-            if !self.remote.ready.is_lent() {
-                self.balance(activation);
-            }
+            self.shown.name_none();
+            self.balance(activation);
         }
         if looks.is_multiple_of(NEWBORN_EVERY) {
             self.lane.show_turns(self.turns());

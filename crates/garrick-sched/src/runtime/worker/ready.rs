@@ -143,9 +143,10 @@ impl Worker {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
     }
 
-    /// Frees a cell that is not scheduled, if nobody can reach it.
+    /// Sees to it that a reference to the cell is counted here while there are any. Frees a cell that is not scheduled, if nobody can
+    /// reach it.
     pub(super) fn free_if_unreachable(&self, cell: CellPtr) {
-        if cell.local_refs() == 0 {
+        if cell.local_refs() <= 0 {
             self.settle(cell);
         }
     }

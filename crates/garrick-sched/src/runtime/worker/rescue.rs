@@ -150,14 +150,15 @@ impl Worker {
         let mut outcome = Outcome::Done;
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
             // SAFETY: the visitor reads it, up to there.
-            outcome = match unsafe { (*envelope).kind() } {
-                Kind::Messages => self.handle_messages(visit.cell, envelope, free, follows, left),
+            if unsafe { (*envelope).kind() } != Kind::Messages {
                 // It does something to the cell that only its owner may do.
-                _ => Outcome::ForOwner,
-            };
-            if matches!(outcome, Outcome::Done)
-                && let Some(read) = visit.next_envelope()
-            {
+                outcome = Outcome::ForOwner;
+                break;
+            }
+            outcome = self.handle_messages(visit.cell, envelope, free, follows, left);
+            // SAFETY: as above.
+            let is_read = unsafe { u32::from((*envelope).read()) == free };
+            if is_read && let Some(read) = visit.next_envelope() {
                 // SAFETY: nothing is left in it, and the owner mends the list before it looks at that.
                 unsafe { self.pool.give_envelope(read) };
             }
@@ -315,6 +316,7 @@ impl Worker {
         for &(cell, stood) in &recalled.visited {
             if stood {
                 self.drop_from_hand(cell);
+                self.free_if_unreachable(cell);
             } else if cell.has(SCHEDULED) {
                 // The turn that took long has sent to it just before it was visited.
                 self.crew.await_visit(self.seat(), cell);
@@ -373,6 +375,8 @@ impl Worker {
         if !waits {
             cell.clear(SCHEDULED);
         }
+        // Its turns may have given its address away, by the shared count.
+        self.free_if_unreachable(cell);
         waits
     }
 
@@ -390,6 +394,7 @@ impl Worker {
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         let mut waits = left.mail.is_some_and(|mail| self.take_back(cell, &mail));
+        self.free_if_unreachable(cell);
         if rest.is_older && !rest.list.is_null() {
             // SAFETY: the list is ours.
             unsafe { cell.prepend(rest.list) };
@@ -400,6 +405,8 @@ impl Worker {
         for _ in 0..left.releases {
             self.drop_reference(cell);
         }
+        // What notices and destructors have sent by now is not for the task to undo while it recovers.
+        self.commit();
         match left.outcome {
             Outcome::Done | Outcome::Later | Outcome::ForOwner => {
                 if waits {

@@ -52,7 +52,7 @@ impl Shown {
     }
 
     /// Owner only: no cell runs, which whoever lends sees before anything is done that it must not meet.
-    pub(super) fn name_none_and_fence(&self) {
+    pub(crate) fn name_none_and_fence(&self) {
         self.name_none();
         self.fence();
     }
