@@ -161,10 +161,6 @@ fn each_table_has_its_columns() {
             "q quit  ? help  / filter  <> sort  r reverse  space pause",
         ],
     );
-    let wide = lines(&mut state, 120, 15);
-    for words in ["PARKS     TURN OF", "40   2.30 s Counter"] {
-        assert!(wide.iter().any(|line| line.contains(words)), "{wide:#?}");
-    }
     state.act(Action::Tab(Tab::Alerts));
     assert_screen(
         &mut state,
@@ -187,6 +183,16 @@ fn each_table_has_its_columns() {
             "q quit  ? help  / filter  <> sort  r reverse  space pause",
         ],
     );
+}
+
+#[test]
+fn the_longest_turn_of_a_sponsor_is_told() {
+    let mut state = state();
+    state.act(Action::Tab(Tab::Sponsors));
+    let wide = lines(&mut state, 120, 15);
+    for words in ["PARKS     TURN OF", "40   2.30 s Counter"] {
+        assert!(wide.iter().any(|line| line.contains(words)), "{wide:#?}");
+    }
 }
 
 #[test]
