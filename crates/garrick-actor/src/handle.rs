@@ -84,7 +84,7 @@ impl Handle {
     }
 
     /// What the system has done so far: its workers, and the types of its actors if it has
-    /// [`probes`](crate::Builder::probes). Its workers do not notice.
+    /// [`probes`](crate::Builder::probes), those included that hold a worker now, or block away from theirs. Its workers do not notice.
     ///
     /// # Examples
     /// ```

@@ -103,10 +103,10 @@ pub use future::{
     Ticket,
 };
 pub use garrick_sched::{
-    Address, Ask, BLOCKING_THREADS_MAX, Call, Circle, Door, Driver, Drivers, Ended, Ending,
-    KindSample, MESSAGE_BYTES_MAX, Nanos, NoReply, Notice, RealWorld, Reply, STACK_BYTES_MAX,
-    STACK_BYTES_MIN, Sample, SendError, SpawnError, StartError, TaskId, ThreadSpec, Watch,
-    WorkerSample, World, door,
+    Address, Ask, AwaySample, BLOCKING_THREADS_MAX, Call, Circle, Door, Driver, Drivers, Ended,
+    Ending, KindSample, MESSAGE_BYTES_MAX, Nanos, NoReply, Notice, RealWorld, Reply,
+    STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, SendError, SpawnError, StartError, TaskId,
+    ThreadSpec, Watch, WorkerSample, World, door,
 };
 pub use handle::Handle;
 pub use local::Local;

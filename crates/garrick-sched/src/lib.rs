@@ -41,7 +41,7 @@ mod loom_tests;
 pub use {
     driver::{Driver, Drivers},
     parcel::MESSAGE_BYTES_MAX,
-    probe::{KindSample, Sample, WorkerSample},
+    probe::{AwaySample, KindSample, Sample, WorkerSample},
     remote::WORKERS_MAX,
     reply::{Ask, Call, Circle, NoReply, Reply},
     runtime::address::{Address, SendError, TaskId},

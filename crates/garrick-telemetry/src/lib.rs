@@ -43,10 +43,12 @@ pub use export::otel::observe_with;
 pub use export::trace::trace_events;
 pub use history::{HistoryReport, Series};
 pub use live::{Builder, Observer, StartError, Telemetry, View};
-pub use reading::{ActorsReading, ChannelReading, Reading, Source, SponsorReading, StageReading};
+pub use reading::{
+    ActorsReading, ChannelReading, HeldReading, Reading, Source, SponsorReading, StageReading,
+};
 pub use sampler::{Moment, Sampler, Settings, SettingsError, SourceId};
 pub use server::TokenError;
 pub use snapshot::{
-    Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
+    Alert, Batches, Edge, Held, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };
 pub use sources::{IntoSource, SponsorSource};

@@ -2,6 +2,7 @@
 //!
 //! Names have base units, counters are totals since the start, and what a source does not know is left out.
 
+use crate::alert::LONG_TURN_SECONDS;
 use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
 
 /// Whether a number only grows.
@@ -20,6 +21,7 @@ enum Read {
     Node(fn(&Node) -> Option<f64>),
     Edge(fn(&Edge) -> Option<f64>),
     Sponsor(fn(&SponsorStatus) -> Option<f64>),
+    LongTurns,
     Alerts,
 }
 
@@ -82,6 +84,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_node_busy_ratio", "Share of one core that the node was busy.", Read::Node(|n| n.busy)),
     gauge("garrick_node_actors", "Actors alive.", Read::Node(|n| n.alive.map(|n| n as f64))),
     gauge("garrick_node_mailbox_messages", "Messages that wait in mailboxes.", Read::Node(|n| n.depth.map(|n| n as f64))),
+    gauge("garrick_node_away_turns", "Turns that block away from their worker.", Read::Node(|n| n.away.map(|n| n as f64))),
+    gauge("garrick_node_away_seconds", "How long one of these is away already, the most.", Read::Node(|n| n.away_seconds)),
     gauge("garrick_node_running", "1 while the node is there, 0 when it has ended.", Read::Node(|n| flag(n.state == State::Running))),
     gauge("garrick_node_failed", "1 if the node has ended in a failure.", Read::Node(|n| flag(n.state == State::Failed))),
 
@@ -100,6 +104,8 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_sponsor_parks", "How often a thread went to rest.", Read::Sponsor(|s| known(s.parks))),
     gauge("garrick_sponsor_workers", "Its threads.", Read::Sponsor(|s| known(s.workers))),
     gauge("garrick_sponsor_idle_ratio", "Share of the window that its threads rested.", Read::Sponsor(|s| s.idle)),
+
+    gauge("garrick_worker_turn_seconds", "How long the turn under way has held the worker, where that is more than a second.", Read::LongTurns),
 
     gauge("garrick_alert_level", "1 for a warning, 2 for what is critical.", Read::Alerts),
 ];
@@ -120,6 +126,10 @@ impl Family {
                 all(&snapshot.edges, read, labels, found);
             }
             Read::Sponsor(read) => all(&snapshot.sponsors, read, sponsor_labels, found),
+            Read::LongTurns => snapshot
+                .sponsors
+                .iter()
+                .for_each(|s| long_turns(s, &mut found)),
             Read::Alerts => {
                 for alert in &snapshot.alerts {
                     let labels = vec![("on", &*alert.on), ("probe", &*alert.probe)];
@@ -127,6 +137,18 @@ impl Family {
                 }
             }
         }
+    }
+}
+
+/// Calls `found` with each turn that has held a worker for long. Short ones have no number: there would be one for each worker and
+/// type of actor.
+fn long_turns(sponsor: &SponsorStatus, found: &mut impl FnMut(&Labels<'_>, f64)) {
+    let turns = sponsor.held.iter();
+    for held in turns.filter(|held| held.seconds > LONG_TURN_SECONDS) {
+        let worker = held.worker.to_string();
+        let mut labels = sponsor_labels(sponsor);
+        labels.extend([("worker", &*worker), ("actor", &*held.name)]);
+        found(&labels, held.seconds);
     }
 }
 

@@ -134,6 +134,25 @@ pub struct ActorsReading {
     pub restarts: u64,
     /// Turns that took long.
     pub slow: u64,
+    /// Nanoseconds that a turn of theirs which is under way has held its worker, the most; 0 if none does.
+    pub held_nanos: Option<u64>,
+    /// Turns of theirs that block away from their worker.
+    pub away: Option<u64>,
+    /// Nanoseconds that one of these is away for already, the most; 0 if there is none.
+    pub away_nanos: Option<u64>,
+}
+
+/// A worker of a sponsor that is in a turn.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HeldReading {
+    /// Its number among the workers of its sponsor, from 0.
+    pub worker: u64,
+    /// The id of the group of actors that the turn is of.
+    pub actors: String,
+    /// The short name of their type.
+    pub name: String,
+    /// Nanoseconds that the turn has taken at least.
+    pub nanos: u64,
 }
 
 /// A sponsor.
@@ -155,6 +174,8 @@ pub struct SponsorReading {
     pub claimed: u64,
     /// How often a thread went to rest.
     pub parks: u64,
+    /// Its workers that are in a turn now, as far as that is known.
+    pub held: Vec<HeldReading>,
 }
 
 impl Reading {

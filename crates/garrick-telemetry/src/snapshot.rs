@@ -125,6 +125,12 @@ pub struct Node {
     pub restarts: u64,
     /// Turns or steps that took longer than the sponsor calls slow.
     pub slow: u64,
+    /// Seconds that a turn which is under way has held its worker, the most; 0 if none does.
+    pub held_seconds: Option<f64>,
+    /// Turns that block away from their worker, which runs others meanwhile.
+    pub away: Option<u64>,
+    /// Seconds that one of these is away for already, the most; 0 if there is none.
+    pub away_seconds: Option<f64>,
     /// What it says about itself: why it failed, or why it vetoes the end.
     pub note: Option<String>,
 }
@@ -197,6 +203,22 @@ pub struct SponsorStatus {
     pub claimed: u64,
     /// How often a thread went to rest.
     pub parks: u64,
+    /// Its workers that are in a turn now, as far as that is known.
+    #[serde(default)]
+    pub held: Vec<Held>,
+}
+
+/// A worker of a sponsor that is in a turn.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Held {
+    /// Its number among the workers of its sponsor, from 0.
+    pub worker: u64,
+    /// The [`Node::id`] of the group of actors that the turn is of.
+    pub node: String,
+    /// What people call that.
+    pub name: String,
+    /// How long the turn has taken at least, in seconds.
+    pub seconds: f64,
 }
 
 /// A value that is beyond a threshold.

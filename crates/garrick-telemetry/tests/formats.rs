@@ -85,6 +85,16 @@ fn check_samples(samples: &str) {
             .any(|line| line.ends_with(" 2.0"))
     );
     assert!(of("garrick_sponsor_workers")[0].ends_with(" 2.0"));
+    let turns = of("garrick_worker_turn_seconds");
+    assert_eq!(turns.len(), 1, "short turns have none: {turns:?}");
+    for part in [
+        "('actor', 'lo\"ng')",
+        "('name', 'pool \"A\"')",
+        "('worker', '1')",
+        " 2.5",
+    ] {
+        assert!(turns[0].contains(part), "{part}: {}", turns[0]);
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_telemetry::{
-    ActorsReading, ChannelReading, Level, Moment, Probe, Reading, Sampler, Settings, Snapshot,
-    SponsorReading, StageReading, Threshold,
+    ActorsReading, ChannelReading, HeldReading, Level, Moment, Probe, Reading, Sampler, Settings,
+    Snapshot, SponsorReading, StageReading, Threshold,
 };
 
 /// The moment `ms` after the beginning.
@@ -235,6 +235,64 @@ fn an_alert_comes_after_a_while_and_goes() {
         (2_000, Level::Warning, Level::Ok),
     ];
     assert_eq!(changes, expected);
+}
+
+#[test]
+fn a_turn_that_holds_its_worker_is_a_warning_until_it_is_over() {
+    let nanos = Arc::new(AtomicU64::new(0));
+    let held = Arc::clone(&nanos);
+    let mut sampler = sampler();
+    sampler.watch(move |reading: &mut Reading| {
+        let nanos = held.load(Relaxed);
+        reading.actors.push(ActorsReading {
+            id: "app::Slow".to_owned(),
+            name: "Slow".to_owned(),
+            held_nanos: Some(nanos),
+            away: Some(2),
+            away_nanos: Some(3_000_000_000),
+            ..ActorsReading::default()
+        });
+        let turn = HeldReading {
+            worker: 1,
+            actors: "app::Slow".to_owned(),
+            name: "Slow".to_owned(),
+            nanos,
+        };
+        reading.sponsors.push(SponsorReading {
+            id: "p".to_owned(),
+            held: (nanos > 0).then_some(turn).into_iter().collect(),
+            ..SponsorReading::default()
+        });
+    });
+    let mut changes = Vec::new();
+    for (ms, held_ms) in [(0, 0), (100, 999), (200, 1_500), (300, 1_600), (400, 0)] {
+        nanos.store(held_ms * 1_000_000, Relaxed);
+        let (snapshot, transitions) = sampler.tick(at(ms));
+        let (node, sponsor) = (&snapshot.nodes[0], &snapshot.sponsors[0]);
+        assert_eq!(node.held_seconds, Some(held_ms as f64 / 1e3));
+        assert_eq!((node.away, node.away_seconds), (Some(2), Some(3.0)));
+        if let Some(held) = sponsor.held.first() {
+            assert_eq!(
+                (held.worker, &held.node, &*held.name),
+                (1, &node.id, "Slow")
+            );
+            assert_eq!(Some(held.seconds), node.held_seconds);
+        }
+        assert_eq!(node.level == Level::Warning, ms == 200 || ms == 300);
+        changes.extend(transitions.into_iter().map(|t| (ms, t.alert)));
+    }
+    let texts: Vec<_> = changes
+        .iter()
+        .map(|(ms, alert)| (*ms, &*alert.text))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            (200, "a turn of Slow has held its worker for 1.5 s"),
+            (400, "held_seconds of Slow is back at 0.0000"),
+        ]
+    );
+    assert_eq!(changes[0].1.probe, "held_seconds");
 }
 
 #[test]

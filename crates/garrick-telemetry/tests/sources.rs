@@ -2,12 +2,12 @@
 
 mod common;
 
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, Sender};
 
 use common::{anywhere, start};
-use garrick_actor::{Next, System};
+use garrick_actor::{Actor, Context, Next, System};
 use garrick_flow::{Graph, Slots, stages};
-use garrick_telemetry::{NodeKind, State};
+use garrick_telemetry::{Node, NodeKind, Snapshot, State};
 
 #[test]
 fn a_pipeline_is_seen_with_its_stages_and_channels() {
@@ -100,4 +100,89 @@ fn a_system_is_seen_with_its_actors_by_type() {
         (100, Some(0))
     );
     drop(handle);
+}
+
+/// Says that something has begun, and waits for leave to go on.
+type Pass = (Sender<()>, Receiver<()>);
+
+fn wait((told, may_go): Pass) {
+    told.send(()).expect("somebody waits for it");
+    may_go.recv().expect("leave comes");
+}
+
+/// Waits in its turn.
+struct Holds;
+
+impl Actor for Holds {
+    type Msg = Pass;
+
+    fn receive(&mut self, pass: Pass, _: &mut Context<'_, Pass>) -> Next {
+        wait(pass);
+        Next::Continue
+    }
+}
+
+/// Waits away from its worker.
+struct Blocks;
+
+impl Actor for Blocks {
+    type Msg = Pass;
+
+    fn receive(&mut self, pass: Pass, cx: &mut Context<'_, Pass>) -> Next {
+        cx.blocking(move || wait(pass));
+        Next::Continue
+    }
+}
+
+/// Has a new actor begin to wait. What comes back gives it leave to go on.
+fn hold<A: Actor<Msg = Pass> + Send>(system: &System, actor: A) -> Sender<()> {
+    let ((told, begun), (leave, may_go)) = (mpsc::channel(), mpsc::channel());
+    let actor = system.spawn(actor).expect("the system is there");
+    actor.send((told, may_go)).expect("the actor is there");
+    begun.recv().expect("its turn begins");
+    leave
+}
+
+fn node<'a>(seen: &'a Snapshot, name: &str) -> &'a Node {
+    let mut nodes = seen.nodes.iter();
+    nodes.find(|node| node.name == name).expect("it is seen")
+}
+
+#[test]
+fn turns_that_hold_a_worker_or_are_away_are_seen_with_their_type_and_time() {
+    let system = System::builder().workers(1).probes(true).start();
+    let system = system.expect("threads");
+    let telemetry = start(anywhere());
+    telemetry.watch(system.handle());
+    let leaves = [
+        hold(&system, Blocks),
+        hold(&system, Blocks),
+        hold(&system, Holds),
+    ];
+    telemetry.look();
+    let first = telemetry.latest();
+    telemetry.look();
+    let seen = telemetry.latest();
+    let [held] = &seen.sponsors[0].held[..] else {
+        panic!("one worker is in a turn: {:?}", seen.sponsors);
+    };
+    let (holds, blocks) = (node(&seen, "Holds"), node(&seen, "Blocks"));
+    assert_eq!((held.worker, &*held.name), (0, "Holds"));
+    assert_eq!(
+        (&held.node, Some(held.seconds)),
+        (&holds.id, holds.held_seconds)
+    );
+    assert!(held.seconds > first.sponsors[0].held[0].seconds);
+    assert_eq!((holds.away, holds.away_seconds), (Some(0), Some(0.0)));
+    assert_eq!((blocks.away, blocks.held_seconds), (Some(2), Some(0.0)));
+    assert!(blocks.away_seconds > node(&first, "Blocks").away_seconds);
+    for leave in &leaves {
+        leave.send(()).expect("it waits for that");
+    }
+    system.shutdown();
+    telemetry.look();
+    let seen = telemetry.latest();
+    assert!(seen.sponsors[0].held.is_empty());
+    assert_eq!(node(&seen, "Holds").held_seconds, Some(0.0));
+    assert_eq!(node(&seen, "Blocks").away, Some(0));
 }

@@ -52,9 +52,9 @@ pub mod prelude;
 
 pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncChild, AsyncContext, Attachment,
-    Backoff, BatchError, Behavior, BehaviorContext, Builder, Call, CapacityError, Child,
-    ChildState, Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers, Ended,
-    Ending, Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
+    AwaySample, Backoff, BatchError, Behavior, BehaviorContext, Builder, Call, CapacityError,
+    Child, ChildState, Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers,
+    Ended, Ending, Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
     LocalAsyncActor, MESSAGE_BYTES_MAX, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet,
     Pending, PipeError, RealWorld, Reply, Request, Restart, STACK_BYTES_MAX, STACK_BYTES_MIN,
     Sample, SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep, Snapshot, SnapshotOf,

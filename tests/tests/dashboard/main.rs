@@ -10,7 +10,7 @@ use browser::{Page, Screen};
 use garrick_telemetry::{Reading, Telemetry};
 use serde_json::json;
 use thirtyfour::Key;
-use watched::{HOSTILE, Pipeline, anywhere, at, crowd, hostile, service, watching};
+use watched::{HOSTILE, Pipeline, anywhere, at, crowd, held, hostile, service, watching};
 
 /// The names in the first column of the table, from the top.
 const NAMES: &str =
@@ -172,6 +172,43 @@ fn tables_sort_by_pointer_and_keyboard_and_filter_by_text() {
     page.wait(&format!("{NAMES}.length === 0"));
     let empty = "document.getElementById('table-empty').textContent";
     assert_eq!(page.text(empty), "Nothing passes the filter.");
+    page.is_clean();
+}
+
+#[test]
+fn a_worker_that_is_held_is_told_with_the_type_of_actor() {
+    let telemetry = watching(anywhere(), held);
+    let page = open(&telemetry, Screen::WIDE);
+    let row = "[...document.querySelector('#sheet tbody tr').cells].slice(-2).map((cell) => cell.textContent)";
+    assert_eq!(page.eval(row), json!(["2.30\u{202f}s", "2"]));
+    page.keys("3");
+    page.wait(&format!("{row}.includes('Session')"));
+    assert_eq!(page.eval(row), json!(["2.30\u{202f}s", "Session"]));
+    page.click("#sheet tbody button");
+    assert_eq!(page.text(CHOSEN), "pool");
+    let links =
+        "[...document.querySelectorAll('#details-body li')].map((item) => item.textContent)";
+    page.wait(&format!("{links}.length === 3"));
+    assert_eq!(
+        page.eval(&format!("{links}.slice(0, 2)")),
+        json!(["1: Session2.30\u{202f}s", "0: Session1\u{202f}ms"])
+    );
+    // Links are made anew with each snapshot, so one that is looked for and then pressed may be gone.
+    page.eval("document.querySelector('#details-body li button').click()");
+    assert_eq!(page.text(CHOSEN), "Session");
+    page.wait(&format!(
+        "{links}[0].startsWith('a turn of Session has held its worker for 2.3 s')"
+    ));
+    assert_eq!(
+        page.eval(&format!("{links}.slice(1)")),
+        json!(["1 of pool2.30\u{202f}s", "0 of pool1\u{202f}ms"])
+    );
+    let facts = "[...document.querySelectorAll('.probes dd')].map((fact) => fact.textContent)";
+    assert_eq!(
+        page.eval(&format!("{facts}.slice(-3)")),
+        json!(["2.30\u{202f}s", "2", "250\u{202f}ms"])
+    );
+    page.keep("held");
     page.is_clean();
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use garrick::flow::{Cx, Graph, Running, Slots, Wait, map_batch, stages};
 use garrick_telemetry::{
-    ActorsReading, Builder, ChannelReading, Reading, SponsorReading, StageReading, State, Telemetry,
+    ActorsReading, Builder, ChannelReading, HeldReading, Reading, SponsorReading, StageReading,
+    State, Telemetry,
 };
 
 /// A builder for any free port, which looks often.
@@ -186,6 +187,29 @@ pub(crate) fn service() -> impl FnMut(&mut Reading) + Send {
                 .push(sponsor(name, workers, beat * 3_000_000));
         }
     }
+}
+
+/// A sponsor with a worker that one type of actor has held for long; two more turns of it are away.
+pub(crate) fn held(reading: &mut Reading) {
+    reading.actors.push(ActorsReading {
+        id: "a".to_owned(),
+        name: "Session".to_owned(),
+        place: "pool".to_owned(),
+        held_nanos: Some(2_300_000_000),
+        away: Some(2),
+        away_nanos: Some(250_000_000),
+        ..ActorsReading::default()
+    });
+    let turn = |worker, nanos| HeldReading {
+        worker,
+        actors: "a".to_owned(),
+        name: "Session".to_owned(),
+        nanos,
+    };
+    reading.sponsors.push(SponsorReading {
+        held: vec![turn(0, 1_000_000), turn(1, 2_300_000_000)],
+        ..sponsor("pool", 2, 7)
+    });
 }
 
 /// 25 layers of 20 stages, and 1000 channels between them.

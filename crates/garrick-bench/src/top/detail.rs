@@ -2,9 +2,12 @@
 
 use garrick_telemetry::{Edge, Node, NodeKind, Snapshot, SponsorStatus};
 
-use super::tables::{Row, Tab, fill};
+use super::tables::{Row, Tab, fill, longest};
 use super::values::{Mark, Value};
 use crate::units;
+
+/// Turns that are told of a sponsor; no line has room for more.
+const TURNS_MAX: usize = 4;
 
 /// All there is to say of a row.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -64,6 +67,13 @@ fn node(node: &Node) -> Detail {
     if let Some(note) = &node.note {
         facts.push_str(&format!(": {note}"));
     }
+    if let Some(held) = node.held_seconds.filter(|held| *held > 0.0) {
+        facts.push_str(&format!("; in a turn for {}", Value::Time(held).full()));
+    }
+    if let Some(away) = node.away.filter(|away| *away > 0) {
+        let longest = Value::time(node.away_seconds).full();
+        facts.push_str(&format!("; {away} away, the longest for {longest}"));
+    }
     facts.push_str(&format!("; {} messages", units::whole(node.messages)));
     Detail {
         facts,
@@ -97,7 +107,8 @@ fn channel(edge: &Edge) -> Detail {
 fn sponsor(sponsor: &SponsorStatus) -> Detail {
     Detail {
         facts: format!(
-            "{} workers, {} turns, {} cells given, {} taken, {} parks",
+            "{}{} workers, {} turns, {} cells given, {} taken, {} parks",
+            turns(sponsor),
             sponsor.workers,
             units::whole(sponsor.turns),
             units::whole(sponsor.published),
@@ -108,6 +119,16 @@ fn sponsor(sponsor: &SponsorStatus) -> Detail {
         rate: Some(sponsor.turn_rate),
         ..Detail::default()
     }
+}
+
+/// Returns which workers are held, those first that are held longest.
+fn turns(sponsor: &SponsorStatus) -> String {
+    let mut words = String::new();
+    for turn in longest(sponsor).take(TURNS_MAX) {
+        let (worker, name, time) = (turn.worker, &turn.name, Value::Time(turn.seconds).full());
+        words.push_str(&format!("worker {worker} in {name} for {time}; "));
+    }
+    words
 }
 
 #[cfg(test)]
@@ -135,7 +156,7 @@ mod tests {
         let expected = [
             (
                 "Counter",
-                "1,000,000 actors on sponsor-0, ok; 3,000 messages",
+                "1,000,000 actors on sponsor-0, ok; in a turn for 2.30 s; 2 away, the longest for 4.50 s; 3,000 messages",
                 Some("busy"),
             ),
             (
@@ -145,7 +166,7 @@ mod tests {
             ),
             (
                 "pipeline",
-                "2 workers, 5,000 turns, 3 cells given, 2 taken, 40 parks",
+                "worker 1 in Counter for 2.30 s; worker 3 in worker for 20.0 ms; 2 workers, 5,000 turns, 3 cells given, 2 taken, 40 parks",
                 Some("busy"),
             ),
             ("messages", "messages is 97 % full, 90 % is critical", None),

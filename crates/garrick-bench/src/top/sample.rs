@@ -1,7 +1,7 @@
 //! Snapshots for tests.
 
 use garrick_telemetry::{
-    Alert, Batches, Edge, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
+    Alert, Batches, Edge, Held, Level, Node, NodeKind, Process, Snapshot, SponsorStatus, State,
 };
 
 /// The FizzBuzz pipeline with a group of actors beside it.
@@ -37,6 +37,11 @@ pub(crate) fn snapshot() -> Snapshot {
             published: 3,
             claimed: 2,
             parks: 40,
+            held: vec![
+                held(0, "n3", "Counter", 0.0),
+                held(3, "n1", "worker", 0.02),
+                held(1, "n3", "Counter", 2.3),
+            ],
         }],
         alerts: vec![Alert {
             on: "e1".to_owned(),
@@ -47,6 +52,15 @@ pub(crate) fn snapshot() -> Snapshot {
             since_unix_ms: 1_790_000_000_000 - 65_000,
             text: "messages is 97 % full, 90 % is critical".to_owned(),
         }],
+    }
+}
+
+fn held(worker: u64, node: &str, name: &str, seconds: f64) -> Held {
+    Held {
+        worker,
+        node: node.to_owned(),
+        name: name.to_owned(),
+        seconds,
     }
 }
 
@@ -79,6 +93,9 @@ fn nodes() -> Vec<Node> {
             kind: NodeKind::Actors,
             alive: Some(1_000_000),
             depth: Some(17),
+            held_seconds: Some(2.3),
+            away: Some(2),
+            away_seconds: Some(4.5),
             place: "sponsor-0".to_owned(),
             ..node("n3", "Counter", 50.0, 0.01)
         },

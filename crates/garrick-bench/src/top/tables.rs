@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use garrick_telemetry::{Alert, Edge, Node, NodeKind, Snapshot, SponsorStatus, State};
+use garrick_telemetry::{Alert, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State};
 
 use super::text;
 use super::values::{BAR_WIDTH, Mark, Value};
@@ -110,6 +110,8 @@ static NODES: &[Column] = &[
     figure("DEPTH", 7, 2),
     figure("RESTARTS", 9, 7),
     figure("SLOW", 6, 7),
+    figure("TURN", 8, 9),
+    figure("AWAY", 5, 9),
 ];
 
 fn node(node: &Node) -> Row {
@@ -133,6 +135,8 @@ fn node(node: &Node) -> Row {
             Value::count(node.depth),
             Value::Count(node.restarts),
             Value::Count(node.slow),
+            Value::time(node.held_seconds),
+            Value::count(node.away),
         ],
     }
 }
@@ -206,9 +210,20 @@ static SPONSORS: &[Column] = &[
     figure("GIVEN", 7, 4),
     figure("TAKEN", 7, 4),
     figure("PARKS", 7, 3),
+    figure("TURN", 8, 2),
+    text_column("OF", 16, 3),
 ];
 
+/// Returns the turns that hold a worker, those first that have held it longest. Those are left out that only the last look has seen.
+pub(super) fn longest(sponsor: &SponsorStatus) -> impl Iterator<Item = &Held> {
+    let turns = sponsor.held.iter().filter(|held| held.seconds > 0.0);
+    let mut turns: Vec<_> = turns.collect();
+    turns.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    turns.into_iter()
+}
+
 fn sponsor(sponsor: &SponsorStatus) -> Row {
+    let turn = longest(sponsor).next();
     Row {
         id: sponsor.id.clone(),
         mark: Mark::Ok,
@@ -221,6 +236,8 @@ fn sponsor(sponsor: &SponsorStatus) -> Row {
             Value::Count(sponsor.published),
             Value::Count(sponsor.claimed),
             Value::Count(sponsor.parks),
+            Value::time(turn.map(|turn| turn.seconds)),
+            turn.map_or(Value::None, |turn| Value::text(&turn.name)),
         ],
     }
 }

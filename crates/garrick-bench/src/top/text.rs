@@ -72,6 +72,10 @@ pub(super) fn clean(snapshot: &mut Snapshot) {
     }
     for sponsor in &mut snapshot.sponsors {
         clean(&mut sponsor.name);
+        sponsor
+            .held
+            .iter_mut()
+            .for_each(|held| clean(&mut held.name));
     }
     for alert in &mut snapshot.alerts {
         clean(&mut alert.probe);
@@ -132,7 +136,7 @@ pub(super) fn pad(text: &str, columns: usize, right: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use garrick_telemetry::Node;
+    use garrick_telemetry::{Held, Node, SponsorStatus};
 
     #[test]
     fn what_acts_is_shown_as_an_escape() {
@@ -199,6 +203,13 @@ mod tests {
                 note: Some(evil.clone()),
                 ..Node::default()
             }],
+            sponsors: vec![SponsorStatus {
+                held: vec![Held {
+                    name: evil.clone(),
+                    ..Held::default()
+                }],
+                ..SponsorStatus::default()
+            }],
             ..Snapshot::default()
         };
         let json = safe_json(&serde_json::to_string(&snapshot).unwrap());
@@ -207,6 +218,7 @@ mod tests {
         clean(&mut snapshot);
         let node = &snapshot.nodes[0];
         assert_eq!(node.id, evil);
+        assert!(!snapshot.sponsors[0].held[0].name.chars().any(acts));
         assert!(
             !node
                 .name

@@ -24,8 +24,10 @@ pub(super) enum Value {
     Bar(f64),
     /// Any other number.
     Number(f64),
-    /// Seconds.
+    /// Seconds, as a clock shows them.
     Span(f64),
+    /// Seconds, or less than one.
+    Time(f64),
 }
 
 impl Value {
@@ -35,6 +37,10 @@ impl Value {
 
     pub(super) fn bar(share: Option<f64>) -> Self {
         share.map_or(Self::None, Self::Bar)
+    }
+
+    pub(super) fn time(seconds: Option<f64>) -> Self {
+        seconds.map_or(Self::None, Self::Time)
     }
 
     pub(super) fn text(text: &str) -> Self {
@@ -61,6 +67,7 @@ impl Value {
             Self::Share(share) | Self::Bar(share) => percent(*share).trim().to_owned(),
             Self::Number(number) => units::rate(*number),
             Self::Span(seconds) => span(*seconds),
+            Self::Time(seconds) => units::time(seconds * 1e9),
         }
     }
 
@@ -80,7 +87,8 @@ impl Value {
             | Self::Share(number)
             | Self::Bar(number)
             | Self::Number(number)
-            | Self::Span(number) => *number,
+            | Self::Span(number)
+            | Self::Time(number) => *number,
         }
     }
 }
@@ -190,6 +198,7 @@ mod tests {
             (Value::Share(1.0), "100%", "100%"),
             (Value::None, "-", "-"),
             (Value::Span(3723.4), "1:02:03", "1:02:03"),
+            (Value::Time(0.0125), "12.5 ms", "12.5 ms"),
         ] {
             assert_eq!(
                 (&*value.short(), &*value.full()),

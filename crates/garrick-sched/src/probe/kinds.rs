@@ -10,6 +10,9 @@ use crate::cell::Table;
 /// Kinds that are told apart; those that come later are counted as one.
 const KINDS_MAX: usize = 256;
 
+/// The place of the kinds that are counted as one, behind all others.
+pub(super) const OTHERS: usize = 2 * KINDS_MAX;
+
 /// What is counted of a kind.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
@@ -73,20 +76,37 @@ pub(super) struct Kinds {
 impl Kinds {
     pub(super) fn new() -> Self {
         Self {
-            places: (0..2 * KINDS_MAX).map(|_| Kind::default()).collect(),
+            places: (0..OTHERS).map(|_| Kind::default()).collect(),
             others: Kind::default(),
         }
     }
 
-    /// The counters for a kind. A task that is watched has another table than its like: both count, and come
+    /// Returns the counters for a kind. A task that is watched has another table than its like: both count, and come
     /// together in the sample.
     #[inline]
     pub(super) fn of(&self, table: &'static Table) -> &Kind {
-        let place = &self.places[self.first_place(table)];
-        match place.table.get() {
-            Some(known) if std::ptr::eq(*known, table) => place,
-            _ => self.find(table),
+        self.at(self.place_of(table))
+    }
+
+    /// Returns the counters at that place.
+    #[inline]
+    pub(super) fn at(&self, place: usize) -> &Kind {
+        self.places.get(place).unwrap_or(&self.others)
+    }
+
+    /// Returns the place of a kind, which it keeps; [`OTHERS`] if it finds none.
+    #[inline]
+    pub(super) fn place_of(&self, table: &'static Table) -> usize {
+        let first = self.first_place(table);
+        match self.places[first].table.get() {
+            Some(known) if std::ptr::eq(*known, table) => first,
+            _ => self.find(table, first),
         }
+    }
+
+    /// Returns the kind at a place; none for those that found no place.
+    pub(super) fn table_at(&self, place: usize) -> Option<&'static Table> {
+        self.at(place).table.get().copied()
     }
 
     fn first_place(&self, table: &'static Table) -> usize {
@@ -96,16 +116,12 @@ impl Kinds {
     }
 
     #[inline(never)]
-    fn find(&self, table: &'static Table) -> &Kind {
-        let first = self.first_place(table);
+    fn find(&self, table: &'static Table, first: usize) -> usize {
         // A table that fills up has long chains: half of the places stay free.
-        for step in 0..KINDS_MAX {
-            let place = &self.places[(first + step) % self.places.len()];
-            if std::ptr::eq(*place.table.get_or_init(|| table), table) {
-                return place;
-            }
-        }
-        &self.others
+        let mut places = (first..first + KINDS_MAX).map(|place| place % self.places.len());
+        let is_its =
+            |&place: &usize| std::ptr::eq(*self.places[place].table.get_or_init(|| table), table);
+        places.find(is_its).unwrap_or(OTHERS)
     }
 
     /// Adds what was counted, table by table. Names are foreign code, and are not asked for here, where the caller may
@@ -141,11 +157,16 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
+/// Returns the name of a kind, which is foreign code; of those that found no place, if there is none.
+pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
+    table.map_or("others", Table::name_of)
+}
+
 /// Gives the samples their names, and brings those of one name together.
 pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
     let mut samples: Vec<KindSample> = Vec::new();
     for (table, mut sample) in unnamed {
-        sample.name = table.map_or("others", Table::name_of);
+        sample.name = name_of(table);
         match samples.iter_mut().find(|known| known.name == sample.name) {
             Some(known) => known.add(&sample),
             None => samples.push(sample),

@@ -1,14 +1,15 @@
 //! What one worker counts.
 
 use std::cell::{Cell, RefCell};
-use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use garrick_core::count::{Group, GroupReader};
-use garrick_core::prim::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
+use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::activity::Activity;
+use super::away::TurnsAway;
 use super::kinds::{self, Count, Kinds, Unnamed};
-use super::{KindSample, WorkerSample};
+use super::{AwaySample, KindSample, WorkerSample};
 use crate::cell::{CellPtr, Table};
 use crate::world::Nanos;
 
@@ -40,15 +41,15 @@ pub(crate) struct Lane {
 /// What is counted once an activation. Written by the worker, read by everybody.
 struct Counted {
     kinds: Kinds,
-    activations: AtomicU64,
-    /// The kind that runs now, or null.
-    running: AtomicPtr<Table>,
+    /// An [`Activity`].
+    activity: AtomicU64,
 }
 
 /// An activation under way.
 #[derive(Clone, Copy)]
 struct Activation {
-    table: &'static Table,
+    /// The place of its kind.
+    place: usize,
     /// Turns of the worker before it.
     turns: u64,
     /// When it began, and how many activations it stands for, if it is timed.
@@ -59,6 +60,15 @@ struct Activation {
 struct LaneReader {
     rare: GroupReader<6>,
     counted: Option<Arc<Counted>>,
+    seen: Mutex<Seen>,
+}
+
+/// The activity at which a worker was seen last, by whoever takes samples.
+#[derive(Default)]
+struct Seen {
+    activity: Activity,
+    /// The time after it was seen first.
+    since: Nanos,
 }
 
 impl Lane {
@@ -67,8 +77,7 @@ impl Lane {
         let counted = || {
             Arc::new(Counted {
                 kinds: Kinds::new(),
-                activations: AtomicU64::new(0),
-                running: AtomicPtr::default(),
+                activity: AtomicU64::new(0),
             })
         };
         Self {
@@ -84,6 +93,7 @@ impl Lane {
         LaneReader {
             rare: self.rare.borrow().reader(),
             counted: self.counted.clone(),
+            seen: Mutex::default(),
         }
     }
 
@@ -133,18 +143,17 @@ impl Lane {
     ) {
         let Some(counted) = &self.counted else { return };
         let weight = self.clocking.step();
+        let place = counted.kinds.place_of(table);
         let timed = weight.map(|weight| {
             let (now, waiting) = look();
-            let kind = counted.kinds.of(table);
+            let kind = counted.kinds.at(place);
             kind.add(Count::Looks, 1);
             kind.add(Count::Waiting, waiting);
             (now, weight)
         });
-        counted
-            .running
-            .store(ptr::from_ref(table).cast_mut(), Relaxed);
+        counted.change_activity(|activity| activity.begins(place));
         self.activation.set(Some(Activation {
-            table,
+            place,
             turns,
             timed,
         }));
@@ -156,7 +165,7 @@ impl Lane {
         let (Some(counted), Some(activation)) = (&self.counted, self.activation.take()) else {
             return;
         };
-        let kind = counted.kinds.of(activation.table);
+        let kind = counted.kinds.at(activation.place);
         kind.add(Count::Turns, turns.saturating_sub(activation.turns));
         kind.add(Count::Activations, 1);
         if let Some((began, weight)) = activation.timed {
@@ -166,9 +175,19 @@ impl Lane {
                 now().saturating_sub(began).saturating_mul(weight),
             );
         }
-        // Relaxed, both: one writer; a reader that sees one activation twice looks at this alone.
-        let activations = counted.activations.load(Relaxed);
-        counted.activations.store(activations + 1, Relaxed);
+        counted.change_activity(Activity::ends);
+    }
+
+    /// Shows that a task recovers from its panic, for as long as `recover` takes. It counts as an activation of the worker only.
+    pub(crate) fn show_recovery<R>(&self, table: &'static Table, recover: impl FnOnce() -> R) -> R {
+        let Some(counted) = &self.counted else {
+            return recover();
+        };
+        let place = counted.kinds.place_of(table);
+        counted.change_activity(|activity| activity.begins(place));
+        let recovered = recover();
+        counted.change_activity(Activity::ends);
+        recovered
     }
 
     /// Shows how many turns there were.
@@ -189,9 +208,6 @@ impl Lane {
 
     /// The worker goes to sleep.
     pub(crate) fn parks(&self, now: Nanos) {
-        if let Some(counted) = &self.counted {
-            counted.running.store(ptr::null_mut(), Relaxed);
-        }
         self.clocking.rested();
         self.change(|rare| {
             rare.add(PARKS, 1);
@@ -225,24 +241,54 @@ impl Lane {
 }
 
 impl LaneReader {
-    /// What was counted at all times; `now` is for a sleep that lasts. None if the worker was busy showing it at
-    /// each try.
-    fn worker(&self, now: Nanos) -> Option<WorkerSample> {
-        let rare = self.rare.try_snapshot().ok()?;
+    /// Returns what was counted at all times; `now` is for a sleep that lasts. Zeros if the worker was busy showing it at each try.
+    fn worker(&self, now: Nanos) -> WorkerSample {
+        let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
             0 => 0,
             since => now.saturating_add(1).saturating_sub(since),
         };
-        let counted = self.counted.as_deref();
-        Some(WorkerSample {
+        WorkerSample {
             turns: rare[TURNS],
             parks: rare[PARKS],
             parked: rare[PARKED] + asleep,
             published: rare[PUBLISHED],
             claimed: rare[CLAIMED],
-            activations: counted.map_or(0, |counted| counted.activations.load(Relaxed)),
-            running: counted.and_then(Counted::running),
-        })
+            ..WorkerSample::default()
+        }
+    }
+
+    /// Adds to a sample what the worker was at between `now` and `later`.
+    fn add_activity(
+        &self,
+        activity: Activity,
+        now: Nanos,
+        later: Nanos,
+        sample: &mut WorkerSample,
+    ) {
+        let Some(counted) = &self.counted else { return };
+        sample.activations = activity.activations();
+        let Some(place) = activity.place() else {
+            return;
+        };
+        {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            if seen.activity != activity {
+                *seen = Seen {
+                    activity,
+                    since: later,
+                };
+            }
+            sample.lasts = now.saturating_sub(seen.since);
+        }
+        // Foreign code, and so without the lock.
+        sample.running = Some(kinds::name_of(counted.kinds.table_at(place)));
+    }
+
+    /// Returns what the worker is at.
+    fn activity(&self) -> Activity {
+        let counted = self.counted.as_deref();
+        counted.map_or_else(Activity::default, Counted::activity)
     }
 
     /// Adds what was counted by kind.
@@ -259,6 +305,8 @@ pub(crate) struct Lanes {
     readers: Vec<OnceLock<LaneReader>>,
     /// What threads of others have made here, if kinds are counted.
     outside: Option<Mutex<Kinds>>,
+    /// What is away of here, if kinds are counted.
+    away: Option<TurnsAway>,
 }
 
 impl Lanes {
@@ -267,6 +315,7 @@ impl Lanes {
         Self {
             readers: (0..workers).map(|_| OnceLock::new()).collect(),
             outside: counts.then(|| Mutex::new(Kinds::new())),
+            away: counts.then(TurnsAway::default),
         }
     }
 
@@ -287,13 +336,41 @@ impl Lanes {
         }
     }
 
-    /// What the workers have done, those first that began first.
-    pub(crate) fn workers(&self, now: Nanos) -> Vec<WorkerSample> {
-        let sample = |reader: &OnceLock<LaneReader>| reader.get().and_then(|lane| lane.worker(now));
-        self.readers
-            .iter()
-            .map(|reader| sample(reader).unwrap_or_default())
-            .collect()
+    /// Counts a turn of that kind that leaves its seat. Returns its number, if kinds are counted.
+    pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
+        let away = self.away.as_ref()?;
+        Some(away.leave(table, now()))
+    }
+
+    /// Counts the turn of that number as back on its seat.
+    pub(crate) fn come_back(&self, number: Option<u64>) {
+        if let (Some(away), Some(number)) = (&self.away, number) {
+            away.come_back(number);
+        }
+    }
+
+    /// Returns which turns are away, kind by kind.
+    pub(crate) fn away(&self, now: Nanos) -> Vec<AwaySample> {
+        let away = self.away.as_ref();
+        away.map_or_else(Vec::new, |away| away.samples(now))
+    }
+
+    /// Returns what the workers have done, those first that began first; `clock` tells the time once more.
+    pub(crate) fn workers(&self, now: Nanos, clock: impl FnOnce() -> Nanos) -> Vec<WorkerSample> {
+        let readers: Vec<_> = self.readers.iter().map(OnceLock::get).collect();
+        let activity = |reader: &Option<&LaneReader>| reader.map(LaneReader::activity);
+        let activities: Vec<_> = readers.iter().map(activity).collect();
+        // What is seen for the first time began before this, and what is seen again has lasted until `now`: so no activation is said to
+        // take longer than it does.
+        let later = if self.outside.is_some() { clock() } else { now };
+        let sample = |(reader, activity): (Option<&LaneReader>, Option<Activity>)| {
+            let mut sample = reader.map_or_else(WorkerSample::default, |lane| lane.worker(now));
+            if let (Some(lane), Some(activity)) = (reader, activity) {
+                lane.add_activity(activity, now, later, &mut sample);
+            }
+            sample
+        };
+        readers.into_iter().zip(activities).map(sample).collect()
     }
 
     /// What the tasks have done, kind by kind.
@@ -312,11 +389,17 @@ impl Lanes {
 }
 
 impl Counted {
-    fn running(&self) -> Option<&'static str> {
-        let table = self.running.load(Relaxed);
-        // SAFETY: made from a `&'static Table`, or null.
-        let table: Option<&'static Table> = unsafe { table.as_ref() };
-        table.map(Table::name_of)
+    fn activity(&self) -> Activity {
+        // Relaxed: the word stands for itself, and a place is taken for good.
+        Activity::from_word(self.activity.load(Relaxed))
+    }
+
+    /// Shows another activity. Only the worker may.
+    #[inline]
+    fn change_activity(&self, change: impl FnOnce(Activity) -> Activity) {
+        // Relaxed: one writer, and the word stands for itself.
+        let next = change(self.activity());
+        self.activity.store(next.word(), Relaxed);
     }
 }
 
@@ -432,10 +515,10 @@ mod tests {
         let reader = lane.reader();
         lane.show_turns(5);
         lane.parks(100);
-        assert_eq!(reader.worker(130).unwrap().parked, 30);
+        assert_eq!(reader.worker(130).parked, 30);
         lane.wakes(|| 150);
         lane.wakes(|| 170);
-        let sample = reader.worker(200).unwrap();
+        let sample = reader.worker(200);
         assert_eq!((sample.parked, sample.parks, sample.turns), (50, 1, 5));
     }
 }

@@ -13,8 +13,16 @@
 //!
 //! After a rest the first activations are all timed, so what works little is measured exactly; what works much
 //! is sampled, at random places so that no rhythm of its own deceives.
+//!
+//! Each worker shows what it is at by one store when an activation begins and one when it ends, of an [`Activity`](activity::Activity).
+//! How long the activation lasts is found out by whoever takes samples: one that is seen twice has taken as long as lies between. So an
+//! activation pays for no clock, and a turn that hangs is told to the distance of two samples.
 
+mod activity;
 mod kinds;
+
+mod away;
+
 mod lane;
 
 pub(crate) use lane::{Lane, Lanes};
@@ -35,6 +43,9 @@ pub struct Sample {
     /// The kinds of its tasks, in no particular order; none unless the sponsor has
     /// [`probes`](crate::Builder::probes).
     pub kinds: Vec<KindSample>,
+    /// The kinds of which turns are away, the one first that is away longest; none unless the sponsor has
+    /// [`probes`](crate::Builder::probes).
+    pub away: Vec<AwaySample>,
     /// Cells that wait for a worker to claim them.
     pub queued: u64,
     /// Messages that nobody could handle.
@@ -57,11 +68,26 @@ pub struct WorkerSample {
     pub published: u64,
     /// Cells that it took over from others.
     pub claimed: u64,
-    /// Activations so far, and the kind of task that one is under way of, if the sponsor has
-    /// [`probes`](crate::Builder::probes). The same activation seen twice has taken as long as lies between.
+    /// Activations that have ended, and recoveries, if the sponsor has [`probes`](crate::Builder::probes).
     pub activations: u64,
-    /// See `activations`.
+    /// The name of the kind of task that is in a turn here now, if the sponsor has [`probes`](crate::Builder::probes). It may be a task of
+    /// another worker, which this one helps out.
     pub running: Option<&'static str>,
+    /// Nanoseconds that the activation under way has taken at least: the time since a sample of the sponsor saw it first. 0 if there is
+    /// none.
+    pub lasts: Nanos,
+}
+
+/// The turns of one kind of task that are away: they wait in [`Turn::blocking`](crate::Turn::blocking), and their worker runs others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AwaySample {
+    /// Its name.
+    pub name: &'static str,
+    /// How many are away.
+    pub turns: u64,
+    /// Nanoseconds that one of them is away for already, the most.
+    pub longest: Nanos,
 }
 
 /// What the tasks of one kind have done so far on a sponsor.

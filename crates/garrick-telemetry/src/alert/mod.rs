@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use probe::Probe;
 pub(crate) use rules::Rules;
+pub(crate) use threshold::LONG_TURN_SECONDS;
 pub use threshold::{Of, Threshold};
 
 use crate::snapshot::{Alert, Level};

@@ -30,6 +30,12 @@ pub enum Probe {
     Restarts,
     /// How many turns or steps of a node took long.
     Slow,
+    /// For how many seconds a turn of a group of actors has held its worker.
+    HeldSeconds,
+    /// How many turns of a group of actors block away from their worker.
+    Away,
+    /// For how many seconds one of these is away already.
+    AwaySeconds,
     /// 1 for a node that has failed, 0 for another.
     Failed,
     /// Resident memory of the process in bytes.
@@ -87,6 +93,9 @@ impl Probe {
             Self::Alive => "alive",
             Self::Restarts => "restarts",
             Self::Slow => "slow",
+            Self::HeldSeconds => "held_seconds",
+            Self::Away => "away",
+            Self::AwaySeconds => "away_seconds",
             Self::Failed => "failed",
             Self::ResidentBytes => "resident_bytes",
             Self::Cpu => "cpu",
@@ -134,6 +143,9 @@ impl Probe {
             Self::Alive => node.alive.map(|alive| alive as f64),
             Self::Restarts => Some(node.restarts as f64),
             Self::Slow => Some(node.slow as f64),
+            Self::HeldSeconds => node.held_seconds,
+            Self::Away => node.away.map(|away| away as f64),
+            Self::AwaySeconds => node.away_seconds,
             Self::Failed => Some(f64::from(u8::from(node.state == State::Failed))),
             _ => None,
         }

@@ -170,6 +170,9 @@ fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_m
     let text = match level {
         Level::Ok => format!("{name} of {of} is back at {value:.4}"),
         _ if threshold.probe() == Probe::Failed => format!("{of} has failed"),
+        _ if threshold.probe() == Probe::HeldSeconds => {
+            format!("a turn of {of} has held its worker for {value:.1} s")
+        }
         _ => {
             let beyond = threshold.beyond();
             format!("{name} of {of} is {value:.4}, {beyond} {limit}")

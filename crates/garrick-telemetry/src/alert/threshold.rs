@@ -13,6 +13,9 @@ const HYSTERESIS: f64 = 0.05;
 /// How long a value has to stay beyond a threshold, unless told otherwise.
 const HELD: Duration = Duration::from_secs(2);
 
+/// Turns that hold a worker for longer are a warning, and have a metric of their own.
+pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
+
 /// What kind of thing a [`Threshold`] is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
@@ -125,16 +128,19 @@ impl Threshold {
         }
     }
 
-    /// What is watched when nobody says otherwise: full channels and failed nodes.
+    /// Returns what is watched when nobody says otherwise: full channels, failed nodes, and turns that hold their worker.
     ///
     /// A channel that was more than 0.9 full for a fifth of the window is a warning, and no more than that: its receiver
-    /// is the slower of the two, which is how every pipeline at full speed looks somewhere.
+    /// is the slower of the two, which is how every pipeline at full speed looks somewhere. A turn that has held its worker for
+    /// more than a second is a warning as well.
     pub fn defaults() -> Vec<Self> {
         vec![
             Self::above(Probe::FillP80, 0.9),
             Self::above(Probe::Failed, 0.5)
                 .critical(0.5)
                 .for_at_least(Duration::ZERO),
+            // The value is a time itself.
+            Self::above(Probe::HeldSeconds, LONG_TURN_SECONDS).for_at_least(Duration::ZERO),
         ]
     }
 

@@ -1,9 +1,9 @@
 // Everything that is known of the one thing that is selected.
 
 import { attribute, byId, html, write } from "./dom.js";
-import { bytes, clock, cores, duration, percent, plain, rate, si, SIGNS } from "./format.js";
+import { bytes, clock, cores, duration, percent, plain, rate, si, span, SIGNS } from "./format.js";
 import { histogram, spark } from "./spark.js";
-import { share } from "./store.js";
+import { longest, share } from "./store.js";
 
 /** As many as the store keeps. */
 const POINTS = 600;
@@ -18,6 +18,8 @@ const PROBES = {
     ["Turns", (node) => si(node.turns)], ["Turns a second", (node) => rate(node.turn_rate)],
     ["Alive", (node) => si(node.alive)], ["Waiting", (node) => si(node.depth)],
     ["Restarts", (node) => si(node.restarts)], ["Slow turns", (node) => si(node.slow)],
+    ["In a turn for", (node) => span(node.held_seconds)],
+    ["Turns away, blocking", (node) => si(node.away)], ["The longest of these", (node) => span(node.away_seconds)],
   ],
   edges: [
     ["Level", level], ["Messages are", (edge) => plain(edge.message)],
@@ -117,7 +119,7 @@ export class Details {
 
   /** What a thing is joined to, as links. */
   relations(store, kind, thing) {
-    const { edges, nodes, alerts } = store.snapshot;
+    const { edges, nodes, sponsors, alerts } = store.snapshot;
     const link = (id, text, mark) => this.link(store, id, text, mark, "ok");
     const own = section("Alerts", alerts.filter((alert) => alert.on === thing.id).map((alert) =>
       this.link(store, thing.id, `${alert.text} Since ${clock(alert.since_unix_ms)}.`, SIGNS[alert.level], alert.level)));
@@ -127,11 +129,14 @@ export class Details {
     }
     if (kind === "sponsors") {
       const here = nodes.filter((node) => node.place === thing.name).slice(0, 50);
-      return [...own, ...section("Runs", here.map((node) => link(node.id, node.name, percent(node.busy))))];
+      const turns = longest(thing).slice(0, 50);
+      return [...own, ...section("Workers in a turn", turns.map((turn) => link(turn.node, `${turn.worker}: ${plain(turn.name)}`, span(turn.seconds)))), ...section("Runs", here.map((node) => link(node.id, node.name, percent(node.busy))))];
     }
     const way = (label, side) => section(label, edges.filter((edge) => edge[side] === thing.id).slice(0, 50)
       .map((edge) => link(edge.id, title(store, edge), rate(edge.rate))));
-    return [...own, ...way("Takes from", "to"), ...way("Sends to", "from")];
+    const holds = sponsors.flatMap((sponsor) => longest(sponsor).filter((turn) => turn.node === thing.id)
+      .map((turn) => link(sponsor.id, `${turn.worker} of ${plain(sponsor.name)}`, span(turn.seconds)))).slice(0, 50);
+    return [...own, ...section("Holds the workers", holds), ...way("Takes from", "to"), ...way("Sends to", "from")];
   }
 }
 

@@ -29,6 +29,12 @@ export function si(value, unit = "") {
 export const rate = (value) => (known(value) ? si(value, "/s").replace(`${THIN}/s`, "/s") : NONE);
 export const bytes = (value) => si(value, "B");
 
+/** Seconds that something takes: 0.25 is "250 ms", and minutes are as in `duration`. */
+export function span(value) {
+  if (known(value) && value > 0 && value < 0.9995) return si(value * 1000, "ms");
+  return value < 60 ? si(value, "s") : duration(value);
+}
+
 /** 0.432 is "43 %". A little is not nothing: it is "<1 %". */
 export function percent(share) {
   if (!known(share)) return NONE;

@@ -16,6 +16,9 @@ const SERIES = {
 /** How full a channel is now, 0 to 1. */
 export const share = (edge) => (edge.capacity > 0 ? edge.fill / edge.capacity : 0);
 
+/** The turns that hold a sponsor's workers, the longest first. */
+export const longest = (sponsor) => sponsor.held.slice().sort((a, b) => b.seconds - a.seconds);
+
 const KINDS = ["nodes", "edges", "sponsors"];
 
 export class Store {

@@ -1,10 +1,10 @@
 // The tables: one sheet of rows, four sets of columns. It sorts by any of them and filters by text.
 
 import { arrange, attribute, byId, html, write } from "./dom.js";
-import { clock, load, percent, plain, rate, si, SIGNS } from "./format.js";
+import { clock, load, percent, plain, rate, si, span, SIGNS } from "./format.js";
 import { end, title } from "./details.js";
 import { spark } from "./spark.js";
-import { share } from "./store.js";
+import { longest, share } from "./store.js";
 
 /** Rows on the sheet at first, and more with each press of the button. */
 const ROWS = 100;
@@ -22,7 +22,8 @@ const SHEETS = [
     level, text("State", (row) => row.state), text("Place", (row) => plain(row.place)), text("Kind", (row) => row.kind),
     number("Messages", (row) => row.messages), number("Turns/s", (row) => row.turn_rate, rate),
     number("Alive", (row) => row.alive), number("Waiting", (row) => row.depth),
-    number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow)] },
+    number("Restarts", (row) => row.restarts), number("Slow", (row) => row.slow),
+    number("In a turn", (row) => row.held_seconds, span), number("Away", (row) => row.away)] },
   { key: "edges", label: "Channels", rows: (snapshot) => snapshot.edges, columns: [
     name, number("Rate", (row) => row.rate, rate, { spark: "rate" }), number("Filled", (row) => share(row), percent, { spark: "fill", top: 1 }),
     number("80th", (row) => row.fill_p80, percent, { load: true }), number("95th", (row) => row.fill_p95, percent),
@@ -32,7 +33,8 @@ const SHEETS = [
   { key: "sponsors", label: "Sponsors", rows: (snapshot) => snapshot.sponsors, columns: [
     name, number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
-    number("Published", (row) => row.published), number("Claimed", (row) => row.claimed), number("Parks", (row) => row.parks)] },
+    number("Published", (row) => row.published), number("Claimed", (row) => row.claimed), number("Parks", (row) => row.parks),
+    number("Longest turn", (row) => longest(row)[0]?.seconds ?? null, span), text("Of", (row) => (row.held.length > 0 ? plain(longest(row)[0].name) : ""))] },
   { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
     { label: "On", read: (row, store) => end(store, row.on), show: (row, store) => on(store, row), link: true, target: (row) => row.on }, level,
     text("Probe", (row) => plain(row.probe)), number("Value", (row) => row.value), number("Threshold", (row) => row.threshold),

@@ -4,8 +4,10 @@
 
 use std::mem::take;
 
-use crate::reading::{ActorsReading, ChannelReading, Reading, SponsorReading, StageReading};
-use crate::snapshot::{Batches, Edge, Node, NodeKind, Snapshot, SponsorStatus, State};
+use crate::reading::{
+    ActorsReading, ChannelReading, HeldReading, Reading, SponsorReading, StageReading,
+};
+use crate::snapshot::{Batches, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State};
 use crate::window::{Nanos, Pace};
 
 use super::track::{Track, Tracks};
@@ -93,6 +95,9 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         depth: actors.depth,
         restarts: track.high(0, actors.restarts),
         slow: track.high(1, actors.slow),
+        held_seconds: actors.held_nanos.map(seconds),
+        away: actors.away,
+        away_seconds: actors.away_nanos.map(seconds),
         ..rates(track)
     }
 }
@@ -106,6 +111,10 @@ fn rates(track: &Track) -> Node {
         turn_rate: track.turns.rate().unwrap_or_default(),
         ..Node::default()
     }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
 }
 
 /// Nanoseconds in nanoseconds.
@@ -159,6 +168,8 @@ fn without_zeros(mut counts: Vec<u64>) -> Vec<u64> {
 fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) -> SponsorStatus {
     push(track, at, 0, sponsor.turns, sponsor.idle_nanos);
     let workers = sponsor.workers.max(1) as f64;
+    let held = sponsor.held.into_iter();
+    let held = held.map(|held| held_of(source, held)).collect();
     SponsorStatus {
         id: id_of(source, &sponsor.id),
         name: sponsor.name,
@@ -169,5 +180,15 @@ fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) ->
         published: track.high(0, sponsor.published),
         claimed: track.high(1, sponsor.claimed),
         parks: track.high(2, sponsor.parks),
+        held,
+    }
+}
+
+fn held_of(source: u64, held: HeldReading) -> Held {
+    Held {
+        worker: held.worker,
+        node: id_of(source, &held.actors),
+        name: held.name,
+        seconds: seconds(held.nanos),
     }
 }

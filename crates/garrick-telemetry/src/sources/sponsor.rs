@@ -1,15 +1,14 @@
 //! A sponsor as a source: its workers, and its actors by type.
 //!
 //! The counts of a turn are added when it is over. So a turn that lasts would not be seen while it does: it is,
-//! because a worker shows which kind it runs and how many it has run. Seen twice with the same number, it has been
-//! at it since.
+//! because a worker shows which kind it runs, and its sample says for how long.
 
 use std::collections::HashMap;
 use std::fmt;
 
-use garrick_sched::{KindSample, Nanos, Sample, WorkerSample};
+use garrick_sched::{AwaySample, KindSample, Nanos, Sample, WorkerSample};
 
-use crate::reading::{ActorsReading, Reading, Source, SponsorReading};
+use crate::reading::{ActorsReading, HeldReading, Reading, Source, SponsorReading};
 
 use super::names::short;
 
@@ -19,20 +18,10 @@ const SLOW: Nanos = 100_000_000;
 /// Watches a sponsor, or a system of actors; from [`IntoSource`](crate::IntoSource).
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
-    /// What each worker was seen at, in their order.
-    workers: Vec<Seen>,
+    /// The activation of each worker that was counted as slow last, in their order.
+    slow: Vec<Option<u64>>,
     /// By the name of the kind.
     kinds: HashMap<&'static str, Kind>,
-}
-
-/// What a worker was seen at.
-#[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    /// Its activations, and since when there were so many.
-    activations: u64,
-    since: Nanos,
-    /// Whether the one under way has been counted as slow.
-    slow: bool,
 }
 
 /// What was seen of a kind.
@@ -40,8 +29,12 @@ struct Seen {
 struct Kind {
     /// Turns that were slow.
     slow: u64,
-    /// How long turns under way have taken so far.
+    /// How long turns under way have taken so far, all together and the longest.
     under_way: Nanos,
+    held: Nanos,
+    /// Turns that are away, and for how long the longest.
+    away: u64,
+    away_longest: Nanos,
     /// Looks into mailboxes, and what waited there, at the last sample.
     looks: u64,
     waiting: u64,
@@ -54,35 +47,34 @@ impl SponsorSource {
     pub(super) fn new(sample: impl FnMut() -> Sample + Send + 'static) -> Self {
         Self {
             sample: Box::new(sample),
-            workers: Vec::new(),
+            slow: Vec::new(),
             kinds: HashMap::new(),
         }
     }
 
     /// Notes what the workers are at.
-    fn watch_workers(&mut self, now: Nanos, workers: &[WorkerSample]) {
-        self.workers.resize(workers.len(), Seen::default());
-        for kind in self.kinds.values_mut() {
-            kind.under_way = 0;
-        }
-        for (seen, worker) in self.workers.iter_mut().zip(workers) {
-            if seen.activations != worker.activations {
-                *seen = Seen {
-                    activations: worker.activations,
-                    since: now,
-                    slow: false,
-                };
-            }
+    fn watch_workers(&mut self, workers: &[WorkerSample]) {
+        self.slow.resize(workers.len(), None);
+        for (slow, worker) in self.slow.iter_mut().zip(workers) {
             let Some(name) = worker.running else {
                 continue;
             };
             let kind = self.kinds.entry(name).or_default();
-            let lasts = now.saturating_sub(seen.since);
-            kind.under_way += lasts;
-            if lasts >= SLOW && !seen.slow {
-                seen.slow = true;
+            kind.under_way += worker.lasts;
+            kind.held = kind.held.max(worker.lasts);
+            let activation = Some(worker.activations);
+            if worker.lasts >= SLOW && *slow != activation {
+                *slow = activation;
                 kind.slow += 1;
             }
+        }
+    }
+
+    /// Notes which turns are away.
+    fn watch_away(&mut self, away: &[AwaySample]) {
+        for away in away {
+            let kind = self.kinds.entry(away.name).or_default();
+            (kind.away, kind.away_longest) = (away.turns, away.longest);
         }
     }
 }
@@ -90,7 +82,9 @@ impl SponsorSource {
 impl Source for SponsorSource {
     fn read(&mut self, reading: &mut Reading) {
         let mut sample = (self.sample)();
-        self.watch_workers(sample.at, &sample.workers);
+        self.kinds.values_mut().for_each(Kind::begin);
+        self.watch_workers(&sample.workers);
+        self.watch_away(&sample.away);
         // Kinds come in no order of their own, and a graph should not dance.
         sample.kinds.sort_unstable_by_key(|kind| kind.name);
         for kind in &sample.kinds {
@@ -103,6 +97,12 @@ impl Source for SponsorSource {
 }
 
 impl Kind {
+    /// Forgets what is of one moment.
+    fn begin(&mut self) {
+        (self.under_way, self.held) = (0, 0);
+        (self.away, self.away_longest) = (0, 0);
+    }
+
     fn look(&mut self, kind: &KindSample) {
         let looks = kind.looks.saturating_sub(self.looks);
         let waiting = kind.waiting.saturating_sub(self.waiting);
@@ -125,7 +125,20 @@ fn actors_of(sponsor: &str, kind: &KindSample, seen: &Kind) -> ActorsReading {
         depth: seen.depth,
         restarts: kind.recoveries,
         slow: seen.slow,
+        held_nanos: Some(seen.held),
+        away: Some(seen.away),
+        away_nanos: Some(seen.away_longest),
     }
+}
+
+fn held_of((worker, sample): (u64, &WorkerSample)) -> Option<HeldReading> {
+    let kind = sample.running?;
+    Some(HeldReading {
+        worker,
+        actors: kind.to_owned(),
+        name: short(kind),
+        nanos: sample.lasts,
+    })
 }
 
 fn sponsor_of(sample: Sample) -> SponsorReading {
@@ -139,6 +152,7 @@ fn sponsor_of(sample: Sample) -> SponsorReading {
         published: sum(|worker| worker.published),
         claimed: sum(|worker| worker.claimed),
         parks: sum(|worker| worker.parks),
+        held: (0..).zip(&sample.workers).filter_map(held_of).collect(),
         name: sample.name,
     }
 }
@@ -146,7 +160,7 @@ fn sponsor_of(sample: Sample) -> SponsorReading {
 impl fmt::Debug for SponsorSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SponsorSource")
-            .field("workers", &self.workers)
+            .field("slow", &self.slow)
             .field("kinds", &self.kinds)
             .finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use garrick_telemetry::{
-    Builder, ChannelReading, Reading, SponsorReading, StageReading, State, Telemetry,
+    Builder, ChannelReading, HeldReading, Reading, SponsorReading, StageReading, State, Telemetry,
 };
 
 /// Nothing here takes so long; it only keeps a broken server from hanging the test.
@@ -216,8 +216,21 @@ pub fn pipeline(reading: &mut Reading) {
         name: "pool \"A\"".to_owned(),
         workers: 2,
         idle_nanos: Some(1_000),
+        held: vec![
+            held(0, "short", 1_000_000_000),
+            held(1, "lo\"ng", 2_500_000_000),
+        ],
         ..SponsorReading::default()
     });
+}
+
+fn held(worker: u64, name: &str, nanos: u64) -> HeldReading {
+    HeldReading {
+        worker,
+        actors: name.to_owned(),
+        name: name.to_owned(),
+        nanos,
+    }
 }
 
 /// A source of many channels.

@@ -88,11 +88,11 @@ fn a_larger_screen_has_more_columns() {
             "garrick (pid 4242)  up 1:02:03  http://127.0.0.1:9900                                                                       * live",
             "CPU 1.52  memory 12.0 MiB  threads 5  window 10 s                                                                       !! 1 alert",
             " 1 Stages & actors 4  2 Channels 2  3 Sponsors 1  4 Alerts 1",
-            "    NAME                        KIND   PLACE         RATE/S  MESSAGES       BUSY  TURNS/S   TURNS   ALIVE   DEPTH  RESTARTS   SLOW",
-            ">   generator                   stage  pipeline       161 M    9.65 G ███▏·  62%   4.89 K  1.23 M       -       -         0      0",
-            " !  worker                      stage  pipeline       161 M    9.65 G ████▋  93%   4.89 K  1.23 M       -       -         0      3",
-            " x  logger                      stage  pipeline        0.00         0 ·····   0%   4.89 K  1.23 M       -       -         2      0",
-            "    Counter                     actors sponsor-0       50.0      3000 ·····   1%   4.89 K  1.23 M  1.00 M      17         0      0",
+            "    NAME         KIND   PLACE         RATE/S  MESSAGES       BUSY  TURNS/S   TURNS   ALIVE   DEPTH  RESTARTS   SLOW     TURN  AWAY",
+            ">   generator    stage  pipeline       161 M    9.65 G ███▏·  62%   4.89 K  1.23 M       -       -         0      0        -     -",
+            " !  worker       stage  pipeline       161 M    9.65 G ████▋  93%   4.89 K  1.23 M       -       -         0      3        -     -",
+            " x  logger       stage  pipeline        0.00         0 ·····   0%   4.89 K  1.23 M       -       -         2      0        -     -",
+            "    Counter      actors sponsor-0       50.0      3000 ·····   1%   4.89 K  1.23 M  1.00 M      17         0      0   2.30 s     2",
             "",
             "",
             "",
@@ -155,7 +155,7 @@ fn each_table_has_its_columns() {
             "",
             "",
             "-- pipeline ------------------------------------------------",
-            "2 workers, 5,000 turns, 3 cells given, 2 taken, 40 parks",
+            "worker 1 in Counter for 2.30 s; worker 3 in worker for 20.0…",
             "busy  75%         ██████████████████████████████▊··········",
             "50.0/s                                                     █",
             "q quit  ? help  / filter  <> sort  r reverse  space pause",
@@ -183,6 +183,16 @@ fn each_table_has_its_columns() {
             "q quit  ? help  / filter  <> sort  r reverse  space pause",
         ],
     );
+}
+
+#[test]
+fn the_longest_turn_of_a_sponsor_is_told() {
+    let mut state = state();
+    state.act(Action::Tab(Tab::Sponsors));
+    let wide = lines(&mut state, 120, 15);
+    for words in ["PARKS     TURN OF", "40   2.30 s Counter"] {
+        assert!(wide.iter().any(|line| line.contains(words)), "{wide:#?}");
+    }
 }
 
 #[test]

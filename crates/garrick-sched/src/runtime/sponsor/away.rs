@@ -177,6 +177,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     if worker.lane.counts() {
         worker.lane.end(worker.turns(), || worker.now());
     }
+    let left = shared.lanes.leave(cell.table(), || worker.now());
     let journey = worker.carry(cell);
     // From here on the worker is somebody else's.
     shared.leave(worker.into());
@@ -186,6 +187,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     // What is due waits until the turn is over: it may be for a door, which is foreign code.
     worker.arrive(Came::Idle);
     shared.calls_back(false);
+    shared.lanes.come_back(left);
     if !is_counted {
         shared.let_in(shared.away.come_back());
     }

@@ -675,7 +675,8 @@ impl Handle {
         Sample {
             name: shared.name.clone(),
             at: now,
-            workers: shared.lanes.workers(now),
+            workers: shared.lanes.workers(now, || shared.now()),
+            away: shared.lanes.away(now),
             kinds: shared.lanes.kinds(),
             queued: shared.queued() as u64,
             dead_letters: self.dead_letters(),

@@ -246,14 +246,17 @@ impl Worker {
 
     /// Lets the task of a turn that panicked go on, if it can.
     fn recovers(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) -> bool {
-        let Some(recover) = cell.table().recover else {
+        let table = cell.table();
+        let Some(recover) = table.recover else {
             return false;
         };
         let worker = NonNull::from(self).cast();
         self.shown.name(cell);
         self.recovers.set(true);
-        // SAFETY: the cell is ours, of the table's type, and does not run.
-        let recovered = quiet::call(|| unsafe { recover(cell, worker, message) });
+        let recovered = self.lane.show_recovery(table, || {
+            // SAFETY: the cell is ours, of the table's type, and does not run.
+            quiet::call(|| unsafe { recover(cell, worker, message) })
+        });
         self.recovers.set(false);
         if let Err(second) = &recovered {
             self.undo();

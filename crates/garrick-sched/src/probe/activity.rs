@@ -1,0 +1,89 @@
+//! The activity of a worker, for others to see.
+
+use std::fmt;
+
+use super::kinds::OTHERS;
+
+/// The activations of a worker so far, and the kind of the one under way: one word, so that nobody sees the one without the
+/// other.
+///
+/// ```text
+///   63 ...... 10   9 ........ 0
+///   activations    the place of the kind under way and 1; 0 for none
+/// ```
+///
+/// No two activations of a worker have the same word, and none has that of the time between two. So whoever sees a word twice knows
+/// that nothing else went on meanwhile.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Activity(u64);
+
+impl Activity {
+    const KIND_BITS: u32 = 10;
+    const KIND: u64 = (1 << Self::KIND_BITS) - 1;
+
+    const _ROOM: () = assert!((OTHERS as u64) < Self::KIND);
+
+    /// Returns the activity that the word says.
+    pub(super) fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// Returns the word that says it.
+    pub(super) fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Begins an activation of the kind at that place.
+    #[must_use]
+    pub(super) fn begins(self, place: usize) -> Self {
+        debug_assert!(place <= OTHERS, "a kind has one of the places");
+        Self(self.0 & !Self::KIND | (place as u64 + 1))
+    }
+
+    /// Ends the activation under way, if there is one.
+    #[must_use]
+    pub(super) fn ends(self) -> Self {
+        Self((self.0 & !Self::KIND).wrapping_add(Self::KIND + 1))
+    }
+
+    /// Returns how many activations have ended.
+    pub(super) fn activations(self) -> u64 {
+        self.0 >> Self::KIND_BITS
+    }
+
+    /// Returns the place of the kind under way; none if there is none.
+    pub(super) fn place(self) -> Option<usize> {
+        (self.0 & Self::KIND)
+            .checked_sub(1)
+            .map(|place| place as usize)
+    }
+}
+
+impl fmt::Debug for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Activity")
+            .field("activations", &self.activations())
+            .field("place", &self.place())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_activations_have_one_word() {
+        let idle = Activity::default();
+        assert_eq!((idle.activations(), idle.place()), (0, None));
+        let first = idle.begins(OTHERS);
+        assert_eq!((first.activations(), first.place()), (0, Some(OTHERS)));
+        let between = first.ends();
+        assert_eq!((between.activations(), between.place()), (1, None));
+        let second = between.begins(OTHERS);
+        let all = [idle, first, between, second];
+        for (at, one) in all.iter().enumerate() {
+            assert!(!all[..at].contains(one), "{one:?}");
+        }
+    }
+}

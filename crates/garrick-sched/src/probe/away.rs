@@ -1,0 +1,65 @@
+//! The turns that are away from their seat.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::AwaySample;
+use super::kinds;
+use crate::cell::Table;
+use crate::world::Nanos;
+
+/// See the module. It is written where a turn leaves its seat and where it is back, which costs two switches of threads anyway.
+#[derive(Default)]
+pub(super) struct TurnsAway {
+    turns: Mutex<Turns>,
+}
+
+#[derive(Default)]
+struct Turns {
+    /// Turns that have left so far.
+    left: u64,
+    /// The kind of each that is away, and when it left, by the number that it left with: the one that is away longest comes first. At
+    /// most as many as may be away at once.
+    away: BTreeMap<u64, (&'static Table, Nanos)>,
+}
+
+impl TurnsAway {
+    fn turns(&self) -> MutexGuard<'_, Turns> {
+        // No code that holds the lock can panic half way.
+        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a turn of that kind that leaves its seat. Returns its number.
+    pub(super) fn leave(&self, table: &'static Table, now: Nanos) -> u64 {
+        let mut turns = self.turns();
+        turns.left += 1;
+        let number = turns.left;
+        turns.away.insert(number, (table, now));
+        number
+    }
+
+    /// Counts the turn of that number as back.
+    pub(super) fn come_back(&self, number: u64) {
+        self.turns().away.remove(&number);
+    }
+
+    /// Returns how many are away, kind by kind.
+    pub(super) fn samples(&self, now: Nanos) -> Vec<AwaySample> {
+        // Names are foreign code, and are asked for without the lock.
+        let away: Vec<_> = self.turns().away.values().copied().collect();
+        let mut samples: Vec<AwaySample> = Vec::new();
+        for (table, since) in away {
+            let name = kinds::name_of(Some(table));
+            let longest = now.saturating_sub(since);
+            match samples.iter_mut().find(|known| known.name == name) {
+                Some(known) => known.turns += 1,
+                None => samples.push(AwaySample {
+                    name,
+                    turns: 1,
+                    longest,
+                }),
+            }
+        }
+        samples
+    }
+}
