@@ -48,7 +48,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         &["latency", "--only", "tail,pear"],
         &[
             "'pear'",
-            "tail, blocking, starve, equal, spread, pair, asks",
+            "tail, blocking, starve, equal, spread, pair, radix, asks",
         ],
     );
     assert_refused(&["async", "--only", "async"], &["--only"]);

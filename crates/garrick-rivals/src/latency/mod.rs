@@ -25,6 +25,7 @@ mod blocking;
 mod equal;
 mod late;
 mod pair;
+mod radix;
 mod spread;
 mod starve;
 mod tail;
@@ -65,6 +66,10 @@ pub(super) const LATENCY: Study = Study {
         Section {
             name: "pair",
             run: pair::section,
+        },
+        Section {
+            name: "radix",
+            run: radix::section,
         },
         Section {
             name: "asks",
