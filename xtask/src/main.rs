@@ -33,7 +33,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every step below but `sanitize` and `mutants`, and sum up.
+    /// Run every step below but `sanitize`, `lines` and `mutants`, and sum up.
     Ci {
         /// Stop at the first failure instead of running all.
         #[arg(long)]
@@ -63,6 +63,8 @@ enum Task {
     Bench,
     /// Run the stress tests under AddressSanitizer and LeakSanitizer.
     Sanitize,
+    /// Count the lines that more than one thread writes for each message, wake, gift and claim.
+    Lines,
     /// Weaken memory orderings and break the logic, and see which models and tests notice.
     Mutants(mutants::Options),
 }
@@ -85,6 +87,7 @@ fn main() -> Result<ExitCode> {
         Task::Examples => steps::EXAMPLES,
         Task::Bench => steps::BENCH,
         Task::Sanitize => steps::SANITIZE,
+        Task::Lines => steps::LINES,
         Task::Mutants(options) => return mutants::run(&workspace, &options),
     };
     Ok(report::run(&workspace, &[step], true))

@@ -122,7 +122,7 @@ pub use plot::Plot;
 pub use point::Point;
 pub use report::{Change, Comparison, Report, Verdict};
 pub use row::{Relative, Row};
-pub use scenario::{Contender, Effort, Measured, Result, Scenario, Study};
+pub use scenario::{Contender, Effort, Measured, Result, Scenario, Section, Study};
 pub use scenarios::contenders;
 pub use scenarios::idle_memory::{in_this_process as idle_memory, resident_bytes};
 pub use statistics::{Interval, Summary};

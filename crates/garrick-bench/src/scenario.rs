@@ -30,8 +30,24 @@ pub struct Study {
     pub name: &'static str,
     /// The line about it in the help.
     pub about: &'static str,
+    /// What it consists of, in the order in which it is shown. Of several, some can be chosen.
+    pub sections: &'static [Section],
+}
+
+/// A part of a [`Study`].
+pub struct Section {
+    /// What it is called on the command line.
+    pub name: &'static str,
     /// Measures, in a few seconds if told to be quick, and says what came of it.
     pub run: fn(quick: bool) -> Result<String>,
+}
+
+impl fmt::Debug for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Section")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Study {

@@ -1,9 +1,12 @@
 //! The only door to atomics, cells, locks and threads: `std` in production, `loom` under
-//! `cfg(garrick_loom)`.
+//! `cfg(garrick_loom)`, `counting` under `cfg(garrick_count)`.
 //!
 //! Public for the other Garrick crates, not for users: nothing here is covered by semantic versioning.
 
-#[cfg(not(garrick_loom))]
+#[cfg(garrick_count)]
+pub mod counting;
+
+#[cfg(not(any(garrick_loom, garrick_count)))]
 mod imp {
     pub use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, atomic};
     pub use std::{hint, thread};
@@ -36,6 +39,14 @@ mod imp {
             f(self.0.get())
         }
     }
+}
+
+#[cfg(garrick_count)]
+mod imp {
+    pub use std::hint;
+    pub use std::sync::{Arc, Condvar, MutexGuard, RwLockReadGuard};
+
+    pub use super::counting::{Mutex, RwLock, UnsafeCell, atomic, thread};
 }
 
 #[cfg(garrick_loom)]
@@ -90,13 +101,25 @@ mod imp {
 
 pub use imp::*;
 
-/// Atomics of `std` in models too: for counts and hints that order nothing, by which models would only multiply, and for what
+/// Atomics and locks of `std` in models too: for counts and hints that order nothing, by which models would only multiply, and for what
 /// says why it is not modelled.
 pub mod unmodelled {
-    pub use std::sync::atomic::{
-        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize,
-        Ordering::{AcqRel, Acquire, Relaxed, Release},
-        fence,
+    #[cfg(garrick_count)]
+    pub use super::counting::{
+        Mutex,
+        atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize},
+    };
+    #[cfg(not(garrick_count))]
+    pub use std::sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize},
+    };
+    pub use std::sync::{
+        MutexGuard,
+        atomic::{
+            Ordering::{AcqRel, Acquire, Relaxed, Release},
+            fence,
+        },
     };
 }
 

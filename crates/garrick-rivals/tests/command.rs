@@ -45,6 +45,14 @@ fn what_cannot_be_is_refused_in_one_line() {
     assert_refused(&["async", "--quik"], &["--quik"]);
     assert_refused(&["--quick", "async"], &["async"]);
     assert_refused(
+        &["latency", "--only", "tail,pear"],
+        &[
+            "'pear'",
+            "tail, blocking, starve, equal, spread, pair, radix, asks",
+        ],
+    );
+    assert_refused(&["async", "--only", "async"], &["--only"]);
+    assert_refused(
         &["suite", "pipelin"],
         &["'pipelin'", "pipeline, cajun, work-stealing, async"],
     );

@@ -351,8 +351,7 @@ impl RunQueue {
         if self.len() > self.mask() {
             self.grow();
         }
-        self.room_end
-            .set(self.head().wrapping_add(self.mask() + 1));
+        self.room_end.set(self.head().wrapping_add(self.mask() + 1));
     }
 
     /// Gives memory back that a flood of ready cells took, now that none is left.

@@ -1,4 +1,4 @@
-//! Steps that run programs: the examples, and every benchmark for a moment.
+//! Steps that run programs: the examples, every benchmark for a moment, and what counts shared lines.
 
 use std::fs;
 use std::path::PathBuf;
@@ -60,6 +60,17 @@ pub(super) fn bench(workspace: &Workspace) -> Result<String> {
         job.arguments(&["bench", QUICK])
     })?;
     Ok(format!("{} benches, and the command", benches.len()))
+}
+
+/// Counts the lines that more than one thread writes, and prints the table.
+pub(super) fn lines(workspace: &Workspace) -> Result<String> {
+    let passed = Job::cargo(&["test", "-p", "garrick-sched", "--test", "lines"])
+        .optimized()
+        .arguments(&["--", "--nocapture"])
+        .environment("CARGO_TARGET_DIR", workspace.target.join("lines"))
+        .environment("RUSTFLAGS", "--cfg garrick_count")
+        .run_tests()?;
+    Ok(format!("{} tests", passed.iter().sum::<usize>()))
 }
 
 fn of_kind(executables: Vec<Executable>, kind: &TargetKind) -> Vec<Executable> {

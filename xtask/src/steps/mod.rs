@@ -1,4 +1,4 @@
-//! The steps of `cargo xtask ci`, and `sanitize`, which is not part of it.
+//! The steps of `cargo xtask ci`, and `sanitize` and `lines`, which are not part of it.
 //!
 //! Each step takes the workspace, prints what it does, and returns a word on what it covered.
 
@@ -71,4 +71,8 @@ pub(crate) const BENCH: Step = Step {
 pub(crate) const SANITIZE: Step = Step {
     name: "sanitize",
     run: verify::sanitize,
+};
+pub(crate) const LINES: Step = Step {
+    name: "lines",
+    run: measure::lines,
 };

@@ -17,7 +17,7 @@ mod rounds;
 mod table;
 mod tokio;
 
-use garrick_bench::{Measured, Result, Scenario, Span, Study};
+use garrick_bench::{Measured, Result, Scenario, Section, Span, Study};
 use rounds::{Contender, Round, Sizes, measure};
 
 /// Who takes part, in the order in which they are shown.
@@ -48,7 +48,7 @@ const CONTENDERS: [Contender; 5] = [
 pub(super) const ASYNC: Study = Study {
     name: "async",
     about: "Async actors against tokio's: latency, throughput, load, and what a spent budget costs",
-    run,
+    sections: &[Section { name: "async", run }],
 };
 
 pub(crate) const THROUGHPUT: Scenario = Scenario {

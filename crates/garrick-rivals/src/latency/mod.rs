@@ -25,6 +25,7 @@ mod blocking;
 mod equal;
 mod late;
 mod pair;
+mod radix;
 mod spread;
 mod starve;
 mod tail;
@@ -32,7 +33,7 @@ mod tail;
 use std::time::Duration;
 
 use comfy_table::{Table, presets::UTF8_FULL};
-use garrick_bench::{Result, Study};
+use garrick_bench::{Section, Study};
 
 /// For how long anybody is waited for who may never come.
 const WAIT_MAX: Duration = Duration::from_secs(3);
@@ -41,28 +42,41 @@ const WAIT_MAX: Duration = Duration::from_secs(3);
 pub(super) const LATENCY: Study = Study {
     name: "latency",
     about: "Late messages, starved actors, unequal shares, idle cores and asks from outside, beside other actor libraries",
-    run,
+    sections: &[
+        Section {
+            name: "tail",
+            run: tail::section,
+        },
+        Section {
+            name: "blocking",
+            run: blocking::section,
+        },
+        Section {
+            name: "starve",
+            run: starve::section,
+        },
+        Section {
+            name: "equal",
+            run: equal::section,
+        },
+        Section {
+            name: "spread",
+            run: spread::section,
+        },
+        Section {
+            name: "pair",
+            run: pair::section,
+        },
+        Section {
+            name: "radix",
+            run: radix::section,
+        },
+        Section {
+            name: "asks",
+            run: asks::section,
+        },
+    ],
 };
-
-fn run(quick: bool) -> Result<String> {
-    let sections = [
-        tail::section,
-        blocking::section,
-        starve::section,
-        equal::section,
-        spread::section,
-        pair::section,
-        asks::section,
-    ];
-    let mut told = Vec::new();
-    for section in sections {
-        let section = section(quick)?;
-        // All of it takes minutes, and whoever breaks it off has what was done by then.
-        eprintln!("{section}\n");
-        told.push(section);
-    }
-    Ok(told.join("\n\n"))
-}
 
 /// A table under the sentence that says what is measured.
 fn told<const N: usize>(sentence: &str, header: [&str; N], rows: Vec<[String; N]>) -> String {

@@ -20,6 +20,8 @@ enum Shape {
     Inside,
     /// So many stages, made by the driver.
     Chain,
+    /// So many stages, made by an actor.
+    ChainInside,
 }
 
 impl Shape {
@@ -28,7 +30,12 @@ impl Shape {
             Self::Outside => "pair, made outside",
             Self::Inside => "pair, made inside",
             Self::Chain => "chain of 60, made outside",
+            Self::ChainInside => "chain of 60, made inside",
         }
+    }
+
+    fn is_chain(self) -> bool {
+        matches!(self, Self::Chain | Self::ChainInside)
     }
 }
 
@@ -134,19 +141,33 @@ impl<F: Peer> Role<F> for Link<F> {
     }
 }
 
-/// Makes a pair.
-struct Maker {
+/// Makes a pair, or a chain.
+struct Maker<F: Peer> {
     plan: Plan,
-    /// The pair's. None when it has been made.
+    /// What those that it makes tell. None when they have been made.
     done: Option<Sender<()>>,
+    /// Where the first stage of a chain is told.
+    first: Option<Sender<F::Address<Link<F>>>>,
 }
 
-impl<F: Peer> Role<F> for Maker {
+impl<F: Peer> Role<F> for Maker<F> {
     type Message = ();
 
     async fn receive(&mut self, (): ()) -> Flow {
-        if let Some(done) = self.done.take() {
-            let one = F::spawn(Link::<F>::new(self.plan, &done), None).await;
+        let Some(done) = self.done.take() else {
+            return Flow::Stop;
+        };
+        let one = F::spawn(Link::<F>::new(self.plan, &done), None).await;
+        if let Some(told) = self.first.take() {
+            let mut first = one;
+            for _ in 1..STAGES {
+                let before = F::spawn(Link::<F>::new(self.plan, &done), None).await;
+                F::tell::<Link<F>>(&before, Pass::Next(first)).await;
+                first = before;
+            }
+            // A driver that has given up listens no more.
+            let _ = told.send(first);
+        } else {
             let other = F::spawn(Link::<F>::new(self.plan, &done), None).await;
             talk::<F>(self.plan, one, other).await;
         }
@@ -180,17 +201,19 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
             watch.stop()
         }
         Shape::Inside => {
-            let maker = Maker {
-                plan,
-                done: Some(done.clone()),
-            };
-            let maker = F::place(maker).await;
-            F::tell::<Maker>(&maker, ()).await;
+            make_inside::<F>(plan, &done, None).await;
             all_done.recv()?;
             watch.stop()
         }
-        Shape::Chain => {
-            let first = chain::<F>(plan, &done).await;
+        Shape::Chain | Shape::ChainInside => {
+            let first = match plan.shape {
+                Shape::Chain => chain::<F>(plan, &done).await,
+                _ => {
+                    let (made, first) = mpsc::channel();
+                    make_inside::<F>(plan, &done, Some(made)).await;
+                    first.recv()?
+                }
+            };
             for value in 0..plan.values {
                 F::tell::<Link<F>>(&first, Pass::Value(value)).await;
             }
@@ -206,7 +229,22 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     Ok(span)
 }
 
-/// The first of so many stages.
+/// Has an actor make a pair that talks; or a chain, and tell its first stage.
+async fn make_inside<F: Peer>(
+    plan: Plan,
+    done: &Sender<()>,
+    first: Option<Sender<F::Address<Link<F>>>>,
+) {
+    let maker = Maker {
+        plan,
+        done: Some(done.clone()),
+        first,
+    };
+    let maker = F::place(maker).await;
+    F::tell::<Maker<F>>(&maker, ()).await;
+}
+
+/// Makes so many stages, and returns the first.
 async fn chain<F: Peer>(plan: Plan, done: &Sender<()>) -> F::Address<Link<F>> {
     let mut first = F::place(Link::<F>::new(plan, done)).await;
     for _ in 1..STAGES {
@@ -223,6 +261,7 @@ fn plans(quick: bool) -> Vec<Plan> {
         (Shape::Outside, 1_000, 200_000),
         (Shape::Inside, 1_000, 200_000),
         (Shape::Chain, 50, 20_000),
+        (Shape::ChainInside, 50, 20_000),
     ];
     let plans = shapes.into_iter().flat_map(|(shape, nanos, values)| {
         [1, 2].map(|workers| Plan {
@@ -239,9 +278,10 @@ pub(super) fn section(quick: bool) -> Result<String> {
     let rounds = if quick { 3 } else { 5 };
     let mut rows = Vec::new();
     for plan in plans(quick) {
-        let turns = match plan.shape {
-            Shape::Chain => plan.values * STAGES as u64,
-            _ => plan.values,
+        let turns = if plan.shape.is_chain() {
+            plan.values * STAGES as u64
+        } else {
+            plan.values
         };
         let work = plan.grain * turns as u32;
         for (name, rounds) in in_turns(&peers!(contender), &plan, rounds)? {
@@ -269,7 +309,12 @@ mod tests {
 
     #[test]
     fn every_contender_comes_to_the_end_of_every_shape() {
-        for shape in [Shape::Outside, Shape::Inside, Shape::Chain] {
+        for shape in [
+            Shape::Outside,
+            Shape::Inside,
+            Shape::Chain,
+            Shape::ChainInside,
+        ] {
             for workers in [1, 2] {
                 let plan = Plan {
                     shape,

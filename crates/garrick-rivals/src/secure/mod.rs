@@ -13,7 +13,7 @@ mod memory;
 mod wire;
 
 use garrick::secure::Suite;
-use garrick_bench::{Result, Study};
+use garrick_bench::{Result, Section, Study};
 
 use comfy_table::{Table, presets};
 use wire::Wire;
@@ -22,7 +22,10 @@ use wire::Wire;
 pub(super) const SECURE: Study = Study {
     name: "secure",
     about: "Frames through the secure socket against the same cipher and HMAC in memory",
-    run,
+    sections: &[Section {
+        name: "secure",
+        run,
+    }],
 };
 
 /// How much is measured.

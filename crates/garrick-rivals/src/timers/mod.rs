@@ -15,7 +15,7 @@ mod tokio;
 use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets::UTF8_FULL};
-use garrick_bench::{Clock, Result, Span, Stopwatch, Study};
+use garrick_bench::{Clock, Result, Section, Span, Stopwatch, Study};
 
 /// What else there is to do on the sleeper's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +153,10 @@ fn table(measured: &[Measured]) -> Table {
 pub(super) const TIMERS: Study = Study {
     name: "timers",
     about: "How late sleepers wake: Garrick's timers and tokio's, on threads with other work and without",
-    run,
+    sections: &[Section {
+        name: "timers",
+        run,
+    }],
 };
 
 /// Runs it all, and makes the table.

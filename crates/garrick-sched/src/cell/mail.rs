@@ -67,8 +67,8 @@ impl Header {
         fence(Acquire);
         let last = tail_of(state);
         // SAFETY: the cell is not run while others visit, so its envelopes stay.
-        let (first, free) = unsafe { last.as_ref() }
-            .map_or((last, 0), |last| (last.next(), last.free()));
+        let (first, free) =
+            unsafe { last.as_ref() }.map_or((last, 0), |last| (last.next(), last.free()));
         // Acquire: pairs with the Release fence of `Stage::cover`. If one of the two was written by an append under way, the state word
         // differs, or the turn that has appended is over.
         fence(Acquire);

@@ -11,11 +11,11 @@ mod reclaim;
 
 pub(crate) use reclaim::{reclaim, time_left, watch};
 
-use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
+use garrick_core::prim::unmodelled::{AtomicU64, Mutex, MutexGuard, Relaxed};
 use std::alloc::{self, Layout};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use self::reclaim::Reclaim;
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind, SCHEDULED};

@@ -510,9 +510,7 @@ impl Crew {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
         let place = lent.visited.iter().position(|(other, _)| *other == cell);
-        let is_lent = place
-            .map(|place| lent.visited.swap_remove(place))
-            .is_some();
+        let is_lent = place.map(|place| lent.visited.swap_remove(place)).is_some();
         if is_lent && matches!(parted.outcome, Outcome::Done) {
             let releases = mem::take(&mut visit.releases);
             lent.released.extend((0..releases).map(|_| cell));
@@ -776,7 +774,9 @@ impl Hand {
             crew.looks_left.store(1, Relaxed);
         } else if crew.are_some_ready() {
             // The worker there may come to a turn that takes long, without a push.
-            self.looks.slow.set((self.looks.slow.get() + 1).min(SLOW_MAX));
+            self.looks
+                .slow
+                .set((self.looks.slow.get() + 1).min(SLOW_MAX));
             crew.looks_left.store(1, Relaxed);
         }
     }

@@ -96,7 +96,9 @@ impl Worker {
 
     /// Handles what stood in a run queue with the cell, and in its mailbox; then what came by its inbox.
     fn go_on(&self, visit: &mut Visit, left: &mut u32) -> Parted {
-        let message = visit.take_entry().and_then(|entry| self.unwrap_entry(&entry));
+        let message = visit
+            .take_entry()
+            .and_then(|entry| self.unwrap_entry(&entry));
         let rest = match message {
             Some(list) => Some(Rest {
                 list,
@@ -199,7 +201,8 @@ impl Worker {
                     // SAFETY: as above.
                     let next = unsafe { envelope.next().as_ref() };
                     let follows = visit.has_mail()
-                        || next.is_some_and(|next| next.kind() == Kind::Messages && next.unread() > 0);
+                        || next
+                            .is_some_and(|next| next.kind() == Kind::Messages && next.unread() > 0);
                     self.handle_messages(visit.cell, list, envelope.free(), follows, left)
                 }
                 Kind::Wake => Outcome::Done,

@@ -1,0 +1,416 @@
+//! Counts what is written, line by line and by whom, under `cfg(garrick_count)`.
+//!
+//! Each write to an atomic, each lock that is taken, each place of an `UnsafeCell` that is handed out for writing and each
+//! thread that parks or is unparked is a write to a cache line. A line *moves* when another thread writes it than the one that
+//! did so before. An exchange that fails counts as a write, since a core takes the line for it all the same. Unlocking does not
+//! count: it goes to the line that was locked. Not seen are the counts of an `Arc`, and what is written past this module.
+//!
+//! Figures of this build are counts. Its times mean nothing.
+
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{
+    LazyLock, LockResult, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard, TryLockResult,
+};
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+/// Tables that the lines are divided among, so that threads seldom wait for each other.
+const SHARDS: usize = 64;
+/// Marks the lines of parked threads, whose words are not ours to see.
+const PARKED: usize = 1 << (usize::BITS - 1);
+
+/// The number of a thread, in the order of their first writes.
+type Number = u32;
+
+/// What was written to one line.
+#[derive(Debug, Clone, Default)]
+pub struct Line {
+    /// Its address, in lines.
+    pub number: usize,
+    /// Who wrote it last, also before the count began.
+    last: Option<Number>,
+    /// Who has written it.
+    pub writers: BTreeSet<Number>,
+    /// The writes, by the places in the code that made them.
+    pub words: HashMap<&'static Location<'static>, Writes>,
+}
+
+/// How often one place in the code wrote a line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Writes {
+    /// All writes.
+    pub all: u64,
+    /// Those before which another thread had written the line.
+    pub moves: u64,
+}
+
+type Shard = std::sync::Mutex<HashMap<usize, Line>>;
+
+static SEES: AtomicBool = AtomicBool::new(false);
+static TABLE: LazyLock<[Shard; SHARDS]> =
+    LazyLock::new(|| std::array::from_fn(|_| Shard::default()));
+
+thread_local! {
+    static NUMBER: Number = {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        NEXT.fetch_add(1, Relaxed)
+    };
+    static LOOKS_AWAY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Begins a count. Who has written a line last stays known.
+pub fn begin() {
+    for shard in TABLE.iter() {
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in shard.values_mut() {
+            line.writers.clear();
+            line.words.clear();
+        }
+    }
+    SEES.store(true, Relaxed);
+}
+
+/// Returns what was written since the count began, and goes on.
+pub fn lines() -> Vec<Line> {
+    let shards = TABLE.iter();
+    let lines = shards.flat_map(|shard| {
+        let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        shard.values().cloned().collect::<Vec<_>>()
+    });
+    lines.filter(|line| !line.words.is_empty()).collect()
+}
+
+/// Calls `f`, and counts nothing that this thread writes meanwhile.
+pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
+    let before = LOOKS_AWAY.replace(true);
+    let result = f();
+    LOOKS_AWAY.set(before);
+    result
+}
+
+/// Notes a write of so many bytes at `address`.
+fn note_bytes(address: usize, bytes: usize, place: &'static Location<'static>) {
+    if bytes > 0 {
+        (address / LINE_BYTES..=(address + bytes - 1) / LINE_BYTES)
+            .for_each(|line| note(line, place));
+    }
+}
+
+/// Notes a write to a value.
+#[track_caller]
+fn note_value<T>(value: &T) {
+    let address = std::ptr::from_ref(value).addr();
+    note_bytes(address, size_of::<T>(), Location::caller());
+}
+
+fn note(line: usize, place: &'static Location<'static>) {
+    if !SEES.load(Relaxed) || LOOKS_AWAY.try_with(Cell::get).unwrap_or(true) {
+        return;
+    }
+    let Ok(number) = NUMBER.try_with(|number| *number) else {
+        return;
+    };
+    let mut shard = TABLE[line % SHARDS]
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let line = shard.entry(line).or_insert_with(|| Line {
+        number: line,
+        ..Line::default()
+    });
+    let moves = line.last.replace(number).is_some_and(|last| last != number);
+    line.writers.insert(number);
+    let writes = line.words.entry(place).or_default();
+    writes.all += 1;
+    writes.moves += u64::from(moves);
+}
+
+/// Atomics that count.
+pub mod atomic {
+    use super::note_value;
+    pub use std::sync::atomic::{Ordering, compiler_fence, fence};
+
+    /// Makes an atomic that counts, with what all have.
+    macro_rules! counting {
+        ($name:ident $(<$of:ident>)?: $value:ty) => {
+            /// The atomic of `std`, counting.
+            #[repr(transparent)]
+            pub struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
+
+            impl $(<$of>)? Default for $name $(<$of>)? {
+                fn default() -> Self {
+                    Self(Default::default())
+                }
+            }
+
+            impl $(<$of>)? std::fmt::Debug for $name $(<$of>)? {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    self.0.fmt(f)
+                }
+            }
+
+            impl $(<$of>)? $name $(<$of>)? {
+                /// Wraps `value`.
+                pub const fn new(value: $value) -> Self {
+                    Self(std::sync::atomic::$name::new(value))
+                }
+
+                /// Unwraps the value.
+                pub fn into_inner(self) -> $value {
+                    self.0.into_inner()
+                }
+
+                /// Borrows the value.
+                pub fn get_mut(&mut self) -> &mut $value {
+                    self.0.get_mut()
+                }
+
+                /// Loads.
+                pub fn load(&self, order: Ordering) -> $value {
+                    self.0.load(order)
+                }
+
+                /// Stores, and counts.
+                #[track_caller]
+                pub fn store(&self, value: $value, order: Ordering) {
+                    note_value(self);
+                    self.0.store(value, order);
+                }
+
+                /// Swaps, and counts.
+                #[track_caller]
+                pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                    note_value(self);
+                    self.0.swap(value, order)
+                }
+
+                /// Exchanges, and counts.
+                #[track_caller]
+                pub fn compare_exchange(
+                    &self,
+                    old: $value,
+                    new: $value,
+                    success: Ordering,
+                    failure: Ordering,
+                ) -> Result<$value, $value> {
+                    note_value(self);
+                    self.0.compare_exchange(old, new, success, failure)
+                }
+
+                /// Exchanges, or fails for nothing, and counts.
+                #[track_caller]
+                pub fn compare_exchange_weak(
+                    &self,
+                    old: $value,
+                    new: $value,
+                    success: Ordering,
+                    failure: Ordering,
+                ) -> Result<$value, $value> {
+                    note_value(self);
+                    self.0.compare_exchange_weak(old, new, success, failure)
+                }
+
+                /// Updates, and counts once.
+                #[track_caller]
+                pub fn fetch_update(
+                    &self,
+                    set: Ordering,
+                    fetch: Ordering,
+                    update: impl FnMut($value) -> Option<$value>,
+                ) -> Result<$value, $value> {
+                    note_value(self);
+                    self.0.fetch_update(set, fetch, update)
+                }
+            }
+        };
+    }
+
+    /// Adds operations that return the value before, and count.
+    macro_rules! fetching {
+        ($name:ident: $value:ty, $($fetch:ident)+) => {
+            impl $name {
+                $(
+                    /// Does so, and counts.
+                    #[track_caller]
+                    pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
+                        note_value(self);
+                        self.0.$fetch(value, order)
+                    }
+                )+
+            }
+        };
+    }
+
+    counting!(AtomicBool: bool);
+    counting!(AtomicU8: u8);
+    counting!(AtomicU32: u32);
+    counting!(AtomicU64: u64);
+    counting!(AtomicUsize: usize);
+    counting!(AtomicPtr<T>: *mut T);
+
+    fetching!(AtomicBool: bool, fetch_and fetch_or);
+    fetching!(AtomicU8: u8, fetch_and fetch_or);
+    fetching!(AtomicU32: u32, fetch_add fetch_sub fetch_and fetch_or);
+    fetching!(AtomicU64: u64, fetch_add fetch_sub fetch_and fetch_or fetch_max);
+    fetching!(AtomicUsize: usize, fetch_add fetch_sub fetch_and fetch_or fetch_max);
+}
+
+/// A cell that counts.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    /// Wraps `value`.
+    pub const fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    /// Unwraps the value.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+
+    /// Calls `f` with a pointer for reading.
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    /// Calls `f` with a pointer for reading and writing, and counts a write to all of the value.
+    #[track_caller]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        note_value(self);
+        f(self.0.get())
+    }
+}
+
+/// A lock that counts how often it is taken. The value in it is taken along with the lock, and does not count.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(std::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// Wraps `value`.
+    pub const fn new(value: T) -> Self {
+        Self(std::sync::Mutex::new(value))
+    }
+
+    /// Locks, and counts.
+    ///
+    /// # Errors
+    /// If a panic has left the value as it was.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        self.note();
+        self.0.lock()
+    }
+
+    /// Locks unless another thread has, and counts.
+    ///
+    /// # Errors
+    /// If another thread has, or a panic has left the value as it was.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        self.note();
+        self.0.try_lock()
+    }
+
+    #[track_caller]
+    fn note(&self) {
+        note_bytes(std::ptr::from_ref(self).addr(), 1, Location::caller());
+    }
+}
+
+/// A lock for many who read that counts how often it is taken.
+#[derive(Debug, Default)]
+pub struct RwLock<T>(std::sync::RwLock<T>);
+
+impl<T> RwLock<T> {
+    /// Wraps `value`.
+    pub const fn new(value: T) -> Self {
+        Self(std::sync::RwLock::new(value))
+    }
+
+    /// Locks for reading, and counts: readers are counted in the lock.
+    ///
+    /// # Errors
+    /// If a panic has left the value as it was.
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.note();
+        self.0.read()
+    }
+
+    /// Locks for writing, and counts.
+    ///
+    /// # Errors
+    /// If a panic has left the value as it was.
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        self.note();
+        self.0.write()
+    }
+
+    #[track_caller]
+    fn note(&self) {
+        note_bytes(std::ptr::from_ref(self).addr(), 1, Location::caller());
+    }
+}
+
+/// Threads that count when they park, and when they are unparked.
+pub mod thread {
+    use super::{DefaultHasher, Hash, Hasher, Location, PARKED, note};
+    use std::time::Duration;
+
+    pub use std::thread::*;
+
+    /// A handle of a thread.
+    #[derive(Debug, Clone)]
+    pub struct Thread(std::thread::Thread);
+
+    impl Thread {
+        /// Returns the thread's identity.
+        pub fn id(&self) -> ThreadId {
+            self.0.id()
+        }
+
+        /// Wakes the thread, and counts.
+        #[track_caller]
+        pub fn unpark(&self) {
+            note_park(self.id(), Location::caller());
+            self.0.unpark();
+        }
+    }
+
+    /// Returns a handle of the calling thread.
+    pub fn current() -> Thread {
+        Thread(std::thread::current())
+    }
+
+    /// Parks, and counts before and after.
+    #[track_caller]
+    pub fn park() {
+        let (id, place) = (current().id(), Location::caller());
+        note_park(id, place);
+        std::thread::park();
+        note_park(id, place);
+    }
+
+    /// Parks for so long at most, and counts before and after.
+    #[track_caller]
+    pub fn park_timeout(time: Duration) {
+        let (id, place) = (current().id(), Location::caller());
+        note_park(id, place);
+        std::thread::park_timeout(time);
+        note_park(id, place);
+    }
+
+    /// Notes a write to the word in which a thread sleeps.
+    fn note_park(id: ThreadId, place: &'static Location<'static>) {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        note(PARKED | hasher.finish() as usize, place);
+    }
+}

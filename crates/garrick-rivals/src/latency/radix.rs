@@ -1,0 +1,230 @@
+//! A radix sort through a chain of stages, made by the driver or by an actor.
+//!
+//! As in Savina's radix sort: each stage looks at one bit. It passes on at once what has a 0 there, keeps what has a 1, and passes
+//! that on when the last value has come. So after the stage of each bit, lowest first, what comes out is sorted.
+//!
+//! Without xtra: its mailbox is a heap by priority, which keeps no order among messages of the same one, so what comes out is not
+//! sorted (0.6.0).
+
+use std::sync::mpsc::{self, Sender};
+
+use garrick_bench::{Clock, Result, Span, Stopwatch};
+
+use super::peers::{Peer, peers};
+use super::told;
+use super::turns::{Contender, in_turns, median, shown};
+use crate::actors::framework::{Flow, Framework, Role};
+use crate::actors::frameworks::Xtra;
+
+/// Stages, and bits of a value.
+const STAGES: u32 = 60;
+
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// Whether an actor makes the stages, and not the driver.
+    is_inside: bool,
+    workers: usize,
+    values: u64,
+}
+
+/// A stage, or the end of the chain.
+struct Stage<F: Peer> {
+    /// The bit that it looks at.
+    bit: u32,
+    /// Values with a 1 there, as they came.
+    ones: Vec<u64>,
+    /// Values that are still to come.
+    left: u64,
+    /// Whom it passes on to. None at the end of the chain.
+    next: Option<F::Address<Stage<F>>>,
+    /// Where the end of the chain says whether what came was sorted. The others hold it until they end.
+    done: Sender<bool>,
+    /// At the end of the chain: the largest value until now, and whether each was at least as large as the one before.
+    last: u64,
+    is_sorted: bool,
+}
+
+impl<F: Peer> Stage<F> {
+    fn new(plan: Plan, bit: u32, next: Option<F::Address<Self>>, done: &Sender<bool>) -> Self {
+        Self {
+            bit,
+            ones: Vec::new(),
+            left: plan.values,
+            next,
+            done: done.clone(),
+            last: 0,
+            is_sorted: true,
+        }
+    }
+
+    /// Passes a value to the next stage.
+    async fn sort(&mut self, value: u64, next: &F::Address<Self>) {
+        if value >> self.bit & 1 == 0 {
+            F::tell::<Self>(next, value).await;
+        } else {
+            self.ones.push(value);
+        }
+        if self.left == 0 {
+            for value in std::mem::take(&mut self.ones) {
+                F::tell::<Self>(next, value).await;
+            }
+        }
+    }
+
+    /// Takes a value out of the chain.
+    fn check(&mut self, value: u64) {
+        self.is_sorted &= self.last <= value;
+        self.last = value;
+        if self.left == 0 {
+            // A driver that has given up listens no more.
+            let _ = self.done.send(self.is_sorted);
+        }
+    }
+}
+
+impl<F: Peer> Role<F> for Stage<F> {
+    type Message = u64;
+
+    async fn receive(&mut self, value: u64) -> Flow {
+        self.left -= 1;
+        match self.next.take() {
+            Some(next) => {
+                self.sort(value, &next).await;
+                self.next = Some(next);
+            }
+            None => self.check(value),
+        }
+        if self.left > 0 {
+            return Flow::Continue;
+        }
+        self.next = None;
+        Flow::Stop
+    }
+}
+
+/// Makes the stages, and tells the first.
+struct Maker<F: Peer> {
+    plan: Plan,
+    done: Sender<bool>,
+    first: Sender<F::Address<Stage<F>>>,
+}
+
+impl<F: Peer> Role<F> for Maker<F> {
+    type Message = ();
+
+    async fn receive(&mut self, (): ()) -> Flow {
+        let mut first = F::spawn(Stage::<F>::new(self.plan, 0, None, &self.done), None).await;
+        for bit in (0..STAGES).rev() {
+            let stage = Stage::<F>::new(self.plan, bit, Some(first), &self.done);
+            first = F::spawn(stage, None).await;
+        }
+        // A driver that has given up listens no more.
+        let _ = self.first.send(first);
+        Flow::Stop
+    }
+}
+
+fn contender<F: Peer>() -> Contender<Plan, Span> {
+    Contender {
+        name: F::NAME,
+        round: |plan| F::outside(plan.workers, round::<F>(*plan))?,
+    }
+}
+
+/// Returns the contenders that keep the order of what one actor sends to another.
+fn contenders() -> Vec<Contender<Plan, Span>> {
+    let all = peers!(contender).into_iter();
+    all.filter(|contender| contender.name != Xtra::NAME)
+        .collect()
+}
+
+async fn round<F: Peer>(plan: Plan) -> Result<Span> {
+    let (done, all_done) = mpsc::channel();
+    let watch = Stopwatch::start(Clock::Process);
+    let first = if plan.is_inside {
+        let (first, made) = mpsc::channel();
+        let done = done.clone();
+        let maker = F::place(Maker { plan, done, first }).await;
+        F::tell::<Maker<F>>(&maker, ()).await;
+        made.recv()?
+    } else {
+        let mut first = F::place(Stage::<F>::new(plan, 0, None, &done)).await;
+        for bit in (0..STAGES).rev() {
+            first = F::place(Stage::<F>::new(plan, bit, Some(first), &done)).await;
+        }
+        first
+    };
+    for number in 0..plan.values {
+        F::tell::<Stage<F>>(&first, value(number)).await;
+    }
+    let is_sorted = all_done.recv()?;
+    let span = watch.stop();
+    assert!(is_sorted, "{} sorts", F::NAME);
+    drop((first, done));
+    // Were the threads stopped before, somebody could find the next one gone.
+    assert!(all_done.recv().is_err(), "there is one end");
+    Ok(span)
+}
+
+/// Returns the value of that number, which looks as made by chance: no order is left of the numbers'.
+fn value(number: u64) -> u64 {
+    let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (u64::BITS - STAGES)
+}
+
+pub(super) fn section(quick: bool) -> Result<String> {
+    let (rounds, values) = if quick { (3, 2_000) } else { (5, 20_000) };
+    let mut rows = Vec::new();
+    for is_inside in [false, true] {
+        for workers in [1, 2] {
+            let plan = Plan {
+                is_inside,
+                workers,
+                values,
+            };
+            for (name, rounds) in in_turns(&contenders(), &plan, rounds)? {
+                rows.push([
+                    if is_inside { "inside" } else { "outside" }.to_owned(),
+                    workers.to_string(),
+                    name.to_owned(),
+                    shown(median(&rounds, |span| span.wall)),
+                    shown(median(&rounds, |span| span.cpu)),
+                ]);
+            }
+        }
+    }
+    let sentence = format!(
+        "radix: {values} values that {STAGES} stages sort, each by one bit, made by the driver or by an actor; from the first actor's \
+         making to the last value. {rounds} rounds"
+    );
+    let header = ["made", "workers", "contender", "wall", "CPU"];
+    Ok(told(&sentence, header, rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_contender_sorts() {
+        for is_inside in [false, true] {
+            for workers in [1, 2] {
+                let plan = Plan {
+                    is_inside,
+                    workers,
+                    values: 200,
+                };
+                let rounds = in_turns(&contenders(), &plan, 1).expect("all come to an end");
+                assert_eq!(rounds.len(), 5);
+            }
+        }
+    }
+
+    #[test]
+    fn values_come_unsorted_and_have_as_many_bits_as_there_are_stages() {
+        let values: Vec<u64> = (0..200).map(value).collect();
+        assert!(!values.is_sorted());
+        let bits = values.iter().fold(0, |bits, value| bits | value);
+        assert_eq!(bits, (1 << STAGES) - 1);
+    }
+}
