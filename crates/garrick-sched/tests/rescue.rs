@@ -255,3 +255,112 @@ fn a_sponsor_ends_while_a_worker_is_stuck_and_visited() {
         talks.join().unwrap();
     }
 }
+
+/// Waits in its turn until it is told to go on.
+struct Waits(Sender<()>, Receiver<()>);
+
+impl Task for Waits {
+    type Message = ();
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        self.0.send(()).unwrap();
+        self.1.recv_timeout(PATIENCE).expect("it is told to go on");
+        Flow::Continue
+    }
+}
+
+/// Makes tasks on its own worker, has each of them handle a number, and then puts messages for all of them behind one that waits.
+struct Crowd {
+    says: Sender<(u32, u32)>,
+    size: u32,
+    tasks: Vec<Address<u32>>,
+}
+
+/// Says that its worker is the only one to run it.
+enum ToCrowd {
+    Gather,
+    /// So many messages to each, behind the one that waits.
+    Wait(Address<()>, u32),
+    /// Goes on when the other worker is busy.
+    When(Receiver<()>),
+}
+
+impl Task for Crowd {
+    type Message = ToCrowd;
+
+    fn receive(&mut self, message: ToCrowd, turn: &Turn<'_, ToCrowd>) -> Flow {
+        match message {
+            ToCrowd::Gather => {
+                for number in 0..self.size {
+                    let task = turn.spawn(Says(number, self.says.clone()));
+                    turn.send(&task, 0).unwrap();
+                    self.tasks.push(task);
+                }
+            }
+            ToCrowd::Wait(waits, each) => {
+                turn.send(&waits, ()).unwrap();
+                for number in 1..=each {
+                    for task in &self.tasks {
+                        turn.send(task, number).unwrap();
+                    }
+                }
+            }
+            ToCrowd::When(busy) => busy.recv_timeout(PATIENCE).expect("the other one is busy"),
+        }
+        Flow::Continue
+    }
+}
+
+/// Sends so many messages to each of some tasks, which are all ready on a worker when it comes to a turn that does not end; the other
+/// worker is busy meanwhile, and then is not. Returns what was said, in order.
+fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
+    let sponsor = Sponsor::pool(2).unwrap();
+    let handle = sponsor.handle();
+    let ((says, said), (began, has_begun)) = (channel(), channel());
+    let next = || loop {
+        let (number, message) = said.recv_timeout(PATIENCE).expect("they are served");
+        if number != u32::MAX {
+            return (number, message);
+        }
+    };
+    let crowd = Crowd {
+        says,
+        size,
+        tasks: Vec::new(),
+    };
+    let crowd = handle.spawn(crowd).unwrap();
+    crowd.send(ToCrowd::Gather).ok().unwrap();
+    for _ in 0..size {
+        assert_eq!(next().1, 0);
+    }
+    // While the crowd's worker waits, the busy one comes to the other worker.
+    let (is_busy, busy) = channel();
+    crowd.send(ToCrowd::When(busy)).ok().unwrap();
+    let (lets_go, goes) = channel();
+    let other = handle.spawn(Waits(began.clone(), goes)).unwrap();
+    other.send(()).unwrap();
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    let (ends, end) = channel();
+    let waits = handle.spawn(Waits(began, end)).unwrap();
+    crowd.send(ToCrowd::Wait(waits, each)).ok().unwrap();
+    is_busy.send(()).unwrap();
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    lets_go.send(()).unwrap();
+    let served = (0..size * each).map(|_| next()).collect();
+    ends.send(()).unwrap();
+    sponsor.shutdown();
+    served
+}
+
+#[test]
+fn tasks_that_were_ready_when_the_turn_began_are_served() {
+    for (size, each) in [(1, 1), (1, 300), (40, 1), (100, 3), (1_000, 2)] {
+        let served = served_behind(size, each);
+        let mut last = HashMap::new();
+        for (number, message) in served {
+            let before = last.insert(number, message).unwrap_or(0);
+            assert_eq!(message, before + 1, "each hears in the order of sending");
+        }
+        assert!(last.len() as u32 == size && last.values().all(|&message| message == each));
+    }
+}

@@ -440,7 +440,10 @@ impl Shared {
     }
 
     pub(crate) fn count_dead_letters(&self, count: u64) {
-        self.dead_letters.fetch_add(count, Relaxed);
+        // Every task that stops comes here, and the word lies beside those that all workers read.
+        if count > 0 {
+            self.dead_letters.fetch_add(count, Relaxed);
+        }
     }
 
     /// Counts a failure, and tells the reporter of it, whose own panics are caught.
