@@ -60,7 +60,8 @@ pub(super) trait Peer: Framework {
 
     /// Asks from a plain thread, which waits for the answer.
     fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
-        pollster::block_on(Self::ask(answerer, number))
+        // The thread is inside of tokio's `block_on`, whose budget would be used up after some questions, and wake for ever.
+        pollster::block_on(tokio::task::unconstrained(Self::ask(answerer, number)))
     }
 }
 
