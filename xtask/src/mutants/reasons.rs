@@ -49,6 +49,44 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         "sched/runtime/sponsor/crew.rs:wait:load:Acquire->Relaxed",
         TICKET,
     ),
+    ("sched/cell/mail.rs:snapshot:fence:Acquire#2->none", STOOD),
+    ("sched/cell/mail.rs:snapshot:fence:Acquire#3->none", STOOD),
+    ("sched/cell/mail.rs:snapshot:fence:Acquire->none", STOOD),
+    (
+        "sched/run_queue.rs:push_where_there_is_room:store:Release->Relaxed",
+        STOOD,
+    ),
+    ("sched/run_queue.rs:put:store:Release->Relaxed", STOOD),
+    (
+        "sched/run_queue.rs:stood_before:load:Acquire#2->Relaxed",
+        STOOD,
+    ),
+    (
+        "sched/run_queue.rs:stood_before:load:Acquire#3->Relaxed",
+        STOOD,
+    ),
+    (
+        "sched/run_queue.rs:stood_before:load:Acquire#4->Relaxed",
+        STOOD,
+    ),
+    (
+        "sched/run_queue.rs:stood_before:load:Acquire#5->Relaxed",
+        STOOD,
+    ),
+    (
+        "sched/run_queue.rs:stood_before:load:Acquire->Relaxed",
+        STOOD,
+    ),
+    (
+        "sched/runtime/sponsor/rescue.rs:of:load:Acquire->Relaxed",
+        STOOD,
+    ),
+    (
+        "sched/runtime/sponsor/rescue.rs:turn:load:Acquire->Relaxed",
+        STOOD,
+    ),
+    ("sched/runtime/stage.rs:cover:fence:Release->none", STOOD),
+    ("sched/runtime/stage.rs:end:fence:Release->none", STOOD),
     (
         "sched/runtime/worker/shown.rs:set:store:Release->Relaxed",
         NAME,
@@ -58,11 +96,11 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         NAME,
     ),
     (
-        "sched/runtime/worker/shown.rs:name:compiler_fence:SeqCst->AcqRel",
+        "sched/runtime/worker/shown.rs:fence:compiler_fence:SeqCst->AcqRel",
         LIGHT,
     ),
     (
-        "sched/runtime/worker/shown.rs:name:compiler_fence:SeqCst->none",
+        "sched/runtime/worker/shown.rs:fence:compiler_fence:SeqCst->none",
         LIGHT,
     ),
     (
@@ -133,6 +171,13 @@ const ROOM: Reason = Reason::NotModelled(
     "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
      between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
      of `room.rs` stands in",
+);
+
+/// A look at what stood in the run queues of a worker in a turn.
+const STOOD: Reason = Reason::NotModelled(
+    "the words of run queues and mailboxes are `std`'s in models too, or every model would look through their switches; \
+     `sponsor/README.md`, rescue, has the argument (Q1 and Q4), and chaos of tasks and `tests/rescue.rs` walk the path, on processors \
+     that keep this order by themselves",
 );
 
 /// The name of the cell that runs.

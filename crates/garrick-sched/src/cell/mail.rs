@@ -73,7 +73,7 @@ impl Header {
         // differs, or the turn that has appended is over.
         fence(Acquire);
         let is_same = self.state() == state;
-        // Acquire: pairs with the Release fence of `Cut::is_over`. If an append has come and gone, the turn is another one.
+        // Acquire: pairs with the Release fence of `Cut::end`. If an append has come and gone, the turn is another one.
         fence(Acquire);
         (is_same && turn() == now).then_some(Mail {
             state,

@@ -38,7 +38,7 @@ pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
     /// They count as whole again. The turn is over, and has another number.
-    pub(crate) fn is_over(self) {
+    pub(crate) fn end(self) {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees that the flag is away sees that the turn is over.
         fence(Release);
         for appended in self.0 {

@@ -26,7 +26,8 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicU64},
 };
 
-use super::rescue::{Loan, Looks};
+use super::looks::Looks;
+use super::rescue::Loan;
 use super::{LendBy, Shared};
 use crate::cell::{Home, Ready};
 use crate::pool;

@@ -7,6 +7,7 @@ mod gate;
 pub(crate) mod guest;
 mod here;
 mod idle;
+mod looks;
 mod over;
 pub(crate) mod rescue;
 mod shutdown;

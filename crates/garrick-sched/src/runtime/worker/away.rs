@@ -105,7 +105,7 @@ impl Worker {
         self.stop_running();
         self.sends_at.set(self.home);
         self.begin_pause();
-        cut.is_over();
+        cut.end();
         self.away.set(self.away.get() + 1);
         journey
     }

@@ -39,7 +39,7 @@ impl Worker {
         let in_line = self.in_line.replace(false);
         let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;
         self.begin_pause();
-        cut.is_over();
+        cut.end();
         let owed = self.stage.take_owed(turn);
         // First of all: an asker is not scheduled by its answer any more, and what is called below may drop its last address.
         for owed in &owed {
