@@ -189,6 +189,9 @@ fn the_closure_of_a_turn_that_blocks_is_no_stranger() {
     assert_eq!(handled.load(SeqCst), 1);
 }
 
+/// Messages that a flood is ahead of those who handle it.
+const AHEAD_MAX: usize = 10_000;
+
 #[test]
 fn what_was_taken_from_strangers_is_handled() {
     for round in 0..200 {
@@ -196,12 +199,25 @@ fn what_was_taken_from_strangers_is_handled() {
         let handled = Arc::new(AtomicUsize::new(0));
         let spawn = || sponsor.handle().spawn(counter(&handled)).unwrap();
         let tasks: [Address<u32>; 8] = std::array::from_fn(|_| spawn());
+        let sent = Arc::new(AtomicUsize::new(0));
         let floods: Vec<_> = (0..3)
             .map(|_| {
-                let tasks = tasks.clone();
+                let (tasks, sent, handled) = (tasks.clone(), sent.clone(), handled.clone());
                 thread::spawn(move || {
-                    let sent = tasks.iter().cycle().take_while(|task| task.send(0).is_ok());
-                    sent.count()
+                    let is_taken = |task: &Address<u32>| {
+                        // Not so far ahead that the messages fill the memory, where the workers find no core.
+                        while sent.load(SeqCst) > handled.load(SeqCst) + AHEAD_MAX {
+                            thread::yield_now();
+                        }
+                        let is_taken = task.send(0).is_ok();
+                        sent.fetch_add(usize::from(is_taken), SeqCst);
+                        is_taken
+                    };
+                    tasks
+                        .iter()
+                        .cycle()
+                        .take_while(|task| is_taken(task))
+                        .count()
                 })
             })
             .collect();
