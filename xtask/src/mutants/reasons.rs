@@ -88,6 +88,14 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     ("sched/runtime/stage.rs:cover:fence:Release->none", STOOD),
     ("sched/runtime/stage.rs:end:fence:Release->none", STOOD),
     (
+        "sched/runtime/stage.rs:forget_appended:fence:Release->none",
+        STOOD,
+    ),
+    (
+        "sched/runtime/worker/undo.rs:unschedule:fence:Release->none",
+        STOOD,
+    ),
+    (
         "sched/runtime/worker/shown.rs:set:store:Release->Relaxed",
         NAME,
     ),

@@ -405,6 +405,8 @@ impl Stage {
     #[inline]
     fn forget_appended(&self) {
         self.covered.set(0);
+        // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
+        fence(Release);
         for appended in self.appended.borrow_mut().drain(..) {
             appended.cell.clear(flag::APPENDED);
         }

@@ -408,6 +408,12 @@ impl Worker {
         self.in_hand.set(Some(cell));
         loop {
             let ends = self.attend(1, until);
+            // A task that has recovered in there may have counted as one that runs, and the queues may be lent since.
+            self.shown.name_none_and_fence();
+            while ends && self.remote.ready.is_lent() {
+                self.take_ready();
+                self.shown.name_none_and_fence();
+            }
             if self.in_hand.get().is_none() {
                 // Others have it. This is no activation, but what ends it is seen before the next.
                 return if ends { Step::Stopped } else { Step::Ran };

@@ -2,6 +2,8 @@
 
 use std::ptr::{self, NonNull};
 
+use garrick_core::prim::unmodelled::{Release, fence};
+
 use super::Worker;
 use crate::cell::{CellPtr, Chain, Envelope, Kind, SCHEDULED, Slot};
 use crate::parcel;
@@ -76,6 +78,8 @@ impl Worker {
         for entry in &entries {
             entry.cell().clear(SCHEDULED);
         }
+        // Release: pairs with the Acquire of `Queues::of`. Who sees the next number of a turn sees that these are gone.
+        fence(Release);
         entries
     }
 
