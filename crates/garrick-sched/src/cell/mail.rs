@@ -10,7 +10,7 @@ use garrick_core::prim::unmodelled::{Acquire, fence};
 use super::envelope::{Envelope, Kind};
 use super::header::{Header, Home, SCHEDULED, flag, tail_of};
 
-/// What stands in a mailbox, as a visitor has seen it.
+/// The contents of a mailbox, as a visitor has seen them.
 pub(crate) struct Mail {
     /// The state word of the cell.
     state: u64,

@@ -37,7 +37,7 @@ struct Appended {
 pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
-    /// They count as whole again. The turn is over, and has another number.
+    /// Lets them count as whole again. The turn is over, and has another number.
     pub(crate) fn end(self) {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees that the flag is away sees that the turn is over.
         fence(Release);

@@ -35,7 +35,7 @@ pub(crate) struct Visit {
     home: Home,
     /// The entry with which it stood in a run queue, until the visitor takes the message out of it.
     entry: Option<Entry>,
-    /// What waited in its mailbox, if it stood in a run queue.
+    /// The mail that waited in its mailbox, if it stood in a run queue.
     pub(crate) mail: Option<Mail>,
     /// Envelopes that the last visit has left, oldest first.
     rest: Option<Rest>,
@@ -44,6 +44,19 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
+    /// A visit of a cell of that seat, for which something has come.
+    fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
+        Self {
+            cell,
+            seat,
+            home,
+            entry: None,
+            mail: None,
+            rest: None,
+            releases: 0,
+        }
+    }
+
     /// Takes the envelopes that the last visit has left.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()
@@ -83,7 +96,7 @@ impl Visit {
 pub(crate) struct Rest {
     /// Oldest first; null for none.
     pub(crate) list: *mut Envelope,
-    /// Whether they come before what waits in the mailbox, or behind it.
+    /// True if they come before what waits in the mailbox, false if behind it.
     pub(crate) is_older: bool,
 }
 
@@ -128,7 +141,7 @@ pub(crate) enum After {
 pub(crate) struct Left {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
-    /// What stood in the mailbox, if the cell was taken out of a run queue.
+    /// The mail that waited in its mailbox, if the cell was taken out of a run queue.
     pub(crate) mail: Option<Mail>,
     /// References that were given back.
     pub(crate) releases: usize,
@@ -221,14 +234,14 @@ struct Lent {
 // holds the lock; the cells have tasks and messages that are `Send`. The worker of `stood` stays until it has recalled.
 unsafe impl Send for Lent {}
 
-/// What stood in the run queues of a worker before the turn that is under way there.
+/// The entries that stood in the run queues of a worker before the turn under way there.
 struct Queues {
     worker: NonNull<Worker>,
     old: Stood,
     born: Stood,
     /// The cell that the turn before had woken first, until it is taken.
     handoff: Option<Entry>,
-    /// The same, from when it was taken.
+    /// That cell, once its entry was taken.
     taken: Option<CellPtr>,
 }
 
@@ -297,15 +310,7 @@ impl Lent {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have the token, as we do.
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
             let cell = cell.expect("the carrier of a token names its cell");
-            self.waiting.push_back(Visit {
-                cell,
-                seat,
-                home,
-                entry: None,
-                mail: None,
-                rest: None,
-                releases: 0,
-            });
+            self.waiting.push_back(Visit::of(cell, seat, home));
             carrier = next;
         }
     }
@@ -342,13 +347,9 @@ impl Lent {
                 continue;
             }
             self.waiting.push_back(Visit {
-                cell,
-                seat,
-                home,
                 entry: Some(entry),
                 mail,
-                rest: None,
-                releases: 0,
+                ..Visit::of(cell, seat, home)
             });
         }
         self.stood = Some(queues);

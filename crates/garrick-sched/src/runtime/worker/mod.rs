@@ -284,14 +284,20 @@ impl Worker {
         !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
     }
 
+    /// Takes back what is lent. No cell runs here from then on, so nothing is lent until one is named.
+    fn end_loan(&self) {
+        self.shown.name_none_and_fence();
+        while self.remote.ready.is_lent() {
+            self.take_ready();
+            self.shown.name_none_and_fence();
+        }
+    }
+
     /// Does what is to be done between two activations; true if that is to end. So many cells are in hand, about to run.
     #[inline(never)]
     fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
-        self.shown.name_none_and_fence();
-        if self.remote.ready.is_lent() {
-            // Before anything is taken out of a queue, or done to a timer.
-            self.take_ready();
-        }
+        // Before anything is taken out of a queue, or done to a timer.
+        self.end_loan();
         if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
             let now = self.fire_timers();
             self.poll_driver(now);
@@ -307,6 +313,8 @@ impl Worker {
         let signal = self.shared.signal();
         if !signal.is_quiet() {
             if until(signal) {
+                // The caller puts back what it has in hand. A task that has recovered just now may have counted as one that runs.
+                self.end_loan();
                 return true;
             }
             self.share(in_hand, signal);
@@ -408,12 +416,6 @@ impl Worker {
         self.in_hand.set(Some(cell));
         loop {
             let ends = self.attend(1, until);
-            // A task that has recovered in there may have counted as one that runs, and the queues may be lent since.
-            self.shown.name_none_and_fence();
-            while ends && self.remote.ready.is_lent() {
-                self.take_ready();
-                self.shown.name_none_and_fence();
-            }
             if self.in_hand.get().is_none() {
                 // Others have it. This is no activation, but what ends it is seen before the next.
                 return if ends { Step::Stopped } else { Step::Ran };

@@ -335,7 +335,10 @@ impl Worker {
         }
         for (cell, mail) in recalled.stood {
             self.drop_from_hand(cell);
-            if self.take_back(cell, &mail) {
+            let waits = self.take_back(cell, &mail);
+            // Its turns may have given its address away, by the shared count.
+            self.free_if_unreachable(cell);
+            if waits {
                 self.requeue(cell);
             }
         }
@@ -378,8 +381,6 @@ impl Worker {
         if !waits {
             cell.clear(SCHEDULED);
         }
-        // Its turns may have given its address away, by the shared count.
-        self.free_if_unreachable(cell);
         waits
     }
 
@@ -397,6 +398,7 @@ impl Worker {
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         let mut waits = left.mail.is_some_and(|mail| self.take_back(cell, &mail));
+        // As in `recall`.
         self.free_if_unreachable(cell);
         if rest.is_older && !rest.list.is_null() {
             // SAFETY: the list is ours.
