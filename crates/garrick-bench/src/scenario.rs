@@ -26,17 +26,17 @@ pub struct Scenario {
 
 /// What is measured in a way of its own, and shown in tables of its own: a subcommand.
 pub struct Study {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// The line about it in the help.
     pub about: &'static str,
-    /// What it consists of, in the order in which it is shown. Of several, some can be chosen.
+    /// Its sections, in the order in which they are shown. Of several, some can be chosen.
     pub sections: &'static [Section],
 }
 
 /// A part of a [`Study`].
 pub struct Section {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// Measures, in a few seconds if told to be quick, and says what came of it.
     pub run: fn(quick: bool) -> Result<String>,

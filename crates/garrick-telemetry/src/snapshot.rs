@@ -217,7 +217,7 @@ pub struct Held {
     pub node: String,
     /// What people call that.
     pub name: String,
-    /// How long the turn has taken at least, in seconds.
+    /// The least time that the turn has taken, in seconds.
     pub seconds: f64,
 }
 

@@ -26,20 +26,20 @@ const PARKED: usize = 1 << (usize::BITS - 1);
 /// The number of a thread, in the order of their first writes.
 type Number = u32;
 
-/// What was written to one line.
+/// The writes to one line.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
     /// Its address, in lines.
     pub number: usize,
-    /// Who wrote it last, also before the count began.
+    /// The thread that wrote it last, also before the count began.
     last: Option<Number>,
-    /// Who has written it.
+    /// The threads that have written it.
     pub writers: BTreeSet<Number>,
     /// The writes, by the places in the code that made them.
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
-/// How often one place in the code wrote a line.
+/// The number of times that one place in the code wrote a line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
     /// All writes.

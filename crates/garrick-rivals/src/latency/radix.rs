@@ -21,7 +21,7 @@ const STAGES: u32 = 60;
 
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// Whether an actor makes the stages, and not the driver.
+    /// True if an actor makes the stages, false if the driver does.
     is_inside: bool,
     workers: usize,
     values: u64,

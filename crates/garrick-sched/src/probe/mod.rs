@@ -84,7 +84,7 @@ pub struct WorkerSample {
 pub struct AwaySample {
     /// Its name.
     pub name: &'static str,
-    /// How many are away.
+    /// The number of turns that are away.
     pub turns: u64,
     /// Nanoseconds that one of them is away for already, the most.
     pub longest: Nanos,

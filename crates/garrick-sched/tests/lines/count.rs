@@ -1,4 +1,4 @@
-//! What one scene has counted, and how it reads.
+//! The counts of one scene, and their text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub(crate) struct Count {
     lines: Vec<Line>,
 }
 
-/// What was written in one part of a scene.
+/// The writes in one part of a scene.
 struct Part {
     time: Duration,
     operations: u64,
@@ -40,7 +40,7 @@ impl Part {
     }
 }
 
-/// What was written to one word, over all operations.
+/// The writes to one word, over all operations.
 #[derive(Default)]
 struct Word {
     writes: u64,

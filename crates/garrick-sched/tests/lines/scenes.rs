@@ -1,4 +1,4 @@
-//! What is done while it is counted. Each message has been handled before the next is sent.
+//! The operations that are counted. Each message has been handled before the next is sent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

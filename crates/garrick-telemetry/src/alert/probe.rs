@@ -32,7 +32,7 @@ pub enum Probe {
     Slow,
     /// For how many seconds a turn of a group of actors has held its worker.
     HeldSeconds,
-    /// How many turns of a group of actors block away from their worker.
+    /// The number of turns of a group of actors that block away from their worker.
     Away,
     /// For how many seconds one of these is away already.
     AwaySeconds,

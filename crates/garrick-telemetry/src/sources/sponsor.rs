@@ -29,7 +29,7 @@ pub struct SponsorSource {
 struct Kind {
     /// Turns that were slow.
     slow: u64,
-    /// How long turns under way have taken so far, all together and the longest.
+    /// The time that turns under way have taken so far, all together and the longest.
     under_way: Nanos,
     held: Nanos,
     /// Turns that are away, and for how long the longest.

@@ -2,7 +2,7 @@
 
 use super::Logic;
 
-/// What should notice a stranger that is heard too late.
+/// The tests that should notice a stranger that is heard too late.
 const STRANGERS: &[&str] = &["strangers"];
 
 pub(super) const MUTANTS: &[Logic] = &[
