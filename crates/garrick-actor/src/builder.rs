@@ -116,8 +116,9 @@ impl Builder {
     ///
     /// The actor's handler runs on the caller's thread then, with its name, stack, thread-local values and, in a runtime for
     /// futures, its context; and the caller's timeouts do not fire meanwhile. After a visit of more than 20 us the next 64
-    /// questions to that worker go to its own threads. All questions do where workers are [pinned](Builder::pin_to), have a
-    /// [driver](Builder::driver), or stacks of a [size of their own](Builder::stack_size).
+    /// questions to that worker go to its own threads. After short visits up to 7 in a row are not timed. All questions go to its own
+    /// threads where workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or stacks of a
+    /// [size of their own](Builder::stack_size).
     ///
     /// # Examples
     /// ```

@@ -29,6 +29,8 @@ const VISIT_MAX: u32 = 64;
 const VISIT_LONG: Nanos = 20_000;
 /// Questions that go the ordinary way after a long visit.
 const VISITS_SPARED: usize = 64;
+/// Visits at most between two that are timed, once those took little time: a look at the clock takes as long as the rest of a visit.
+const UNTIMED_MAX: u32 = 7;
 /// Answers that are there at the first look, until one is held back: a future that is always ready keeps its executor from
 /// all others.
 const READY_MAX: u32 = 16;
@@ -46,14 +48,43 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
+/// Which visits of a seat are timed. Its owner alone uses it.
+#[derive(Default)]
+pub(crate) struct VisitTimes {
+    /// Visits until the next that is timed.
+    untimed: Cell<u32>,
+    /// Visits that were not timed before the last that was.
+    run: Cell<u32>,
+}
+
+impl VisitTimes {
+    /// Returns whether the visit that begins is timed.
+    fn begins(&self) -> bool {
+        let untimed = self.untimed.get();
+        self.untimed.set(untimed.saturating_sub(1));
+        untimed == 0
+    }
+
+    /// A visit that was timed is over. After a short one twice as many go untimed, after a long one none does.
+    fn took(&self, time: Nanos) {
+        let run = if time > VISIT_LONG {
+            0
+        } else {
+            (2 * self.run.get() + 1).min(UNTIMED_MAX)
+        };
+        self.run.set(run);
+        self.untimed.set(run);
+    }
+}
+
 /// A thread on a seat where nobody sat. Leaves the seat when it is dropped, whatever happens on it.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
     /// The seat, and all that is looked at once it is left, may be gone then but for this.
     shared: Arc<Shared>,
-    /// When it has sat down.
-    since: Nanos,
+    /// When it has sat down, if the visit is timed.
+    since: Option<Nanos>,
     /// Whoever is called meanwhile finds that this thread works for the sponsor, and does not wait for its end.
     _serving: Serving,
 }
@@ -83,13 +114,14 @@ impl Guest {
         let mut guest = Self {
             worker,
             remote,
-            since: 0,
+            since: None,
             _serving: Serving::new(&shared),
             shared,
         };
         let worker = guest.worker();
         let now = worker.sit_down(Came::Idle);
-        guest.since = now.unwrap_or_else(|| worker.now());
+        let is_timed = worker.visit_times.begins();
+        guest.since = is_timed.then(|| now.unwrap_or_else(|| worker.now()));
         Some(guest)
     }
 
@@ -99,8 +131,12 @@ impl Guest {
     }
 
     fn leave(&self) {
-        if self.worker().now().saturating_sub(self.since) > VISIT_LONG {
-            self.remote.spare(VISITS_SPARED);
+        if let Some(since) = self.since {
+            let time = self.worker().now().saturating_sub(since);
+            self.worker().visit_times.took(time);
+            if time > VISIT_LONG {
+                self.remote.spare(VISITS_SPARED);
+            }
         }
         self.shared.leave(self.worker);
     }

@@ -20,7 +20,7 @@ use garrick_core::prim::{
 
 use super::crew::Crew;
 use super::{Shared, Signal};
-use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready, flag};
+use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready, SCHEDULED, flag};
 #[cfg(all(test, garrick_loom))]
 use crate::remote::Serve;
 use crate::run_queue::{Entry, Stood};
@@ -172,6 +172,8 @@ pub(crate) struct Recalled {
     pub(crate) released: Vec<CellPtr>,
     /// Cells that are visited still, and whether they stood in a run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
+    /// How many of these bring their tokens back by notes. The owner waits for the others.
+    pub(crate) to_be_told: usize,
     /// Entries of the run queues that were lent, and not visited, oldest first.
     pub(crate) entries: Vec<Entry>,
     /// Cells that stood in a run queue, and were visited.
@@ -210,6 +212,8 @@ struct Lent {
     visited: Vec<(CellPtr, bool)>,
     /// Those that were when the owner recalled them.
     recalled: Vec<CellPtr>,
+    /// Those of them for whose visits the owner waits.
+    awaited: Vec<CellPtr>,
     /// Cells that were visited, and have something for their owner, with their tokens.
     left: Vec<(CellPtr, Left)>,
     /// Such cells whose visits have lasted longer than the loan. Their tokens are on the way to the owner.
@@ -541,12 +545,18 @@ impl Crew {
             lent.left.push((cell, left));
             return After::Nothing;
         }
+        if take_out(&mut lent.awaited, cell) {
+            lent.left.push((cell, left));
+            let owner = lent.waits.take();
+            drop(lent);
+            if let Some(owner) = owner {
+                owner.unpark();
+            }
+            return After::Nothing;
+        }
         let was_recalled = take_out(&mut lent.recalled, cell);
         debug_assert!(was_recalled, "a cell that is visited is lent or recalled");
         lent.told.push((cell, left));
-        if let Some(owner) = lent.waits.take() {
-            owner.unpark();
-        }
         After::Tell(cell)
     }
 
@@ -582,8 +592,15 @@ impl Crew {
         }
         loan.note_waiting(&lent);
         recalled.visited = mem::take(&mut lent.visited);
-        let visited = recalled.visited.iter().map(|(cell, _)| *cell);
-        lent.recalled.extend(visited);
+        for &(cell, stood) in &recalled.visited {
+            if !stood && cell.has(SCHEDULED) {
+                // The turn that took long has sent to it just before it was visited: it stands in a run queue, or is about to run.
+                lent.awaited.push(cell);
+            } else {
+                lent.recalled.push(cell);
+                recalled.to_be_told += 1;
+            }
+        }
         recalled.rested = mem::take(&mut lent.rested);
         recalled.rested.sort_unstable_by_key(|cell| cell.0);
         recalled.rested.dedup();
@@ -598,13 +615,13 @@ impl Crew {
         recalled
     }
 
-    /// Owner only: waits until a cell that it has recalled is visited no more.
-    pub(crate) fn await_visit(&self, seat: usize, cell: CellPtr) {
+    /// Owner only: waits for the visits of recalled cells that stand in its run queues. Returns what they have left.
+    pub(crate) fn await_visits(&self, seat: usize) -> Vec<(CellPtr, Left)> {
         loop {
             {
                 let mut lent = self.seats[seat].loan.lent();
-                if !lent.recalled.contains(&cell) {
-                    return;
+                if lent.awaited.is_empty() {
+                    return mem::take(&mut lent.left);
                 }
                 lent.waits = Some(thread::current());
             }

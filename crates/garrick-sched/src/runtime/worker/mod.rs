@@ -34,6 +34,7 @@ use crate::runtime::address::{push_out, release_foreign};
 use crate::runtime::current::Entered;
 use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
+use crate::runtime::sponsor::guest::VisitTimes;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
@@ -116,6 +117,7 @@ pub(crate) struct Worker {
     pub(crate) shared_wait: SharedWait,
     pub(crate) kept: Kept,
     pub(crate) pace: Pace,
+    pub(crate) visit_times: VisitTimes,
     pub(crate) timers: Timers,
     /// What it sleeps in, if that is more than its thread's sleep.
     driver: Option<Drive>,
@@ -170,6 +172,7 @@ impl Worker {
             shared_wait: SharedWait::default(),
             kept: Kept::default(),
             pace: Pace::new(),
+            visit_times: VisitTimes::default(),
             timers: Timers::new(now, driver.is_some()),
             driver: driver.map(Drive::new),
             lane,

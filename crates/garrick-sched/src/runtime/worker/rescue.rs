@@ -298,10 +298,9 @@ impl Worker {
     /// is ours, and those of which others have left something.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
-        let recalled = self.crew.recall(self.seat());
+        let mut recalled = self.crew.recall(self.seat());
         self.shared.lends(false);
-        self.visited
-            .set(self.visited.get() + recalled.visited.len());
+        self.visited.set(self.visited.get() + recalled.to_be_told);
         if let Some(ends) = recalled.ends {
             self.old.skip_to(ends.old);
             self.born.skip_to(ends.born);
@@ -320,9 +319,6 @@ impl Worker {
             if stood {
                 self.drop_from_hand(cell);
                 self.free_if_unreachable(cell);
-            } else if cell.has(SCHEDULED) {
-                // The turn that took long has sent to it just before it was visited.
-                self.crew.await_visit(self.seat(), cell);
             }
         }
         for (cell, left) in &recalled.left {
@@ -349,6 +345,11 @@ impl Worker {
             if !cell.has(SCHEDULED | flag::GARBAGE) {
                 self.free_if_unreachable(cell);
             }
+        }
+        if recalled.visited.len() > recalled.to_be_told {
+            // A task that a visit has stopped gets no message any more.
+            let left = self.crew.await_visits(self.seat());
+            recalled.left.extend(left);
         }
         (recalled.back, recalled.left)
     }
