@@ -87,6 +87,14 @@ impl Wake {
         }
     }
 
+    /// Returns the seat that is the caller's to hand over, or to sit on; itself if there is none.
+    pub(crate) fn seat(self) -> Result<&'static Remote, Self> {
+        match self.0 {
+            Whom::Sitter(remote) => Ok(remote),
+            whom => Err(Self(whom)),
+        }
+    }
+
     /// The caller sits there itself, if there is a seat to be had; true if so.
     pub(crate) fn keep(&self) -> bool {
         matches!(self.0, Whom::Sitter(_))

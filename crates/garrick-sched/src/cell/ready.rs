@@ -25,7 +25,7 @@
 //! Pushing is lock-free, taking is wait-free.
 
 use garrick_core::prim::atomic::{
-    AtomicPtr,
+    AtomicPtr, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
@@ -67,6 +67,8 @@ pub(crate) enum Look {
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
+    /// See [`Ready::sits`].
+    sits: AtomicUsize,
 }
 
 /// Returns whether a thread looks at the seat.
@@ -178,6 +180,20 @@ impl Ready {
                 return None;
             }
         }
+    }
+
+    /// Sitter only: counts that somebody has sat down.
+    pub(crate) fn count_sit(&self) {
+        // Relaxed: the sitter before has written it, and then left.
+        let sits = self.sits.load(Relaxed).wrapping_add(1);
+        // Release: pairs with the Acquire in `sits`; who counts this one sees that the seat is not parked any more.
+        self.sits.store(sits, Release);
+    }
+
+    /// Returns how often somebody has sat down.
+    pub(crate) fn sits(&self) -> usize {
+        // Acquire: pairs with the Release in `count_sit`.
+        self.sits.load(Acquire)
     }
 
     /// Returns whether somebody sits on the seat, or is about to, as far as can be seen.

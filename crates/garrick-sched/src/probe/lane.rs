@@ -215,9 +215,14 @@ impl Lane {
         });
     }
 
+    /// Returns whether it sleeps, as far as was told.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.rare.borrow().values()[SINCE] != 0
+    }
+
     /// Ends the sleep, if there is one, and returns the time then.
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
-        if self.rare.borrow().values()[SINCE] == 0 {
+        if !self.is_parked() {
             return None;
         }
         let now = now();

@@ -60,7 +60,8 @@ pub struct Sample {
 pub struct WorkerSample {
     /// Turns that it has run, up to a few moments ago.
     pub turns: u64,
-    /// How often it went to sleep.
+    /// How often it went to sleep. Short visits of threads that run a task themselves ([`Builder::callers_run`](crate::Builder::callers_run))
+    /// end no sleep, but for one in eight and all those of a sponsor with [`probes`](crate::Builder::probes).
     pub parks: u64,
     /// Nanoseconds that it slept, this moment's sleep included.
     pub parked: Nanos,

@@ -1,5 +1,6 @@
 //! The asker's end, for threads and futures.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -7,6 +8,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use garrick_core::park::Spin;
 use garrick_core::prim::thread;
 
 use super::answer::{Answer, NoReply, Reply};
@@ -16,6 +18,7 @@ use crate::cell::Home;
 use crate::remote::Remote;
 use crate::runtime::address::Address;
 use crate::runtime::current;
+use crate::runtime::sponsor::idle::workers_awake;
 use crate::waker::waker_of_thread;
 
 /// A question under way: wait for its answer on a plain thread, or await it.
@@ -143,10 +146,16 @@ impl<R: 'static> Ask<R> {
         if current::worker().is_some() {
             return Err(NoReply::OnWorker);
         }
+        if self.is_answered()
+            && let Poll::Ready(answer) = self.poll_answer(Waker::noop())
+        {
+            return answer;
+        }
         // Before the waker is there: a model's thread that is woken while it waits for a lock forgets that.
-        if !self.is_answered() && self.waits_for_itself() {
+        if self.waits_for_itself() {
             return Err(NoReply::OnWorker);
         }
+        self.spin();
         let waker = waker_of_thread();
         loop {
             if let Poll::Ready(answer) = self.poll_answer(&waker) {
@@ -158,6 +167,17 @@ impl<R: 'static> Ask<R> {
         }
     }
 
+    /// Looks for the answer for as long as it has lately paid on this thread.
+    fn spin(&self) {
+        // Nothing is learned once the thread's values are gone.
+        let _ = SPIN.try_with(|learned| {
+            let mut spin = learned.take().unwrap_or_else(|| Spin::new(0));
+            spin.set_threads_running(workers_awake());
+            let _ = spin.wait(|| self.is_answered().then_some(()));
+            learned.set(Some(spin));
+        });
+    }
+
     /// Whether the question is to be handled by this very thread, which would wait instead. What is sent to
     /// the tasks of a [`Here`](crate::Here) while it does not run stands on its ready stack.
     fn waits_for_itself(&self) -> bool {
@@ -165,7 +185,9 @@ impl<R: 'static> Ask<R> {
             return false;
         }
         let remote = Remote::of(self.asked);
-        remote.ready.has_some() && remote.is_this_thread()
+        // Where guests are welcome, only threads of the sponsor run tasks for good: one that serves nobody is none of them.
+        let may_be = !remote.has_guests() || current::serves_any();
+        may_be && remote.ready.has_some() && remote.is_this_thread()
     }
 
     /// Whether the answer is there.
@@ -187,6 +209,11 @@ impl<R: 'static> Ask<R> {
         let answer = unsafe { leave(slot) };
         Poll::Ready(answer.expect("the slot said that the answer is there"))
     }
+}
+
+std::thread_local! {
+    /// For how long it has lately paid to look for an answer on this thread before it is parked.
+    static SPIN: Cell<Option<Spin>> = const { Cell::new(None) };
 }
 
 /// Leaves with the answer, if it is there.

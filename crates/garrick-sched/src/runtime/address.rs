@@ -96,15 +96,27 @@ impl<M: 'static> Address<M> {
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
+        let pushed = self.push_from_outside(message, is_answer, |_| false);
+        pushed.map(Wake::call)
+    }
+
+    /// Sends a message as [`Address::send_from_outside`] does, and leaves it to the caller to have somebody sit there, as [`push_out`]
+    /// does.
+    pub(crate) fn push_from_outside(
+        &self,
+        message: M,
+        is_answer: bool,
+        keeps: impl FnOnce(&Remote) -> bool,
+    ) -> Result<Wake, SendError<M>> {
         if self.cell.is_door() {
             // SAFETY: its messages are of this type, and we hold a reference.
-            return unsafe { door::pass(self.cell, message) };
+            return unsafe { door::pass(self.cell, message) }.map(|()| Wake::NOBODY);
         }
         if let Some(worker) = current::resting()
             && worker.is_at_home_and_calm(self.cell)
         {
             worker.send_between_turns(self.cell, message);
-            return Ok(());
+            return Ok(Wake::NOBODY);
         }
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));
@@ -124,7 +136,7 @@ impl<M: 'static> Address<M> {
             let put = unsafe { parcel::put(envelope, message) };
             debug_assert!(put.is_ok(), "an empty envelope has room for one");
             // SAFETY: we hold a reference, and the envelope is ours.
-            if let Some(wake) = unsafe { push_out(self.cell, Chain::of_one(envelope), |_| false) } {
+            if let Some(wake) = unsafe { push_out(self.cell, Chain::of_one(envelope), keeps) } {
                 return Ok(wake);
             }
             // SAFETY: the envelope is ours again, with the message in it.
@@ -135,7 +147,7 @@ impl<M: 'static> Address<M> {
             }
         });
         drop(pass);
-        sent.map(Wake::call)
+        sent
     }
 
     /// Whether the task is at the worker that asks, and has nothing to do. If so, the first `bytes` of it are brought near: whoever is

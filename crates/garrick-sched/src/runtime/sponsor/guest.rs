@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use crossbeam_utils::CachePadded;
 use garrick_core::thread_values;
 
 #[cfg(garrick_loom)]
@@ -25,11 +26,13 @@ use crate::world::Nanos;
 
 /// Activations that a guest runs at most.
 const VISIT_MAX: u32 = 64;
+/// Activations that it runs at most once its answer is there.
+const MORE_MAX: u32 = 64;
 /// A visit that takes longer keeps the thread of the one who asks from other work.
 const VISIT_LONG: Nanos = 20_000;
 /// Questions that go the ordinary way after a long visit.
 const VISITS_SPARED: usize = 64;
-/// Visits at most between two that are timed, once those took little time: a look at the clock takes as long as the rest of a visit.
+/// Visits at most between two that are timed, once those took little time: the looks at the clock take half as long as all the rest.
 const UNTIMED_MAX: u32 = 7;
 /// Answers that are there at the first look, until one is held back: a future that is always ready keeps its executor from
 /// all others.
@@ -55,6 +58,8 @@ pub(crate) struct VisitTimes {
     untimed: Cell<u32>,
     /// Visits that were not timed before the last that was.
     run: Cell<u32>,
+    /// True while a visit lasts that will be short, as far as earlier ones tell.
+    is_short: Cell<bool>,
 }
 
 impl VisitTimes {
@@ -63,6 +68,12 @@ impl VisitTimes {
         let untimed = self.untimed.get();
         self.untimed.set(untimed.saturating_sub(1));
         untimed == 0
+    }
+
+    /// Returns whether a guest sits here for a short visit, as far as earlier ones tell. Then what waits here is done sooner by the guest
+    /// than by a hand that would have to be woken for it.
+    pub(super) fn is_short(&self) -> bool {
+        self.is_short.get()
     }
 
     /// A visit that was timed is over. After a short one twice as many go untimed, after a long one none does.
@@ -77,60 +88,117 @@ impl VisitTimes {
     }
 }
 
+/// What keeps a sponsor's shared part, for guests of one seat: what they count is on no line that others write.
+pub(crate) type Hold = CachePadded<Arc<Shared>>;
+
 /// A thread on a seat where nobody sat. Leaves the seat when it is dropped, whatever happens on it.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
     /// The seat, and all that is looked at once it is left, may be gone then but for this.
-    shared: Arc<Shared>,
+    shared: Arc<Hold>,
     /// When it has sat down, if the visit is timed.
     since: Option<Nanos>,
+    /// False once it has left.
+    sits: bool,
     /// Whoever is called meanwhile finds that this thread works for the sponsor, and does not wait for its end.
     _serving: Serving,
 }
 
+/// What a thread finds that would like to be a guest.
+enum Door {
+    /// It sits there.
+    Open(Guest),
+    /// Somebody else sits there.
+    Taken,
+    /// No guests are wanted.
+    Shut,
+}
+
 impl Guest {
     /// Sits at a home, if nobody does, and guests are welcome.
-    fn sit(home: Home) -> Option<Self> {
+    fn sit(home: Home) -> Door {
         // A caller that unwinds makes every turn look failed to destructors that ask for that.
         // A hand that was left to foreign code is not to wait for what only it can do.
         if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
-            return None;
+            return Door::Shut;
         }
         let remote = Remote::of(home);
-        if !remote.welcomes_guests() || !remote.ready.sit_as_guest() {
-            return None;
+        if !remote.welcomes_guests() {
+            return Door::Shut;
         }
+        if !remote.ready.sit_as_guest() {
+            return Door::Taken;
+        }
+        Self::at(remote).map_or(Door::Shut, Door::Open)
+    }
+
+    /// Sits on a seat that is the caller's. Hands it over if that is not for guests.
+    fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
             // The number has come to another sponsor since the first look, whose tasks may have to stay on their thread.
             remote.hand_over();
             return None;
         }
         let (crew, seat) = remote.seat();
-        // SAFETY: the seat is ours since `sit_as_guest`, and a crew lasts for as long as its seats can be had.
+        // SAFETY: the seat is the caller's, and a crew lasts for as long as its seats can be had.
         let worker = unsafe { &*crew.cast::<Crew>() }.worker(seat);
         // SAFETY: as above, so its worker is open, and nobody else uses it.
-        let shared = unsafe { worker.as_ref() }.shared.clone();
+        let shared = unsafe { worker.as_ref() }.hold.clone();
         let mut guest = Self {
             worker,
             remote,
             since: None,
+            sits: true,
             _serving: Serving::new(&shared),
             shared,
         };
         let worker = guest.worker();
-        let now = worker.sit_down(Came::Idle);
-        let is_timed = worker.visit_times.begins();
-        guest.since = is_timed.then(|| now.unwrap_or_else(|| worker.now()));
+        if worker.visit_times.begins() || worker.lane.counts() {
+            let now = worker.sit_down(Came::Idle);
+            guest.since = Some(now.unwrap_or_else(|| worker.now()));
+        } else {
+            worker.sit_down(Came::Untimed);
+        }
         Some(guest)
     }
 
     fn worker(&self) -> &Worker {
-        // SAFETY: the seat is ours until `leave`.
+        // SAFETY: the seat is ours until `sits` is false.
         unsafe { self.worker.as_ref() }
     }
 
-    fn leave(&self) {
+    /// Runs what is there, until `is_answered` and a little more, and leaves. What comes meanwhile comes from others who wait for it: to
+    /// run it here is cheaper than to wake a hand.
+    fn run(mut self, is_answered: impl Fn() -> bool) {
+        let mut left = VISIT_MAX;
+        loop {
+            let worker = self.worker();
+            if left == 0 || worker.closes.get() || worker.is_to_stop(self.shared.signal()) {
+                return;
+            }
+            left = worker.run_as_guest(left, &is_answered);
+            if self.try_leave() {
+                return;
+            }
+            // It counts as idle again.
+            let came = match self.since {
+                Some(_) => Came::Idle,
+                None => Came::Untimed,
+            };
+            self.worker().sit_down(came);
+        }
+    }
+
+    /// Leaves the seat, if nothing is left to do there.
+    fn try_leave(&mut self) -> bool {
+        self.take_time();
+        self.sits = !self.shared.try_leave(self.worker);
+        !self.sits
+    }
+
+    /// Takes note of how long it has sat here.
+    fn take_time(&self) {
         if let Some(since) = self.since {
             let time = self.worker().now().saturating_sub(since);
             self.worker().visit_times.took(time);
@@ -138,13 +206,16 @@ impl Guest {
                 self.remote.spare(VISITS_SPARED);
             }
         }
-        self.shared.leave(self.worker);
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        self.leave();
+        if self.sits {
+            if !self.try_leave() {
+                self.remote.hand_over();
+            }
+        }
     }
 }
 
@@ -156,45 +227,65 @@ pub(crate) fn send_and_run<M: 'static>(
     is_answered: impl Fn() -> bool,
 ) {
     let cell = to.cell();
-    // Dropped when the seat is left: that is foreign code.
-    let mut _refused = Ok(());
     // Who sits down works for the sponsor, so the gate is asked before.
-    let guest = if cell.is_door() || current::resting().is_some() || is_refused(cell) {
-        None
+    let door = if cell.is_door() || current::resting().is_some() || is_refused(cell) {
+        Door::Shut
     } else {
         Guest::sit(cell.home())
     };
-    let Some(guest) = guest else {
-        // One that comes back is dropped, and its reply with it.
-        let _ = to.send(message);
-        return;
-    };
-    let worker = guest.worker();
-    if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
-        // What came before is on its way, or it has moved. Its carrier is on a ready stack then, which may be this one.
-        _refused = to.send(message);
-    } else {
-        let _entered = Entered::new(worker);
-        worker.send_between_turns(cell, message);
-    }
-    if !worker.closes.get() {
-        worker.run_as_guest(VISIT_MAX, is_answered);
+    // One that comes back is dropped when the seat is left, and its reply with it: that is foreign code.
+    match door {
+        Door::Open(guest) => {
+            let mut _refused = Ok(());
+            let guest = guest;
+            let worker = guest.worker();
+            if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
+                // What came before is on its way, or it has moved. Its carrier is on a ready stack then, which may be this one.
+                _refused = to.send(message);
+            } else {
+                let _entered = Entered::new(worker);
+                worker.send_between_turns(cell, message);
+            }
+            guest.run(is_answered);
+        }
+        Door::Taken => {
+            // Whoever sat there may have left by now. Then the seat is ours by the push.
+            let Ok(wake) = to.push_from_outside(message, false, Remote::has_guests) else {
+                return;
+            };
+            match wake.seat() {
+                Ok(remote) => {
+                    if let Some(guest) = Guest::at(remote) {
+                        guest.run(is_answered);
+                    }
+                }
+                Err(wake) => wake.call(),
+            }
+        }
+        Door::Shut => drop(to.send(message)),
     }
 }
 
 impl Worker {
-    /// Runs at most so many activations, until `is_done`.
-    fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) {
+    /// Runs at most so many activations, until `is_done` and few more. Returns how many are left.
+    fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
+        let times = &self.visit_times;
+        times.is_short.set(times.run.get() > 0);
         let left = Cell::new(max);
         let is_over = || {
+            if left.get() > MORE_MAX && is_done() {
+                left.set(MORE_MAX);
+            }
             left.set(left.get().saturating_sub(1));
-            left.get() == 0 || is_done() || self.is_wanted_back(self.shared.signal())
+            left.get() == 0 || self.is_wanted_back(self.shared.signal())
         };
         while let Err(panic) = quiet::call(|| self.run_some(is_over)) {
             self.survive(panic);
         }
+        times.is_short.set(false);
         self.give_next_seat();
         self.stop_running();
+        left.get()
     }
 }

@@ -42,6 +42,11 @@ const KEPT_MAX: usize = 16;
 /// Workers of this process that are awake. Spinning is only for when there are cores to spare.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
 
+/// Returns how many workers of this process are awake.
+pub(crate) fn workers_awake() -> usize {
+    AWAKE.load(Relaxed)
+}
+
 /// Counts a worker as awake until dropped.
 pub(super) struct Awake;
 
@@ -75,6 +80,8 @@ pub(super) enum Next {
 pub(super) enum Came {
     /// It was idle, as the seat was.
     Idle,
+    /// The same, by a guest whose visit counts as a part of the sleep.
+    Untimed,
     /// From another seat, which counts as idle in place of this one. It is that time.
     Over(Nanos),
 }
@@ -152,7 +159,7 @@ impl Hand {
             spin.set_threads_running(usize::MAX);
         } else {
             // There is a core to spin on only if there are more of them than hands awake.
-            spin.set_threads_running(AWAKE.load(Relaxed).saturating_sub(1));
+            spin.set_threads_running(workers_awake().saturating_sub(1));
         }
         if !ready.try_watch() {
             return true;
@@ -211,6 +218,15 @@ impl super::Shared {
     /// Leaves a seat on which the caller sits, to a hand if something is left to do. The caller is no hand, or is one in the middle of
     /// a turn that it has taken off the seat.
     pub(super) fn leave(&self, worker: NonNull<Worker>) {
+        if !self.try_leave(worker) {
+            // SAFETY: the seat is the caller's still.
+            let (crew, seat) = self.place_of(unsafe { worker.as_ref() }.index);
+            crew.hand_over(seat);
+        }
+    }
+
+    /// Leaves a seat as [`Shared::leave`] does; false if something is left to do. Then the seat is still the caller's, and counts as idle.
+    pub(super) fn try_leave(&self, worker: NonNull<Worker>) -> bool {
         let (crew, seat, deadline) = {
             // SAFETY: the seat is the caller's until it is left below. The reference ends before that.
             let worker = unsafe { worker.as_ref() };
@@ -218,22 +234,24 @@ impl super::Shared {
             let deadline = worker.prepare_leaving();
             self.announce_idle();
             if worker.has_something() || worker.closes.get() {
-                return crew.hand_over(seat);
+                return false;
             }
             (crew, seat, deadline)
         };
         crew.set_deadline(seat, deadline);
         let ready = &crew.remote(seat).ready;
         if !ready.try_park() {
-            return crew.hand_over(seat);
+            return false;
         }
         // SeqCst: as in `Hand::stays`.
         fence(SeqCst);
         let is_wanted = self.wants_hands() || crew.is_wanted_back(seat) || self.end_if_drained();
         if is_wanted && crew.retake(seat, Ready::sit) {
-            return crew.hand_over(seat);
+            crew.hand_over(seat);
+        } else {
+            crew.watch_over(seat);
         }
-        crew.watch_over(seat);
+        true
     }
 }
 
@@ -296,11 +314,15 @@ impl Worker {
     /// Tells all that somebody has sat down. Returns the time, if it was looked at.
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
-        self.shared.count_wake();
+        self.remote().ready.count_sit();
         match came {
             Came::Idle => {
                 self.shared.announce_busy();
                 self.lane.wakes(|| self.now())
+            }
+            Came::Untimed => {
+                self.shared.announce_busy();
+                None
             }
             Came::Over(now) => self.lane.wakes(|| now),
         }
@@ -325,7 +347,10 @@ impl Worker {
     /// Somebody is about to leave who is not going to rest. Returns when the next timer is due.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
-        self.prepare_park().1
+        if !self.lane.is_parked() {
+            self.lane.parks(self.now());
+        }
+        self.timers.next_deadline()
     }
 
     /// The seat is about to be left. Returns what time it is, and when its next timer is due.
@@ -501,7 +526,12 @@ impl Worker {
     /// Returns whether there is somebody to give to, and something to give, of so many cells that are ready.
     pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();
-        signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1
+        let is_much = signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
+        if is_much && self.visit_times.is_short() {
+            self.crew.has_ready();
+            return false;
+        }
+        is_much
     }
 
     /// Whether the one cell that is kept beside the next goes too.
@@ -623,8 +653,11 @@ impl super::Shared {
 
     /// Does so by what `is_parked` says of each worker.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
+        if !self.signal().is_draining() {
+            return false;
+        }
         // Step 1.
-        let wakes = self.wakes();
+        let sits = self.sits();
         // Step 2: a quick look.
         let signal = self.signal();
         if !signal.is_draining()
@@ -641,7 +674,7 @@ impl super::Shared {
             return false;
         }
         // Steps 5 and 6: they have left nothing to each other, and nobody woke meanwhile.
-        if !parked() || self.wakes() != wakes {
+        if !parked() || self.sits() != sits {
             return false;
         }
         self.stop();
@@ -701,7 +734,7 @@ mod tests {
         // first one, and parks before it is looked at.
         let shared = draining(3);
         let wakes_and_parks = || {
-            shared.count_wake();
+            Remote::of(shared.homes[1]).ready.count_sit();
             shared.announce_busy();
             shared.announce_idle();
         };

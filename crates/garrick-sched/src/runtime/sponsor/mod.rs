@@ -6,7 +6,7 @@ mod crew;
 mod gate;
 pub(crate) mod guest;
 mod here;
-mod idle;
+pub(crate) mod idle;
 mod looks;
 mod over;
 pub(crate) mod rescue;
@@ -185,8 +185,6 @@ pub(crate) struct Shared {
     /// Workers that lend their cells. Under its lock the mark LENT of `signal` changes.
     loans: Mutex<usize>,
     signal: AtomicU32,
-    /// See [`Shared::wakes`].
-    wakes: AtomicUsize,
     /// Cells given away, with their tokens, oldest first (README, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under its lock.
@@ -240,7 +238,6 @@ impl Shared {
             clock_failed: unmodelled::AtomicBool::new(false),
             homes,
             signal: AtomicU32::new(0),
-            wakes: AtomicUsize::new(0),
             queue: Mutex::new(VecDeque::new()),
             queued: AtomicUsize::new(0),
             next_home: unmodelled::AtomicUsize::new(0),
@@ -335,12 +332,6 @@ impl Shared {
         self.signal.fetch_add(self.homes.len() as u32, Relaxed);
     }
 
-    /// Somebody has sat down on a seat where nobody sat.
-    pub(crate) fn count_wake(&self) {
-        // Release: pairs with the Acquire in `wakes`; who counts this wake sees that the seat is not parked any more.
-        self.wakes.fetch_add(1, Release);
-    }
-
     /// A worker has something to do again.
     pub(crate) fn announce_busy(&self) {
         // Relaxed: as in `announce_idle`.
@@ -357,10 +348,11 @@ impl Shared {
         }
     }
 
-    /// How often a worker has had something to do again.
-    pub(crate) fn wakes(&self) -> usize {
-        // Acquire: pairs with the Release in `count_wake`.
-        self.wakes.load(Acquire)
+    /// Returns how often somebody has sat down on a seat. Each seat counts its own, and no count falls: if the sum has not changed, none of
+    /// them has.
+    fn sits(&self) -> usize {
+        let sits = self.homes.iter().map(|&home| Remote::of(home).ready.sits());
+        sits.fold(0, usize::wrapping_add)
     }
 
     fn lock_queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {

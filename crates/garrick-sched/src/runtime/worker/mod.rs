@@ -16,6 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use crossbeam_utils::CachePadded;
 use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
 use balance::{Kept, Pace, SharedWait};
@@ -34,7 +35,7 @@ use crate::runtime::address::{push_out, release_foreign};
 use crate::runtime::current::Entered;
 use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
-use crate::runtime::sponsor::guest::VisitTimes;
+use crate::runtime::sponsor::guest::{Hold, VisitTimes};
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
@@ -80,6 +81,8 @@ pub(crate) struct Worker {
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
+    /// The same, for guests.
+    pub(crate) hold: Arc<Hold>,
     /// Who serves it.
     pub(crate) crew: Arc<Crew>,
     /// The seat that the last turn woke, if the hand that sits here goes there next: it has that seat already.
@@ -155,6 +158,7 @@ impl Worker {
             pool: Pool::new(),
             bared: Cell::new(0),
             remote: Remote::of(home),
+            hold: Arc::new(CachePadded::new(shared.clone())),
             shared,
             sends_at: Cell::new(home),
             away: Cell::new(0),
