@@ -27,6 +27,7 @@ use garrick_core::prim::{
 };
 
 use super::looks::Looks;
+use super::partners::Path;
 use super::rescue::Loan;
 use super::{LendBy, Shared};
 use crate::cell::{Home, Ready};
@@ -401,6 +402,7 @@ pub(super) struct Hand {
     pub(super) crew: Arc<Crew>,
     number: usize,
     pub(super) looks: Looks,
+    pub(super) path: Path,
 }
 
 impl Hand {
@@ -435,6 +437,7 @@ impl Hand {
             crew,
             number,
             looks: Looks::default(),
+            path: Path::default(),
         }
     }
 

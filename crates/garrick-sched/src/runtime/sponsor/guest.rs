@@ -26,8 +26,8 @@ use crate::world::Nanos;
 
 /// Activations that a guest runs at most.
 const VISIT_MAX: u32 = 64;
-/// Activations that it runs at most once its answer is there.
-const MORE_MAX: u32 = 64;
+/// Activations that it runs at most once its answer is there, if visits are short.
+const MORE_MAX: u32 = 16;
 /// A visit that takes longer keeps the thread of the one who asks from other work.
 const VISIT_LONG: Nanos = 20_000;
 /// Questions that go the ordinary way after a long visit.
@@ -168,7 +168,7 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs what is there, until `is_answered` and a little more, and leaves. What comes meanwhile comes from others who wait for it: to
+    /// Runs what is there, until `is_answered` and few activations more, and leaves. What comes meanwhile comes from others who wait for it: to
     /// run it here is cheaper than to wake a hand.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
@@ -211,10 +211,8 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        if self.sits {
-            if !self.try_leave() {
-                self.remote.hand_over();
-            }
+        if self.sits && !self.try_leave() {
+            self.remote.hand_over();
         }
     }
 }
@@ -235,9 +233,9 @@ pub(crate) fn send_and_run<M: 'static>(
     };
     // One that comes back is dropped when the seat is left, and its reply with it: that is foreign code.
     match door {
-        Door::Open(guest) => {
+        Door::Open(sat) => {
             let mut _refused = Ok(());
-            let guest = guest;
+            let guest = sat;
             let worker = guest.worker();
             if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
                 // What came before is on its way, or it has moved. Its carrier is on a ready stack then, which may be this one.
@@ -272,10 +270,11 @@ impl Worker {
         let _entered = Entered::new(self);
         let times = &self.visit_times;
         times.is_short.set(times.run.get() > 0);
+        let more = if times.is_short() { MORE_MAX } else { 1 };
         let left = Cell::new(max);
         let is_over = || {
-            if left.get() > MORE_MAX && is_done() {
-                left.set(MORE_MAX);
+            if left.get() > more && is_done() {
+                left.set(more);
             }
             left.set(left.get().saturating_sub(1));
             left.get() == 0 || self.is_wanted_back(self.shared.signal())

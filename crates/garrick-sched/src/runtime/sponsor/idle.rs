@@ -95,12 +95,14 @@ impl Hand {
         loop {
             // SAFETY: this hand sits there.
             let worker = unsafe { self.crew.worker(seat).as_ref() };
-            let next = match worker.work(came) {
-                Next::Rest => self.rest(seat, &mut spin),
-                Next::Go(next) => {
-                    (seat, came) = self.go(seat, next);
-                    continue;
-                }
+            let next = worker.work(came);
+            if let Next::Go(next) = next {
+                (seat, came) = self.follow(seat, next);
+                continue;
+            }
+            self.path.ends();
+            let next = match next {
+                Next::Rest | Next::Go(_) => self.rest(seat, &mut spin),
                 Next::Yield => {
                     worker.prepare_leaving();
                     self.shared.announce_idle();
@@ -599,7 +601,7 @@ impl Worker {
     }
 
     /// Takes our hands off `count` cells of our run queues, as `next` has them. Those that cannot go just now are put in `kept`.
-    fn take_to_give(
+    pub(super) fn take_to_give(
         &self,
         count: usize,
         kept: &mut Vec<Entry>,

@@ -9,6 +9,7 @@ mod here;
 pub(crate) mod idle;
 mod looks;
 mod over;
+mod partners;
 pub(crate) mod rescue;
 mod shutdown;
 mod thread;

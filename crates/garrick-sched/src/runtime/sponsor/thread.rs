@@ -355,7 +355,7 @@ impl LeftInModel {
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
-            let (sits, _) = self.0.go(seat, next);
+            let (sits, _) = self.0.follow(seat, next);
             self.0.crew.hand_over(sits);
         } else {
             // Who has given something has had the other one handed over.

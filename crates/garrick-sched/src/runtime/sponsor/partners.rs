@@ -1,0 +1,163 @@
+//! Partners: cells of two seats that only answer each other, brought together on one seat (README.md, seats).
+
+use std::cell::Cell;
+
+use super::crew::Hand;
+use super::idle::Came;
+use crate::cell::Ready;
+use crate::run_queue::Entry;
+use crate::runtime::current::Entered;
+use crate::runtime::worker::Worker;
+
+/// After so many goes between two seats, and nowhere else, a hand takes the cell along for which it has gone.
+const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
+
+/// The two seats between which a hand goes to and fro.
+#[derive(Default)]
+pub(super) struct Path {
+    seats: Cell<(usize, usize)>,
+    /// Goes between them, since it has done anything else, or taken a cell along.
+    goes: Cell<u32>,
+}
+
+impl Path {
+    /// The hand goes from one seat to another. Returns whether it has done little else lately than to go to and fro between these two.
+    fn is_worn_by(&self, from: usize, to: usize) -> bool {
+        let seats = (from.min(to), from.max(to));
+        let is_same = self.seats.replace(seats) == seats;
+        let goes = if is_same { self.goes.get() + 1 } else { 1 };
+        let is_worn = goes >= GOES;
+        self.goes.set(if is_worn { 0 } else { goes });
+        is_worn
+    }
+
+    /// The hand does something else.
+    pub(super) fn ends(&self) {
+        self.goes.set(0);
+    }
+}
+
+impl Hand {
+    /// Goes from a seat with nothing to do to one that its last turn woke, and that this hand has. If the hand has gone to and fro between
+    /// the two for a while, it brings the cell over for which it has come, so that the next message goes to no other seat. Returns where
+    /// it sits then.
+    pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
+        let (sits, came) = self.go(seat, next);
+        if sits == next && self.path.is_worn_by(seat, next) {
+            self.bring_back(seat, sits, came)
+        } else {
+            (sits, came)
+        }
+    }
+
+    /// Takes the only cell that is ready on a seat, where the hand sits, along to the one that the hand has come from.
+    fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
+        // SAFETY: this hand sits there, until `go` below.
+        let worker = unsafe { self.crew.worker(seat).as_ref() };
+        // From here until somebody takes it over, the cell is in our hand alone, as one that was claimed from the shared queue is.
+        let Some(entry) = worker.take_lone(came) else {
+            return (seat, came);
+        };
+        let (sits, came) = if self.crew.retake(from, Ready::sit) {
+            self.go(seat, from)
+        } else {
+            // Somebody else sits there by now.
+            (seat, came)
+        };
+        // SAFETY: this hand sits there.
+        unsafe { self.crew.worker(sits).as_ref() }.bring(entry);
+        (sits, came)
+    }
+}
+
+impl Worker {
+    /// Takes the only cell that is ready here, if it can go.
+    fn take_lone(&self, came: Came) -> Option<Entry> {
+        let _entered = Entered::new(self);
+        self.arrive(came);
+        if self.is_to_stop(self.shared.signal()) {
+            return None;
+        }
+        if self.remote().ready.has_some() {
+            self.take_ready();
+        }
+        if self.backlog() != 1 {
+            return None;
+        }
+        let mut kept = Vec::new();
+        let given = self.take_to_give(1, &mut kept, || self.take_oldest());
+        for entry in kept {
+            self.old.push_oldest(entry);
+        }
+        self.lane.published(given.len());
+        given.into_iter().next()
+    }
+
+    /// Makes a cell ours that was taken from another seat.
+    fn bring(&self, entry: Entry) {
+        let _entered = Entered::new(self);
+        self.touch();
+        self.take_over(entry);
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+    use std::time::Duration;
+
+    use crate::runtime::address::Address;
+    use crate::runtime::sponsor::Sponsor;
+    use crate::runtime::task::{Flow, Task};
+    use crate::runtime::turn::Turn;
+
+    /// What the two say to each other: so many hops are left, and where the next one goes.
+    struct Ball {
+        left: u32,
+        back: Address<Ball>,
+        end: Sender<()>,
+    }
+
+    struct Player;
+
+    impl Task for Player {
+        type Message = Ball;
+
+        fn receive(&mut self, ball: Ball, turn: &Turn<'_, Ball>) -> Flow {
+            if ball.left == 0 {
+                ball.end.send(()).unwrap();
+                return Flow::Continue;
+            }
+            let next = Ball {
+                left: ball.left - 1,
+                back: turn.address(),
+                end: ball.end,
+            };
+            assert!(turn.send(&ball.back, next).is_ok());
+            Flow::Continue
+        }
+    }
+
+    #[test]
+    fn two_cells_that_only_answer_each_other_end_up_on_one_seat() {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let handle = sponsor.handle();
+        let homes = &handle.shared.homes;
+        let first = handle.spawn_at(homes[0], Player, true).unwrap();
+        let second = handle.spawn_at(homes[1], Player, true).unwrap();
+        let (end, ended) = channel();
+        // Whoever else is awake on a busy machine may sit on one of the seats, so one game may be too short.
+        while first.cell().home() != second.cell().home() {
+            let ball = Ball {
+                left: 1_000,
+                back: second.clone(),
+                end: end.clone(),
+            };
+            first.send(ball).map_err(|_| ()).unwrap();
+            ended
+                .recv_timeout(Duration::from_secs(60))
+                .expect("the game ends");
+        }
+        sponsor.shutdown();
+    }
+}
