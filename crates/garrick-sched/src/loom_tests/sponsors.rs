@@ -434,6 +434,38 @@ fn loom_published_work_is_seen_by_a_hand_that_goes_to_another_seat() {
     });
 }
 
+#[test]
+fn loom_a_cell_that_is_brought_over_gets_what_another_thread_sends() {
+    // Not the model's: in some of its runs the cell must have been there to bring.
+    let brought = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counts = brought.clone();
+    check(move || {
+        let (shared, handle) = sponsor(2);
+        let hand = LeftInModel::new(&shared, &[1]);
+        let (log, alive) = (SharedLog::default(), Alive::default());
+        let note = Note::new(log.clone(), alive.one_more());
+        let cell = handle.spawn_at(shared.homes[1], note, true).unwrap();
+        let sender = spawn({
+            let cell = cell.clone();
+            move || {
+                cell.send(20).unwrap();
+                cell.send(21).unwrap();
+            }
+        });
+        let hand = hand.brings(0, 1);
+        if cell.cell().home() == shared.homes[0] {
+            counts.fetch_add(1, Relaxed);
+        }
+        sender.join().unwrap();
+        drop(cell);
+        shared.drain();
+        hand.serve();
+        assert_eq!(*log.lock().unwrap(), [20, 21]);
+        assert_eq!(alive.count(), 0);
+    });
+    assert!(brought.load(Relaxed) > 0);
+}
+
 /// A hand would see by its own actions alone what it left, so these two are about the stack itself: who takes the mark away has
 /// what was done before it was left there.
 #[test]

@@ -31,6 +31,14 @@ impl Path {
         is_worn
     }
 
+    /// Lets the next go between these two be the one after which the path is worn.
+    #[cfg(all(test, garrick_loom))]
+    pub(super) fn wear(&self, from: usize, to: usize) {
+        (1..GOES).for_each(|_| {
+            self.is_worn_by(from, to);
+        });
+    }
+
     /// The hand does something else.
     pub(super) fn ends(&self) {
         self.goes.set(0);

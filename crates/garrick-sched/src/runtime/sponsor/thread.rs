@@ -364,6 +364,12 @@ impl LeftInModel {
         self
     }
 
+    /// Does so after it has gone to and fro between the two for as long as it takes to bring a cell over.
+    pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
+        self.0.path.wear(seat, next);
+        self.goes(seat, next)
+    }
+
     /// Opens some seats, leaves them PARKED, and sits on one more.
     pub(crate) fn sits(shared: &Arc<Shared>, seat: usize, parked: &[usize]) -> Self {
         let left = Self::new(shared, parked);
