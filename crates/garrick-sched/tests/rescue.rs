@@ -364,3 +364,49 @@ fn tasks_that_were_ready_when_the_turn_began_are_served() {
         assert!(last.len() as u32 == size && last.values().all(|&message| message == each));
     }
 }
+
+/// Makes a task that says what it hears, sets timers for it, and has the next turn of its worker wait.
+struct SetsTimers {
+    says: Option<Sender<(u32, u32)>>,
+    waits: Option<Waits>,
+    /// Milliseconds until each of them, one after the other.
+    after: Vec<u64>,
+}
+
+impl Task for SetsTimers {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        let says = turn.spawn(Echo(self.says.take().unwrap()));
+        for (number, &after) in (1..).zip(&self.after) {
+            let after = Duration::from_millis(after);
+            turn.send_after(after, &says, number).unwrap();
+        }
+        let waits = turn.spawn(self.waits.take().unwrap());
+        turn.send(&waits, ()).unwrap();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn timers_of_a_worker_that_is_stuck_are_delivered() {
+    for after in [vec![0], vec![30], vec![1, 2, 40, 200], vec![5; 300]] {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let ((says, said), (began, has_begun), (ends, end)) = (channel(), channel(), channel());
+        let count = after.len() as u32;
+        let sets = SetsTimers {
+            says: Some(says),
+            waits: Some(Waits(began, end)),
+            after,
+        };
+        sponsor.handle().spawn(sets).unwrap().send(()).unwrap();
+        has_begun.recv_timeout(PATIENCE).unwrap();
+        let heard = (0..count).map(|_| said.recv_timeout(PATIENCE).expect("they are delivered").1);
+        let mut heard: Vec<_> = heard.collect();
+        // Those that are due at once come in any order.
+        heard.sort_unstable();
+        assert_eq!(heard, (1..=count).collect::<Vec<_>>());
+        ends.send(()).unwrap();
+        sponsor.shutdown();
+    }
+}

@@ -39,7 +39,7 @@ use crate::runtime::worker::{Shown, Worker};
 use crate::world::Nanos;
 
 /// No deadline, and nobody who keeps watch over deadlines.
-const NEVER: Nanos = Nanos::MAX;
+pub(super) const NEVER: Nanos = Nanos::MAX;
 
 /// See the module.
 pub(crate) struct Crew {
@@ -233,6 +233,15 @@ impl Crew {
         let worker = worker.as_ptr();
         // SAFETY: as in `shown`.
         unsafe { (*worker).old.len() + (*worker).born.len() }
+    }
+
+    /// Returns whether a seat has timers, as far as can be seen, while the lock is held.
+    pub(super) fn has_timers(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> bool {
+        // Relaxed: as in `shown`.
+        NonNull::new(self.seats[seat].worker.load(Relaxed)).is_some_and(|worker| {
+            // SAFETY: as in `shown`.
+            !unsafe { &(*worker.as_ptr()).timers }.are_calm()
+        })
     }
 
     /// Says when the next timer of a seat is due, before the caller leaves it.
@@ -487,7 +496,6 @@ impl Hand {
                 lists.idle.push(self.number);
             }
         }
-        crew.look_if_some_are_ready();
         loop {
             let keeps_watch = {
                 let mut lists = crew.lists();
@@ -499,6 +507,9 @@ impl Hand {
                 }
                 lists.watch == Some(self.number)
             };
+            if keeps_watch {
+                crew.look_if_some_are_ready();
+            }
             if keeps_watch && let Some(seat) = self.look_for_stuck_seats() {
                 return Some(seat);
             }
@@ -561,7 +572,7 @@ impl Hand {
         let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
         // Not 0, which is for what is due.
         let look = (self.time_to_look()).map(|left| left.max(Duration::from_nanos(1)));
-        let times = [timer, self.memory_left(), look];
+        let times = [timer, self.memory_left(), look, self.time_to_fire(now)];
         times.into_iter().flatten().min()
     }
 

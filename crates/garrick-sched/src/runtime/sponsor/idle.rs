@@ -352,7 +352,7 @@ impl Worker {
         if !self.lane.is_parked() {
             self.lane.parks(self.now());
         }
-        self.timers.next_deadline()
+        self.next_deadline()
     }
 
     /// The seat is about to be left. Returns what time it is, and when its next timer is due.
@@ -360,7 +360,7 @@ impl Worker {
         self.touch();
         let now = self.now();
         self.lane.parks(now);
-        (now, self.timers.next_deadline())
+        (now, self.next_deadline())
     }
 
     /// What says whether a hand that has left is wanted here again, without a look at what it has left.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use garrick_core::prim::atomic::Ordering::Relaxed;
 
-use super::crew::{Crew, Hand};
+use super::crew::{Crew, Hand, NEVER};
 use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
@@ -54,25 +54,26 @@ impl Crew {
         }
     }
 
-    /// Returns whether cells are ready on a seat where somebody sits, as far as can be seen.
+    /// Returns whether cells are ready on a seat where somebody sits, or it has timers, as far as can be seen.
     fn are_some_ready(&self) -> bool {
         let are_ready = |number: usize| {
             let seat = &self.seats[number];
             let look = seat.look();
-            self.remote(number).ready.is_sat_on() && self.ready(number, &look) > 0
+            self.remote(number).ready.is_sat_on()
+                && (self.ready(number, &look) > 0 || self.has_timers(number, &look))
         };
         self.lends() && (0..self.seats.len()).any(are_ready)
     }
 
-    /// Lets this hand, which begins to keep watch, look for stuck seats if cells are ready somewhere. They may have become so while
-    /// nobody was idle.
+    /// Lets the hand that keeps watch, and has woken, look for stuck seats if cells are ready somewhere, or timers may become due. They may
+    /// have come while nobody was idle.
     pub(super) fn look_if_some_are_ready(&self) {
         if self.lends() && self.looks_left.load(Relaxed) == 0 && self.are_some_ready() {
             self.looks_left.store(LOOKS, Relaxed);
         }
     }
 
-    /// Has an idle hand look for stuck seats, if none does: a worker has a cell ready beside the next.
+    /// Has an idle hand look for stuck seats, if none does: a worker has a cell ready beside the next, or a timer.
     #[inline]
     pub(crate) fn has_ready(&self) {
         // Relaxed: a hint.
@@ -116,9 +117,30 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Looks for stuck seats, if it is time, and lends their cells. Returns a seat from which to visit them, and takes this hand out of the
-    /// line.
+    /// Returns how long this hand, which keeps watch, may sleep before a timer is due of a seat that lends; none if there is none.
+    pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
+        let due = self.crew.next_due_of_lent();
+        if due == NEVER {
+            return None;
+        }
+        // If it is due, there was no seat from which to fire it. Those who sit there do, between two turns.
+        let due = if due <= now {
+            now.saturating_add(LOOK_AFTER)
+        } else {
+            due
+        };
+        Some(Duration::from_nanos(due - now))
+    }
+
+    /// Looks for stuck seats, if it is time, and lends their cells. Returns a seat from which to visit them, or to fire their timers, and
+    /// takes this hand out of the line.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
+        if self.crew.lends_timers()
+            && self.crew.next_due_of_lent() <= self.shared.now()
+            && let Some(seat) = self.take_parked()
+        {
+            return Some(seat);
+        }
         let left = self.time_to_look()?;
         let at_once = self.crew.lends_at_once();
         if !left.is_zero() && !at_once {

@@ -7,6 +7,7 @@ mod gate;
 pub(crate) mod guest;
 mod here;
 pub(crate) mod idle;
+mod lent_timers;
 mod looks;
 mod over;
 mod partners;

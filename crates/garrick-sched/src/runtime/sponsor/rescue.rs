@@ -19,6 +19,7 @@ use garrick_core::prim::{
 };
 
 use super::crew::Crew;
+use super::lent_timers::Due;
 use super::{Shared, Signal};
 use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready, SCHEDULED, flag};
 #[cfg(all(test, garrick_loom))]
@@ -190,6 +191,11 @@ pub(crate) struct Ends {
     pub(crate) handoff: Option<CellPtr>,
 }
 
+/// The lock of what a seat has lent.
+pub(crate) struct LoanLock<'a> {
+    _lent: MutexGuard<'a, Lent>,
+}
+
 /// The cells that a seat has lent.
 #[derive(Default)]
 pub(super) struct Loan {
@@ -198,10 +204,11 @@ pub(super) struct Loan {
     is_open: AtomicBool,
     /// Cells that wait to be visited; a hint.
     waiting: AtomicUsize,
+    pub(super) due: Due,
 }
 
 #[derive(Default)]
-struct Lent {
+pub(super) struct Lent {
     /// The cell that the owner runs, while others may be visited.
     stuck: Option<*const Header>,
     /// The run queues of the owner, from the loan to the recall.
@@ -308,6 +315,11 @@ impl Queues {
 }
 
 impl Lent {
+    /// Returns whether others may do what the owner would do.
+    pub(super) fn is_open(&self) -> bool {
+        self.stuck.is_some()
+    }
+
     /// Adds the cells of a list of carriers, at a home.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
@@ -382,7 +394,7 @@ fn take_out(cells: &mut Vec<CellPtr>, cell: CellPtr) -> bool {
 }
 
 impl Loan {
-    fn lent(&self) -> MutexGuard<'_, Lent> {
+    pub(super) fn lent(&self) -> MutexGuard<'_, Lent> {
         // No code that holds the lock can panic half way.
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -392,6 +404,9 @@ impl Loan {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);
         self.waiting.store(lent.len(), Relaxed);
+        if lent.stuck.is_none() {
+            self.due.set(None);
+        }
     }
 
     /// Returns whether a cell of the seat with that stack waits to be visited, as far as can be seen.
@@ -441,6 +456,7 @@ impl Crew {
         lent.stuck = lends.then_some(stuck);
         if lends {
             lent.stood = Some(Queues::of(self.worker(number)));
+            self.lend_timers(number, &lent);
         }
         seat.loan.note_waiting(&lent);
         lent.stuck.is_some()
@@ -558,6 +574,14 @@ impl Crew {
         debug_assert!(was_recalled, "a cell that is visited is lent or recalled");
         lent.told.push((cell, left));
         After::Tell(cell)
+    }
+
+    /// Owner only: takes the lock of what its seat has lent.
+    #[cold]
+    pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
+        LoanLock {
+            _lent: self.seats[seat].loan.lent(),
+        }
     }
 
     /// Owner only: nobody else is visited from here on.

@@ -82,7 +82,7 @@ impl Worker {
     }
 
     fn drop_scheduled(&self) {
-        while let Some(timed) = self.timers.pop_any() {
+        while let Some(timed) = self.pop_timed() {
             let dropped = self.drop_staged(timed.cell, timed.chain);
             self.count_dead_letters(dropped);
         }

@@ -10,6 +10,7 @@ mod end;
 mod ready;
 mod rescue;
 mod shown;
+mod timers;
 mod undo;
 
 use std::cell::{Cell, RefCell};
@@ -547,7 +548,7 @@ impl Worker {
             self.stage.clear_dirty();
             self.stage
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
-            self.stage.commit_timed(|timed| self.timers.insert(timed));
+            self.stage.commit_timed(|timed| self.insert_timed(timed));
             for door in self.stage.take_kept() {
                 // It may be dropped here.
                 self.give_next_seat();
@@ -558,30 +559,9 @@ impl Worker {
         }
     }
 
-    /// Delivers what is due, on a worker that is not in its loop.
-    pub(crate) fn fire_due(&self) {
-        let _entered = Entered::new(self);
-        self.fire_timers();
-    }
-
     /// Whether there is anything to run, or to look after.
     pub(crate) fn has_something(&self) -> bool {
         self.backlog() > 0 || self.remote.ready.has_some()
-    }
-
-    /// Delivers what is due, and says what time that was.
-    #[cold]
-    pub(crate) fn fire_timers(&self) -> Nanos {
-        let now = self.now();
-        let mut fired = false;
-        while let Some(timed) = self.timers.pop_due(now) {
-            fired = true;
-            self.deliver_staged(timed.cell, timed.chain);
-        }
-        self.timers.note_look(now, fired);
-        // What a message to nobody did while it was dropped.
-        self.commit();
-        now
     }
 
     /// Pushes a chain as [`push_out`] does. If that wakes a seat, this hand sits there next, or another one does.

@@ -74,10 +74,11 @@ impl Worker {
     /// Visits a cell that another worker of the crew has lent; false if there is none.
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
-        let Some(visit) = self.crew.next_visit() else {
-            return false;
-        };
         self.shown.name_none();
+        let has_fired = self.fire_lent();
+        let Some(visit) = self.crew.next_visit() else {
+            return has_fired;
+        };
         self.visit(visit);
         true
     }

@@ -57,9 +57,10 @@ impl Shown {
         self.fence();
     }
 
+    /// Owner only: the light side of the fence of those who lend.
     #[inline(always)]
     #[cfg_attr(not(garrick_loom), expect(clippy::unused_self, reason = "for models"))]
-    fn fence(&self) {
+    pub(super) fn fence(&self) {
         // Pairs with the heavy side in `Crew::lend`. Where no process-wide fence is to be had, nothing is lent.
         #[cfg(not(garrick_loom))]
         garrick_core::prim::atomic::compiler_fence(SeqCst);

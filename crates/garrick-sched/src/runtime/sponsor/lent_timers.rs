@@ -1,0 +1,97 @@
+//! The timers of a seat that lends its cells (README.md, rescue).
+//!
+//! While a seat lends, who looks after its cells takes what is due out of its wheel, too, under the lock of the loan.
+
+use garrick_core::prim::{MutexGuard, unmodelled};
+
+use super::crew::{Crew, NEVER};
+use super::rescue::Lent;
+use crate::runtime::stage::Timed;
+use crate::world::Nanos;
+use unmodelled::{AtomicU64, Relaxed};
+
+/// Timers that are taken at once.
+const TAKEN_MAX: usize = 64;
+
+/// When the next timer of a seat that lends is due; [`NEVER`] if it does not lend, or has none. A hint.
+pub(super) struct Due(AtomicU64);
+
+impl Default for Due {
+    fn default() -> Self {
+        Self(AtomicU64::new(NEVER))
+    }
+}
+
+impl Due {
+    pub(super) fn set(&self, due: Option<Nanos>) {
+        self.0.store(due.unwrap_or(NEVER), Relaxed);
+    }
+
+    pub(super) fn get(&self) -> Nanos {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Crew {
+    /// Returns whether a seat that lends has timers, as far as can be seen.
+    pub(crate) fn lends_timers(&self) -> bool {
+        self.next_due_of_lent() < NEVER
+    }
+
+    /// Returns when the next timer of a seat that lends is due; [`NEVER`] if there is none.
+    pub(super) fn next_due_of_lent(&self) -> Nanos {
+        if !self.lends() {
+            return NEVER;
+        }
+        let dues = self.seats.iter().map(|seat| seat.loan.due.get());
+        dues.min().unwrap_or(NEVER)
+    }
+
+    /// Takes what is due out of the wheels of seats that lend.
+    pub(crate) fn take_due_of_lent(&self, now: Nanos) -> Vec<Timed> {
+        let mut taken = Vec::new();
+        for (number, seat) in self.seats.iter().enumerate() {
+            if seat.loan.due.get() > now {
+                continue;
+            }
+            let lent = seat.loan.lent();
+            if lent.is_open() {
+                self.take_due_of(number, &lent, Some(now), &mut taken);
+            }
+        }
+        taken
+    }
+
+    /// Notes when the next timer is due of a seat that has just begun to lend.
+    pub(super) fn lend_timers(&self, number: usize, lent: &MutexGuard<'_, Lent>) {
+        self.take_due_of(number, lent, None, &mut Vec::new());
+    }
+
+    /// Takes what is due by then out of the wheel of a seat that lends, under its lock, and notes when the next one is due.
+    fn take_due_of(
+        &self,
+        number: usize,
+        _lock: &MutexGuard<'_, Lent>,
+        now: Option<Nanos>,
+        taken: &mut Vec<Timed>,
+    ) {
+        // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads may look at this field of it.
+        let timers = unsafe { &(*self.worker(number).as_ptr()).timers };
+        let due = &self.seats[number].loan.due;
+        if timers.is_held() {
+            // The owner has taken the wheel before it could see that it lends, or waits for our lock. Later, then.
+            due.set(Some(0));
+            return;
+        }
+        // The owner does not hold the wheel, and takes our lock before it does. It has passed the light side of the fence since it held
+        // it last, or we have read that it let go.
+        timers.with_wheel(|wheel| {
+            while taken.len() < TAKEN_MAX
+                && let Some(timed) = now.and_then(|now| wheel.pop_due(now))
+            {
+                taken.push(timed);
+            }
+            due.set(wheel.next_deadline());
+        });
+    }
+}
