@@ -135,11 +135,11 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         ),
     ),
     (
-        "sched/runtime/sponsor/mod.rs:count_wake:fetch_add:Release->Relaxed",
+        "sched/cell/ready.rs:count_sit:store:Release->Relaxed",
         THREE_WORKERS,
     ),
     (
-        "sched/runtime/sponsor/mod.rs:wakes:load:Acquire->Relaxed",
+        "sched/cell/ready.rs:sits:load:Acquire->Relaxed",
         THREE_WORKERS,
     ),
     (

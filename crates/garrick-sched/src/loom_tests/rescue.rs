@@ -1,5 +1,7 @@
 //! A worker in a turn that takes long, whose cells are visited by another one.
 
+use std::time::Duration;
+
 use super::{Alive, Lives, Note, SharedLog, check_with, of, spawn};
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::rescue::visit_in_model;
@@ -35,6 +37,18 @@ fn visited<T: Task<Message = u32> + Send>(
     sends: fn(&Address<u32>),
     check: fn(&[u32]),
 ) {
+    visited_after(preemptions, task, None, does, sends, check);
+}
+
+/// The same, after a turn that does something else first.
+fn visited_after<T: Task<Message = u32> + Send>(
+    preemptions: usize,
+    task: fn(SharedLog, Lives) -> T,
+    does_before: Option<Meddle>,
+    does: Meddle,
+    sends: fn(&Address<u32>),
+    check: fn(&[u32]),
+) {
     check_with(preemptions, move || {
         let shared = Sponsor::builder()
             .workers(2)
@@ -49,12 +63,18 @@ fn visited<T: Task<Message = u32> + Send>(
         let home = shared.homes[0];
         let task = task(log.clone(), alive.one_more());
         let task = handle.spawn_at(home, task, true).unwrap();
-        let meddler = Meddler {
-            held: Some(task.clone()),
-            does,
-            _lives: alive.one_more(),
+        let meddler = |does| {
+            let meddler = Meddler {
+                held: Some(task.clone()),
+                does,
+                _lives: alive.one_more(),
+            };
+            handle.spawn_at(home, meddler, true).unwrap()
         };
-        let meddler = handle.spawn_at(home, meddler, true).unwrap();
+        if let Some(does) = does_before {
+            meddler(does).send(()).unwrap();
+        }
+        let meddler = meddler(does);
         // So that the visitor has to see what the owner has done to the task.
         task.send(0).unwrap();
         left.runs(0);
@@ -115,6 +135,20 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
             drop(other);
         },
         |log| assert_eq!(log, [0, 21]),
+    );
+}
+
+#[test]
+fn loom_a_timer_is_set_while_another_thread_looks_at_the_wheel() {
+    // It is never due: the clock is the real one, and what it says must not matter to a model.
+    let sets: Meddle = |held, turn| turn.send_after(Duration::MAX, &held, 11).unwrap();
+    visited_after(
+        2,
+        Note::new,
+        Some(sets),
+        |held, turn| turn.send_after(Duration::MAX, &held, 12).unwrap(),
+        |_| (),
+        |log| assert_eq!(log, [0]),
     );
 }
 

@@ -25,6 +25,9 @@ const BLOCKING: &[&str] = &["blocking"];
 /// What should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
+/// What should notice a wheel that two threads use at once.
+const WHEEL: &[&str] = &["timers", "rescue"];
+
 /// What should notice how many messages an activation handles.
 const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_messages_at_a_time"];
 
@@ -153,19 +156,43 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: BLOCKING,
     },
     Logic {
+        name: "holds-the-wheel-and-does-not-say-so",
+        breaks: "two threads use a timing wheel at once",
+        file: "runtime/worker/timers.rs",
+        find: "self.timers.hold();",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: WHEEL,
+    },
+    Logic {
+        name: "takes-a-wheel-that-is-held",
+        breaks: "two threads use a timing wheel at once",
+        file: "runtime/sponsor/lent_timers.rs",
+        find: "if timers.is_held() {",
+        put: "if !MUTANT && timers.is_held() {",
+        tests: WHEEL,
+    },
+    Logic {
+        name: "holds-a-lent-wheel-without-the-lock",
+        breaks: "two threads use a timing wheel at once",
+        file: "runtime/worker/timers.rs",
+        find: "(self.remote().ready.is_lent())",
+        put: "(!MUTANT && self.remote().ready.is_lent())",
+        tests: WHEEL,
+    },
+    Logic {
         name: "counts-no-wake",
         breaks: "`shutdown()` may end with work left",
         file: "runtime/sponsor/mod.rs",
-        find: "self.wakes.fetch_add(1, Release);",
-        put: "if !MUTANT { ORIGINAL }",
+        find: "sits.fold(0, usize::wrapping_add)",
+        put: "if MUTANT { 0 } else { ORIGINAL }",
         tests: END,
     },
     Logic {
         name: "ends-without-a-second-look",
         breaks: "`shutdown()` may end with work left",
         file: "runtime/sponsor/idle.rs",
-        find: "if !parked() || self.wakes() != wakes {",
-        put: "if !MUTANT && (!parked() || self.wakes() != wakes) {",
+        find: "if !parked() || self.sits() != sits {",
+        put: "if !MUTANT && (!parked() || self.sits() != sits) {",
         tests: END,
     },
     Logic {
@@ -204,8 +231,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "keeps-timers-at-the-end",
         breaks: "timed messages of a sponsor that ends are never dropped",
         file: "runtime/sponsor/shutdown.rs",
-        find: "while let Some(timed) = self.timers.pop_any() {",
-        put: "while let Some(timed) = if MUTANT { None } else { self.timers.pop_any() } {",
+        find: "while let Some(timed) = self.pop_timed() {",
+        put: "while let Some(timed) = if MUTANT { None } else { self.pop_timed() } {",
         tests: &["timers", "destructors", "ends"],
     },
     Logic {

@@ -32,7 +32,20 @@ impl Due {
     }
 }
 
+/// The lock of what a seat has lent.
+pub(crate) struct LoanLock<'a> {
+    _lent: MutexGuard<'a, Lent>,
+}
+
 impl Crew {
+    /// Owner only: takes the lock of what its seat has lent.
+    #[cold]
+    pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
+        LoanLock {
+            _lent: self.seats[seat].loan.lent(),
+        }
+    }
+
     /// Returns whether a seat that lends has timers, as far as can be seen.
     pub(crate) fn lends_timers(&self) -> bool {
         self.next_due_of_lent() < NEVER

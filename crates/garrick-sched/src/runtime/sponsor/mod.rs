@@ -4,6 +4,7 @@ pub(crate) mod away;
 mod builder;
 mod crew;
 mod gate;
+mod give;
 pub(crate) mod guest;
 mod here;
 pub(crate) mod idle;

@@ -191,11 +191,6 @@ pub(crate) struct Ends {
     pub(crate) handoff: Option<CellPtr>,
 }
 
-/// The lock of what a seat has lent.
-pub(crate) struct LoanLock<'a> {
-    _lent: MutexGuard<'a, Lent>,
-}
-
 /// The cells that a seat has lent.
 #[derive(Default)]
 pub(super) struct Loan {
@@ -574,14 +569,6 @@ impl Crew {
         debug_assert!(was_recalled, "a cell that is visited is lent or recalled");
         lent.told.push((cell, left));
         After::Tell(cell)
-    }
-
-    /// Owner only: takes the lock of what its seat has lent.
-    #[cold]
-    pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
-        LoanLock {
-            _lent: self.seats[seat].loan.lent(),
-        }
     }
 
     /// Owner only: nobody else is visited from here on.

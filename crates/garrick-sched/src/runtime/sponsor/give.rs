@@ -1,0 +1,119 @@
+//! When a worker gives cells to others, and how many.
+
+use super::Signal;
+use crate::runtime::worker::{Worker, balance};
+use crate::world::Nanos;
+
+/// Ready cells that a worker keeps to itself while another is idle, beside the one it runs next: two
+/// cells that talk to each other stay together.
+const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
+/// Cells given away at once.
+const GIVEN_MAX: usize = 1024;
+
+impl Worker {
+    /// Before an activation, when something is up: gives, or takes its share of what others gave or lent. So many cells are in hand, about
+    /// to run.
+    #[cold]
+    pub(crate) fn share(&self, in_hand: usize, signal: Signal) {
+        if signal.is_lent() {
+            self.visit_some();
+        }
+        let ready = self.backlog() + in_hand;
+        if !signal.is_queued() {
+            self.shared_wait.is_over();
+            if self.may_give(ready) || self.keeps_too_long(ready) {
+                self.kept.is_over();
+                self.give(ready - 1);
+            }
+            return;
+        }
+        self.kept.is_over();
+        if ready == 0 {
+            // It claims next anyhow, and needs no clock for that.
+            return;
+        }
+        // What stands in the shared queue must not wait until some worker has nothing else to do.
+        let (queued, workers) = (self.shared.queued(), self.shared.homes.len());
+        for _ in 0..self.shared_wait.look(queued, workers, || self.now()) {
+            let Some(entry) = self.shared.claim() else {
+                return;
+            };
+            self.take_over(entry);
+        }
+    }
+
+    /// Returns whether there is somebody to give to, and something to give, of so many cells that are ready.
+    pub(crate) fn may_give(&self, ready: usize) -> bool {
+        let signal = self.shared.signal();
+        let is_much = signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
+        if is_much && self.visit_times.is_short() {
+            self.crew.has_ready();
+            return false;
+        }
+        is_much
+    }
+
+    /// Whether the one cell that is kept beside the next goes too.
+    fn keeps_too_long(&self, ready: usize) -> bool {
+        // A model has no clock to go by.
+        let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;
+        if self.shared.signal().idle() == 0 || !is_kept {
+            self.kept.is_over();
+            return false;
+        }
+        self.crew.has_ready();
+        let woke = self.handoff.last_turn();
+        self.kept.look(self.turn(), woke, || self.now())
+    }
+
+    /// Gives so many cells away while another worker is idle: all but the one to run next, oldest first, because
+    /// what is old is large, and because the next turn may take long.
+    fn give(&self, count: usize) {
+        let count = count.min(GIVEN_MAX);
+        let mut kept = Vec::new();
+        let oldest = || self.born.pop_oldest().or_else(|| self.old.pop_oldest());
+        let given = self.take_to_give(count, &mut kept, || oldest().copied());
+        // Back to where they were. Behind the others, they would wait for as long as anybody is idle.
+        for entry in kept.into_iter().rev() {
+            self.old.push_oldest(entry);
+        }
+        self.publish(given);
+    }
+
+    /// Gives what it has more than the others, all of which have enough to do, so that all cells are served alike. An activation
+    /// takes so long on average.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn balance(&self, activation: Nanos) {
+        let shared = &self.shared;
+        if shared.homes.len() == 1 {
+            return;
+        }
+        self.shared_wait.others_had_time();
+        let ready = self.backlog();
+        // Each of them waits for all others.
+        let round = activation.saturating_mul(ready as u64);
+        let average = shared.tell_round(self.index, round);
+        let signal = shared.signal();
+        if signal.idle() > 0 || signal.is_queued() {
+            // There are quicker ways to give.
+            return;
+        }
+        let surplus = balance::surplus(round, average, ready).min(self.old.len());
+        if surplus > 0 {
+            self.give_newest(surplus.min(GIVEN_MAX));
+            shared.tell_round(self.index, average);
+        }
+    }
+
+    /// Gives cells away that would have to wait longest here.
+    fn give_newest(&self, count: usize) {
+        let mut kept = Vec::new();
+        let given = self.take_to_give(count, &mut kept, || self.old.pop_newest().copied());
+        for entry in kept.into_iter().rev() {
+            self.old.push_entry(self.turn(), entry);
+        }
+        self.shared_wait.gave();
+        self.publish(given);
+    }
+}
