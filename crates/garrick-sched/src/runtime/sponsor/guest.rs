@@ -26,8 +26,6 @@ use crate::world::Nanos;
 
 /// Activations that a guest runs at most.
 const VISIT_MAX: u32 = 64;
-/// Activations that it runs at most once its answer is there, if visits are short.
-const MORE_MAX: u32 = 16;
 /// A visit that takes longer keeps the thread of the one who asks from other work.
 const VISIT_LONG: Nanos = 20_000;
 /// Questions that go the ordinary way after a long visit.
@@ -105,32 +103,32 @@ struct Guest {
     _serving: Serving,
 }
 
-/// What a thread finds that would like to be a guest.
-enum Door {
+/// What becomes of a thread that would like to be a guest.
+enum Welcome {
     /// It sits there.
-    Open(Guest),
+    Sits(Guest),
     /// Somebody else sits there.
     Taken,
     /// No guests are wanted.
-    Shut,
+    Unwanted,
 }
 
 impl Guest {
     /// Sits at a home, if nobody does, and guests are welcome.
-    fn sit(home: Home) -> Door {
+    fn sit(home: Home) -> Welcome {
         // A caller that unwinds makes every turn look failed to destructors that ask for that.
         // A hand that was left to foreign code is not to wait for what only it can do.
         if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
-            return Door::Shut;
+            return Welcome::Unwanted;
         }
         let remote = Remote::of(home);
         if !remote.welcomes_guests() {
-            return Door::Shut;
+            return Welcome::Unwanted;
         }
         if !remote.ready.sit_as_guest() {
-            return Door::Taken;
+            return Welcome::Taken;
         }
-        Self::at(remote).map_or(Door::Shut, Door::Open)
+        Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
     /// Sits on a seat that is the caller's. Hands it over if that is not for guests.
@@ -168,8 +166,7 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs what is there, until `is_answered` and few activations more, and leaves. What comes meanwhile comes from others who wait for it: to
-    /// run it here is cheaper than to wake a hand.
+    /// Runs what is there, until `is_answered`, and leaves. Nothing more: the caller may hold a lock that another task waits for.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
@@ -178,10 +175,10 @@ impl Guest {
                 return;
             }
             left = worker.run_as_guest(left, &is_answered);
-            if self.try_leave() {
+            if is_answered() || self.try_leave() {
                 return;
             }
-            // It counts as idle again.
+            // Something has come meanwhile, and may be what answers. The seat counts as idle again.
             let came = match self.since {
                 Some(_) => Came::Idle,
                 None => Came::Untimed,
@@ -226,14 +223,14 @@ pub(crate) fn send_and_run<M: 'static>(
 ) {
     let cell = to.cell();
     // Who sits down works for the sponsor, so the gate is asked before.
-    let door = if cell.is_door() || current::resting().is_some() || is_refused(cell) {
-        Door::Shut
+    let welcome = if cell.is_door() || current::resting().is_some() || is_refused(cell) {
+        Welcome::Unwanted
     } else {
         Guest::sit(cell.home())
     };
     // One that comes back is dropped when the seat is left, and its reply with it: that is foreign code.
-    match door {
-        Door::Open(sat) => {
+    match welcome {
+        Welcome::Sits(sat) => {
             let mut _refused = Ok(());
             let guest = sat;
             let worker = guest.worker();
@@ -246,7 +243,7 @@ pub(crate) fn send_and_run<M: 'static>(
             }
             guest.run(is_answered);
         }
-        Door::Taken => {
+        Welcome::Taken => {
             // Whoever sat there may have left by now. Then the seat is ours by the push.
             let Ok(wake) = to.push_from_outside(message, false, Remote::has_guests) else {
                 return;
@@ -260,24 +257,20 @@ pub(crate) fn send_and_run<M: 'static>(
                 Err(wake) => wake.call(),
             }
         }
-        Door::Shut => drop(to.send(message)),
+        Welcome::Unwanted => drop(to.send(message)),
     }
 }
 
 impl Worker {
-    /// Runs at most so many activations, until `is_done` and few more. Returns how many are left.
+    /// Runs at most so many activations, until `is_done`. Returns how many are left.
     fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
         let times = &self.visit_times;
         times.is_short.set(times.run.get() > 0);
-        let more = if times.is_short() { MORE_MAX } else { 1 };
         let left = Cell::new(max);
         let is_over = || {
-            if left.get() > more && is_done() {
-                left.set(more);
-            }
             left.set(left.get().saturating_sub(1));
-            left.get() == 0 || self.is_wanted_back(self.shared.signal())
+            left.get() == 0 || is_done() || self.is_wanted_back(self.shared.signal())
         };
         while let Err(panic) = quiet::call(|| self.run_some(is_over)) {
             self.survive(panic);
