@@ -6,7 +6,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -403,5 +403,45 @@ fn a_waker_that_is_called_on_the_callers_thread_does_not_wait_for_itself() {
             drop((first, waker));
             sponsor.wait();
         }
+    });
+}
+
+#[test]
+fn a_caller_that_has_its_answer_runs_no_task_that_waits_for_its_lock() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let handle = sponsor.handle();
+        let lock = Arc::new(Mutex::new(()));
+        let (locks, locked) = channel();
+        let wanted = lock.clone();
+        let waits = does(move |(): (), _: &Turn<'_, ()>| {
+            let _held = wanted.lock().unwrap();
+            locks.send(()).unwrap();
+            Flow::Continue
+        });
+        let waits = handle.spawn(waits).unwrap();
+        let (asks, asked) = channel::<()>();
+        let (goes, go) = channel();
+        let answers = does(move |reply: Reply<u32>, _: &Turn<'_, _>| {
+            asks.send(()).unwrap();
+            go.recv().unwrap();
+            reply.send(7);
+            Flow::Continue
+        });
+        let answers = handle.spawn(answers).unwrap();
+        // Another thread sends to the one that waits for the lock, in the middle of the answer.
+        let sender = thread::spawn(move || {
+            asked.recv().unwrap();
+            waits.send(()).unwrap();
+            goes.send(()).unwrap();
+        });
+        // Visits of this worker are short, as far as it knows.
+        let task = handle.spawn(who()).unwrap();
+        assert!(runs_here(&task));
+        let held = lock.lock().unwrap();
+        assert_eq!(answers.call(|reply| reply).wait(), Ok(7));
+        drop(held);
+        locked.recv().unwrap();
+        sender.join().unwrap();
     });
 }
