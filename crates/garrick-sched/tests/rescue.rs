@@ -402,11 +402,63 @@ fn timers_of_a_worker_that_is_stuck_are_delivered() {
         sponsor.handle().spawn(sets).unwrap().send(()).unwrap();
         has_begun.recv_timeout(PATIENCE).unwrap();
         let heard = (0..count).map(|_| said.recv_timeout(PATIENCE).expect("they are delivered").1);
-        let mut heard: Vec<_> = heard.collect();
-        // Those that are due at once come in any order.
-        heard.sort_unstable();
-        assert_eq!(heard, (1..=count).collect::<Vec<_>>());
+        let heard: Vec<_> = heard.collect();
+        assert_eq!(heard, (1..=count).collect::<Vec<_>>(), "they come in order");
         ends.send(()).unwrap();
         sponsor.shutdown();
     }
+}
+
+/// Waits in its first turn for a word, then sets a timer, and waits in its second one.
+struct SetsLate {
+    echo: Address<u32>,
+    word: Receiver<()>,
+    began: Sender<()>,
+}
+
+impl Task for SetsLate {
+    type Message = bool;
+
+    fn receive(&mut self, is_first: bool, turn: &Turn<'_, bool>) -> Flow {
+        if !is_first {
+            self.began.send(()).unwrap();
+        }
+        self.word
+            .recv_timeout(PATIENCE)
+            .expect("the others are served");
+        if is_first {
+            let after = Duration::from_millis(1);
+            turn.send_after(after, &self.echo, 2).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_timer_that_is_set_while_others_help_out_is_delivered() {
+    let sponsor = Sponsor::pool(2).unwrap();
+    let handle = sponsor.handle();
+    let ((says, said), (words, word), (began, has_begun)) = (channel(), channel(), channel());
+    // Tasks on both workers, so that one of those is the stuck one.
+    let echoes: Vec<_> = (0..2)
+        .map(|_| handle.spawn(Echo(says.clone())).unwrap())
+        .collect();
+    let echo = handle.spawn(Echo(says)).unwrap();
+    let sets = handle.spawn(SetsLate { echo, word, began }).unwrap();
+    // Both in one activation, if the second comes before the first is over.
+    sets.send(true).unwrap();
+    sets.send(false).unwrap();
+    for echo in &echoes {
+        echo.send(1).unwrap();
+        assert_eq!(said.recv_timeout(PATIENCE), Ok((u32::MAX, 1)));
+    }
+    words.send(()).unwrap();
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(
+        said.recv_timeout(PATIENCE),
+        Ok((u32::MAX, 2)),
+        "while the second turn waits"
+    );
+    words.send(()).unwrap();
+    sponsor.shutdown();
 }

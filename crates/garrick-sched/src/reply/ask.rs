@@ -119,7 +119,7 @@ impl<R: 'static> Ask<R> {
     /// # Ok::<(), garrick_sched::StartError>(())
     /// ```
     pub fn wait(self) -> Result<R, NoReply> {
-        self.wait_while(|| {
+        self.wait_while(true, || {
             thread::park();
             true
         })
@@ -134,15 +134,15 @@ impl<R: 'static> Ask<R> {
         let Some(end) = Instant::now().checked_add(timeout) else {
             return self.wait();
         };
-        self.wait_while(|| {
+        self.wait_while(timeout >= SPUN_MIN, || {
             let left = end.saturating_duration_since(Instant::now());
             thread::park_timeout(left);
             !left.is_zero()
         })
     }
 
-    /// Waits for the answer; `park` sleeps a while, and says false once the time is over.
-    fn wait_while(mut self, mut park: impl FnMut() -> bool) -> Result<R, NoReply> {
+    /// Waits for the answer, after a spin if it `spins`; `park` sleeps a while, and says false once the time is over.
+    fn wait_while(mut self, spins: bool, mut park: impl FnMut() -> bool) -> Result<R, NoReply> {
         if current::worker().is_some() {
             return Err(NoReply::OnWorker);
         }
@@ -155,7 +155,9 @@ impl<R: 'static> Ask<R> {
         if self.waits_for_itself() {
             return Err(NoReply::OnWorker);
         }
-        self.spin();
+        if spins {
+            self.spin();
+        }
         let waker = waker_of_thread();
         loop {
             if let Poll::Ready(answer) = self.poll_answer(&waker) {
@@ -210,6 +212,9 @@ impl<R: 'static> Ask<R> {
         Poll::Ready(answer.expect("the slot said that the answer is there"))
     }
 }
+
+/// A wait for less time does not spin, which may take a tenth of that.
+const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {
     /// For how long it has lately paid to look for an answer on this thread before it is parked.

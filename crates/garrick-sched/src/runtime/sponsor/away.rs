@@ -179,6 +179,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     }
     let left = shared.lanes.leave(cell.table(), || worker.now());
     let journey = worker.carry(cell);
+    worker.ends_visit();
     // From here on the worker is somebody else's.
     shared.leave(worker.into());
     let result = quiet::call(|| current::leave(true, f));

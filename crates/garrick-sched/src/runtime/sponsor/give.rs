@@ -46,7 +46,8 @@ impl Worker {
     pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();
         let is_much = signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
-        if is_much && self.visit_times.is_short() {
+        if is_much && self.visit_times.is_short() && self.crew.lends() {
+            // A hand that finds out that the visit takes long after all has them served.
             self.crew.has_ready();
             return false;
         }

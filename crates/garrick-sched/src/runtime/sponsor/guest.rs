@@ -262,11 +262,19 @@ pub(crate) fn send_and_run<M: 'static>(
 }
 
 impl Worker {
+    /// The guest runs nothing more here, or its turn leaves the seat to others.
+    pub(super) fn ends_visit(&self) {
+        self.visit_times.is_short.set(false);
+        self.pace.set_one_by_one(false);
+    }
+
     /// Runs at most so many activations, until `is_done`. Returns how many are left.
     fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
         let times = &self.visit_times;
         times.is_short.set(times.run.get() > 0);
+        // What comes for a task behind the question may wait for a lock that the caller holds.
+        self.pace.set_one_by_one(true);
         let left = Cell::new(max);
         let is_over = || {
             left.set(left.get().saturating_sub(1));
@@ -275,7 +283,7 @@ impl Worker {
         while let Err(panic) = quiet::call(|| self.run_some(is_over)) {
             self.survive(panic);
         }
-        times.is_short.set(false);
+        self.ends_visit();
         self.give_next_seat();
         self.stop_running();
         left.get()

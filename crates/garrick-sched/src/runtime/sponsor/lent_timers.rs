@@ -1,8 +1,9 @@
 //! The timers of a seat that lends its cells (README.md, rescue).
 //!
-//! While a seat lends, who looks after its cells takes what is due out of its wheel, too, under the lock of the loan.
+//! While a seat lends, who looks after its cells takes what is due out of its wheel, too, under the lock of the loan. One at a time does so, and
+//! the owner waits for it to deliver what it has taken, so that timers come in order.
 
-use garrick_core::prim::{MutexGuard, unmodelled};
+use garrick_core::prim::{MutexGuard, thread, unmodelled};
 
 use super::crew::{Crew, NEVER};
 use super::rescue::Lent;
@@ -34,15 +35,66 @@ impl Due {
 
 /// The lock of what a seat has lent.
 pub(crate) struct LoanLock<'a> {
-    _lent: MutexGuard<'a, Lent>,
+    lent: MutexGuard<'a, Lent>,
+    due: &'a Due,
+}
+
+impl LoanLock<'_> {
+    /// Notes when the next timer is due, for those who take part.
+    pub(crate) fn note_next(&self, next: Option<Nanos>) {
+        self.due.set(next.filter(|_| self.lent.is_open()));
+    }
+}
+
+/// Timers that were taken out of the wheel of a seat that lends, in order, to be delivered.
+pub(crate) struct Taken<'a> {
+    pub(crate) due: Vec<Timed>,
+    /// Dropped once they are delivered.
+    pub(crate) firing: Firing<'a>,
+}
+
+/// Somebody delivers timers of a seat that lends, or lent.
+pub(crate) struct Firing<'a> {
+    crew: &'a Crew,
+    seat: usize,
+}
+
+impl Drop for Firing<'_> {
+    fn drop(&mut self) {
+        let owner = {
+            let mut lent = self.crew.seats[self.seat].loan.lent();
+            lent.is_firing = false;
+            lent.waits.take()
+        };
+        if let Some(owner) = owner {
+            owner.unpark();
+        }
+    }
 }
 
 impl Crew {
     /// Owner only: takes the lock of what its seat has lent.
     #[cold]
     pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
+        let loan = &self.seats[seat].loan;
         LoanLock {
-            _lent: self.seats[seat].loan.lent(),
+            lent: loan.lent(),
+            due: &loan.due,
+        }
+    }
+
+    /// Owner only: waits until nobody delivers timers of its seat any more.
+    #[cold]
+    pub(crate) fn await_firing(&self, seat: usize) {
+        loop {
+            {
+                let mut lent = self.seats[seat].loan.lent();
+                if !lent.is_firing {
+                    return;
+                }
+                lent.waits = Some(thread::current());
+            }
+            thread::park();
         }
     }
 
@@ -52,7 +104,7 @@ impl Crew {
     }
 
     /// Returns when the next timer of a seat that lends is due; [`NEVER`] if there is none.
-    pub(super) fn next_due_of_lent(&self) -> Nanos {
+    pub(crate) fn next_due_of_lent(&self) -> Nanos {
         if !self.lends() {
             return NEVER;
         }
@@ -60,19 +112,26 @@ impl Crew {
         dues.min().unwrap_or(NEVER)
     }
 
-    /// Takes what is due out of the wheels of seats that lend.
-    pub(crate) fn take_due_of_lent(&self, now: Nanos) -> Vec<Timed> {
-        let mut taken = Vec::new();
-        for (number, seat) in self.seats.iter().enumerate() {
-            if seat.loan.due.get() > now {
-                continue;
+    /// Takes what is due out of the wheel of a seat that lends; none if there is nothing.
+    pub(crate) fn take_due_of_lent(&self, now: Nanos) -> Option<Taken<'_>> {
+        (0..self.seats.len()).find_map(|seat| {
+            let loan = &self.seats[seat].loan;
+            if loan.due.get() > now {
+                return None;
             }
-            let lent = seat.loan.lent();
-            if lent.is_open() {
-                self.take_due_of(number, &lent, Some(now), &mut taken);
+            let mut lent = loan.lent();
+            if !lent.is_open() || lent.is_firing {
+                return None;
             }
-        }
-        taken
+            let mut due = Vec::new();
+            self.take_due_of(seat, &lent, Some(now), &mut due);
+            if due.is_empty() {
+                return None;
+            }
+            lent.is_firing = true;
+            let firing = Firing { crew: self, seat };
+            Some(Taken { due, firing })
+        })
     }
 
     /// Notes when the next timer is due of a seat that has just begun to lend.

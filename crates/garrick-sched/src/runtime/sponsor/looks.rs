@@ -125,7 +125,7 @@ impl Hand {
         }
         // If it is due, there was no seat from which to fire it. Those who sit there do, between two turns.
         let due = if due <= now {
-            now.saturating_add(LOOK_AFTER)
+            now.saturating_add(LOOK_AFTER_MAX)
         } else {
             due
         };

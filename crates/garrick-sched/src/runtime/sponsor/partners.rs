@@ -5,6 +5,7 @@ use std::cell::Cell;
 use super::crew::Hand;
 use super::idle::Came;
 use crate::cell::Ready;
+use crate::remote::Serve;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
@@ -58,6 +59,20 @@ impl Hand {
         }
     }
 
+    /// Takes a seat where nobody sits, and whose worker has not closed its cells.
+    fn retake_open(&self, seat: usize) -> bool {
+        if !self.crew.retake(seat, Ready::sit) {
+            return false;
+        }
+        // SAFETY: this hand has the seat.
+        let closes = unsafe { self.crew.worker(seat).as_ref() }.closes.get();
+        if closes {
+            // The sponsor ends, and has been told that this worker has nothing more.
+            self.crew.hand_over(seat);
+        }
+        !closes
+    }
+
     /// Takes the only cell that is ready on a seat, where the hand sits, along to the one that the hand has come from.
     fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
         // SAFETY: this hand sits there, until `go` below.
@@ -66,10 +81,9 @@ impl Hand {
         let Some(entry) = worker.take_lone(came) else {
             return (seat, came);
         };
-        let (sits, came) = if self.crew.retake(from, Ready::sit) {
+        let (sits, came) = if self.retake_open(from) {
             self.go(seat, from)
         } else {
-            // Somebody else sits there by now.
             (seat, came)
         };
         // SAFETY: this hand sits there.

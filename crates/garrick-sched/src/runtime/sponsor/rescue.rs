@@ -232,8 +232,10 @@ pub(super) struct Lent {
     mails: BTreeMap<NonNull<Header>, Mail>,
     /// Entries that nobody visits, oldest first.
     entries: Vec<Entry>,
-    /// The owner, if it waits for a visit to end.
-    waits: Option<Thread>,
+    /// True while somebody delivers timers that it has taken out of the owner's wheel.
+    pub(super) is_firing: bool,
+    /// The owner, if it waits for a visit to end, or for its timers to be delivered.
+    pub(super) waits: Option<Thread>,
 }
 
 // SAFETY: what is in there is a seat's tokens, entries of its run queues, and lists that came through inboxes. They belong to whoever

@@ -147,8 +147,10 @@ pub(crate) struct Pace {
     counted: Cell<Nanos>,
     /// Turns until the next look.
     stride: Cell<u64>,
-    /// Messages that one activation handles at most.
+    /// Messages that one activation handles at most: those that fit, or one.
     messages_max: Cell<u32>,
+    fitting: Cell<u32>,
+    is_one_by_one: Cell<bool>,
     /// How long an activation takes on average, once after it was found out.
     activation: Cell<Option<Nanos>>,
 }
@@ -162,6 +164,8 @@ impl Pace {
             counted: Cell::new(0),
             stride: Cell::new(TURNS_MIN),
             messages_max: Cell::new(MESSAGES_MAX),
+            fitting: Cell::new(MESSAGES_MAX),
+            is_one_by_one: Cell::new(false),
             activation: Cell::new(None),
         }
     }
@@ -170,6 +174,13 @@ impl Pace {
     #[inline]
     pub(crate) fn messages_max(&self) -> u32 {
         self.messages_max.get()
+    }
+
+    /// Sets whether each activation handles one message at most.
+    pub(crate) fn set_one_by_one(&self, is_so: bool) {
+        self.is_one_by_one.set(is_so);
+        self.messages_max
+            .set(if is_so { 1 } else { self.fitting.get() });
     }
 
     /// The worker has had nothing to do.
@@ -203,7 +214,10 @@ impl Pace {
         let elapsed = now.saturating_sub(since);
         let turn = (elapsed / taken).max(1);
         let fitting = (ACTIVATION_MAX / turn).clamp(1, u64::from(MESSAGES_MAX)) as u32;
-        self.messages_max.set(fitting);
+        self.fitting.set(fitting);
+        if !self.is_one_by_one.get() {
+            self.messages_max.set(fitting);
+        }
         let stride = if elapsed < LOOK_AFTER {
             2 * self.stride.get()
         } else {

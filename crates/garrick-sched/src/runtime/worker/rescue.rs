@@ -300,6 +300,8 @@ impl Worker {
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
+        // Its next timers come behind those.
+        self.crew.await_firing(self.seat());
         self.shared.lends(false);
         self.visited.set(self.visited.get() + recalled.to_be_told);
         if let Some(ends) = recalled.ends {

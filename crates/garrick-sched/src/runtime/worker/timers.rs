@@ -3,6 +3,7 @@
 use garrick_core::wheel::Wheel;
 
 use super::Worker;
+use crate::remote::Serve;
 use crate::runtime::current::Entered;
 use crate::runtime::stage::Timed;
 use crate::runtime::timer;
@@ -17,17 +18,27 @@ impl Worker {
         // Step T2: pairs with the heavy side in `Crew::lend`. Either we see LENT, or whoever lends sees that we hold the wheel.
         self.shown.fence();
         // Step T3: others take part, one at a time.
-        let _lock = (self.remote().ready.is_lent()).then(|| self.crew.hold_loan(self.seat()));
+        let lock = (self.remote().ready.is_lent()).then(|| self.crew.hold_loan(self.seat()));
         let result = self.timers.with_wheel(f);
+        if let Some(lock) = &lock {
+            // Those who take part have noted when the next one is due.
+            lock.note_next(self.timers.with_wheel(|wheel| wheel.next_deadline()));
+        }
         self.timers.let_go();
         result
     }
 
     /// Puts a message into the wheel that is to be sent later.
     pub(super) fn insert_timed(&self, timed: Timed) {
+        let deadline = timed.deadline;
         self.with_wheel(|wheel| timer::insert(wheel, timed));
         self.timers.wake();
-        if self.shared.signal().idle() > 0 {
+        if self.remote().ready.is_lent() {
+            if self.crew.next_due_of_lent() >= deadline {
+                // The hand that keeps watch may sleep for longer than until then.
+                self.crew.call_watch();
+            }
+        } else if self.shared.signal().idle() > 0 && self.backlog() > 0 {
             // The next turn may take longer than until then.
             self.crew.has_ready();
         }
@@ -46,6 +57,8 @@ impl Worker {
     /// Delivers what is due, on a worker that is not in its loop.
     pub(crate) fn fire_due(&self) {
         let _entered = Entered::new(self);
+        // What others have taken comes first.
+        self.end_loan();
         self.fire_timers();
     }
 
@@ -72,12 +85,16 @@ impl Worker {
         if !self.crew.lends_timers() {
             return false;
         }
-        let due = self.crew.take_due_of_lent(self.now());
-        let has_some = !due.is_empty();
-        for timed in due {
-            self.deliver_staged(timed.cell, timed.chain);
+        let now = self.now();
+        let mut has_some = false;
+        while let Some(taken) = self.crew.take_due_of_lent(now) {
+            has_some = true;
+            for timed in taken.due {
+                self.deliver_staged(timed.cell, timed.chain);
+            }
+            drop(taken.firing);
+            self.commit();
         }
-        self.commit();
         has_some
     }
 }
