@@ -402,8 +402,9 @@ impl Stage {
         self.set_dirty();
     }
 
+    /// Makes what was appended final: the mailboxes do not count as appended to any more.
     #[inline]
-    fn forget_appended(&self) {
+    pub(crate) fn forget_appended(&self) {
         self.covered.set(0);
         // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
         fence(Release);

@@ -49,6 +49,8 @@ impl Worker {
         self.forget_running();
         self.retire(cell, ended);
         self.drop_mailbox(cell);
+        // What was dropped just now, or with the message that it was scheduled with, may have sent to it, and its block is about to go.
+        self.stage.forget_appended();
         cell.clear(SCHEDULED);
         if cell.try_hold() {
             self.close(cell);
