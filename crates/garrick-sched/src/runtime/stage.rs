@@ -409,6 +409,7 @@ impl Stage {
         // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
         fence(Release);
         for appended in self.appended.borrow_mut().drain(..) {
+            appended.cell.check_alive();
             appended.cell.clear(flag::APPENDED);
         }
     }
