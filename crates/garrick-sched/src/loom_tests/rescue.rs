@@ -40,7 +40,7 @@ fn visited<T: Task<Message = u32> + Send>(
     visited_after(preemptions, task, None, does, sends, check);
 }
 
-/// The same, after a turn that does something else first.
+/// Does what [`visited`] does, after a turn that does something else first.
 fn visited_after<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,

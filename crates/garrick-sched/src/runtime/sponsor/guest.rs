@@ -86,7 +86,7 @@ impl VisitTimes {
     }
 }
 
-/// What keeps a sponsor's shared part, for guests of one seat: what they count is on no line that others write.
+/// Keeps a sponsor's shared part, for guests of one seat: their counts are on no line that others write.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
 /// A thread on a seat where nobody sat. Leaves the seat when it is dropped, whatever happens on it.
@@ -103,9 +103,9 @@ struct Guest {
     _serving: Serving,
 }
 
-/// What becomes of a thread that would like to be a guest.
+/// The answer to a thread that would like to be a guest.
 enum Welcome {
-    /// It sits there.
+    /// A guest, who sits there.
     Sits(Guest),
     /// Somebody else sits there.
     Taken,

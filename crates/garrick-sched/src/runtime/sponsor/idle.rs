@@ -75,7 +75,7 @@ pub(super) enum Next {
 pub(super) enum Came {
     /// It was idle, as the seat was.
     Idle,
-    /// The same, by a guest whose visit counts as a part of the sleep.
+    /// As `Idle`, by a guest whose visit counts as a part of the sleep.
     Untimed,
     /// From another seat, which counts as idle in place of this one. It is that time.
     Over(Nanos),
@@ -90,14 +90,12 @@ impl Hand {
         loop {
             // SAFETY: this hand sits there.
             let worker = unsafe { self.crew.worker(seat).as_ref() };
-            let next = worker.work(came);
-            if let Next::Go(next) = next {
-                (seat, came) = self.follow(seat, next);
-                continue;
-            }
-            self.path.ends();
-            let next = match next {
-                Next::Rest | Next::Go(_) => self.rest(seat, &mut spin),
+            let next = match worker.work(came) {
+                Next::Rest => self.rest(seat, &mut spin),
+                Next::Go(next) => {
+                    (seat, came) = self.follow(seat, next);
+                    continue;
+                }
                 Next::Yield => {
                     worker.prepare_leaving();
                     self.shared.announce_idle();
@@ -110,6 +108,7 @@ impl Hand {
                     self.wait(None)
                 }
             };
+            self.path.ends();
             let Some(next) = next else { return };
             (seat, came) = (next, Came::Idle);
         }

@@ -123,8 +123,7 @@ impl Crew {
             if !lent.is_open() || lent.is_firing {
                 return None;
             }
-            let mut due = Vec::new();
-            self.take_due_of(seat, &lent, Some(now), &mut due);
+            let due = self.take_due_of(seat, &lent, Some(now));
             if due.is_empty() {
                 return None;
             }
@@ -136,7 +135,8 @@ impl Crew {
 
     /// Notes when the next timer is due of a seat that has just begun to lend.
     pub(super) fn lend_timers(&self, number: usize, lent: &MutexGuard<'_, Lent>) {
-        self.take_due_of(number, lent, None, &mut Vec::new());
+        let taken = self.take_due_of(number, lent, None);
+        debug_assert!(taken.is_empty(), "nothing is taken before any time");
     }
 
     /// Takes what is due by then out of the wheel of a seat that lends, under its lock, and notes when the next one is due.
@@ -145,25 +145,26 @@ impl Crew {
         number: usize,
         _lock: &MutexGuard<'_, Lent>,
         now: Option<Nanos>,
-        taken: &mut Vec<Timed>,
-    ) {
+    ) -> Vec<Timed> {
         // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads may look at this field of it.
         let timers = unsafe { &(*self.worker(number).as_ptr()).timers };
         let due = &self.seats[number].loan.due;
         if timers.is_held() {
             // The owner has taken the wheel before it could see that it lends, or waits for our lock. Later, then.
             due.set(Some(0));
-            return;
+            return Vec::new();
         }
         // The owner does not hold the wheel, and takes our lock before it does. It has passed the light side of the fence since it held
         // it last, or we have read that it let go.
         timers.with_wheel(|wheel| {
+            let mut taken = Vec::new();
             while taken.len() < TAKEN_MAX
                 && let Some(timed) = now.and_then(|now| wheel.pop_due(now))
             {
                 taken.push(timed);
             }
             due.set(wheel.next_deadline());
-        });
+            taken
+        })
     }
 }
