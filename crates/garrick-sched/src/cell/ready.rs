@@ -142,6 +142,14 @@ impl Ready {
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
+    /// Sitter only: takes that envelope, if there is nothing else.
+    pub(crate) fn take_only(&self, envelope: *mut Envelope) -> bool {
+        // Acquire: as in `take`.
+        (self.head)
+            .compare_exchange(envelope, std::ptr::null_mut(), Acquire, Relaxed)
+            .is_ok()
+    }
+
     /// Takes all, oldest first, where somebody sits, and goes on to do so by `take_lent`; none if nobody sits there, or others take
     /// already.
     pub(crate) fn lend(&self) -> Option<*mut Envelope> {

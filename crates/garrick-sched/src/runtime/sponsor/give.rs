@@ -23,7 +23,7 @@ impl Worker {
             self.shared_wait.is_over();
             if self.may_give(ready) || self.keeps_too_long(ready) {
                 self.kept.is_over();
-                self.give(ready - 1);
+                self.give(if self.is_fine() { ready / 2 } else { ready - 1 });
             }
             return;
         }
@@ -51,7 +51,11 @@ impl Worker {
             self.crew.has_ready();
             return false;
         }
-        is_much
+        is_much && (!self.is_fine() || self.patience.look(self.shared.sits(), || self.now()))
+    }
+
+    fn is_fine(&self) -> bool {
+        self.born.is_empty() && self.pace.is_fine()
     }
 
     /// Whether the one cell that is kept beside the next goes too.

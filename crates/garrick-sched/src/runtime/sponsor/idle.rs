@@ -466,6 +466,12 @@ impl Worker {
 
     /// Makes a given cell ours (README, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
+        self.take_in(entry);
+        self.commit();
+    }
+
+    /// Does what `take_over` does but for the commit.
+    pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
         cell.set_home(self.home);
@@ -476,7 +482,6 @@ impl Worker {
         self.old.push_entry(self.turn(), entry);
         let list = cell.take_and_idle();
         self.sort_in(cell, list);
-        self.commit();
     }
 
     /// Gives spare blocks to the depot, once for each of its watches, so that none of them keeps memory from the system.

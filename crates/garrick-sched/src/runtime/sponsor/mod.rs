@@ -4,6 +4,7 @@ pub(crate) mod away;
 mod builder;
 mod crew;
 mod gate;
+mod gather;
 mod give;
 pub(crate) mod guest;
 mod here;
@@ -353,7 +354,7 @@ impl Shared {
 
     /// Returns how often somebody has sat down on a seat. Each seat counts its own, and no count falls: if the sum has not changed, none of
     /// them has.
-    fn sits(&self) -> usize {
+    pub(crate) fn sits(&self) -> usize {
         let sits = self.homes.iter().map(|&home| Remote::of(home).ready.sits());
         sits.fold(0, usize::wrapping_add)
     }
@@ -507,12 +508,12 @@ impl Shared {
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
-                self.next_home.store(free + 1, Relaxed);
-                free
+                self.next_home.store((free + 1)*block(), Relaxed);
+                free*block()
             }
             None => self.next_home.fetch_add(1, Relaxed),
         };
-        self.homes[next % self.homes.len()]
+        self.homes[next / block() % self.homes.len()]
     }
 
     /// The index of the worker that is free, for one caller.
@@ -549,6 +550,7 @@ impl<T> fmt::Display for SpawnError<T> {
 
 impl<T> std::error::Error for SpawnError<T> {}
 
+fn block()->usize { static B: std::sync::OnceLock<usize> = std::sync::OnceLock::new(); *B.get_or_init(|| std::env::var("BLOCK").map_or(1,|b|b.parse().unwrap())) }
 impl Handle {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }

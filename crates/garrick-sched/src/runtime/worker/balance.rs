@@ -23,6 +23,11 @@ const KEPT_MAX: Nanos = 50_000;
 /// Activations that are longer than this are worth a core each, whoever wakes whom.
 const LONG: Nanos = 20_000;
 
+/// Turns that are shorter are not worth a core each at once, if the cells may talk to each other.
+const FINE: Nanos = 250;
+/// Another worker has to be idle for so long until it gets cells with such turns.
+const PATIENCE: Nanos = 10_000_000;
+
 /// Time between two looks at the clock, as far as the limits below allow.
 const LOOK_AFTER: Nanos = 1_000_000;
 /// Time over which a worker finds out how long its activations take. Shorter ones tell more of the operating system, which lets
@@ -137,8 +142,38 @@ impl Kept {
     }
 }
 
+/// How long another worker has been idle without a break, while this one has short turns to give.
+#[derive(Default)]
+pub(crate) struct Patience {
+    /// Looks since it is so.
+    looks: Cell<u32>,
+    /// How often somebody had sat down at the first of them, and the time.
+    sits: Cell<usize>,
+    since: Cell<Nanos>,
+}
+
+impl Patience {
+    /// Somebody is idle, and workers have sat down so often. Returns whether that has been so for long.
+    pub(crate) fn look(&self, sits: usize, now: impl Fn() -> Nanos) -> bool {
+        let looks = self.looks.get() + 1;
+        self.looks.set(looks);
+        if looks == 1 || self.sits.replace(sits) != sits {
+            self.looks.set(1);
+            self.since.set(now());
+            return false;
+        }
+        let is_over = (looks.is_power_of_two() || looks.is_multiple_of(CLAIM_EVERY)) && now().saturating_sub(self.since.get()) > PATIENCE;
+        if is_over {
+            self.looks.set(0);
+        }
+        is_over
+    }
+}
+
 /// How fast a worker works.
 pub(crate) struct Pace {
+    /// How long a turn took on average at the last look.
+    turn: Cell<Nanos>,
     /// Turns at the last look, and the time; none if it has slept since.
     turns: Cell<u64>,
     looked: Cell<Option<Nanos>>,
@@ -158,6 +193,7 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new() -> Self {
         Self {
+            turn: Cell::new(0),
             turns: Cell::new(0),
             looked: Cell::new(None),
             activations: Cell::new(0),
@@ -174,6 +210,11 @@ impl Pace {
     #[inline]
     pub(crate) fn messages_max(&self) -> u32 {
         self.messages_max.get()
+    }
+
+    /// Returns whether turns were short lately.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.turn.get() < FINE
     }
 
     /// Sets whether each activation handles one message at most.
@@ -213,6 +254,7 @@ impl Pace {
         };
         let elapsed = now.saturating_sub(since);
         let turn = (elapsed / taken).max(1);
+        self.turn.set(turn);
         let fitting = (ACTIVATION_MAX / turn).clamp(1, u64::from(MESSAGES_MAX)) as u32;
         self.fitting.set(fitting);
         if !self.is_one_by_one.get() {

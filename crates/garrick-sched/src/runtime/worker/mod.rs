@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
-use balance::{Kept, Pace, SharedWait};
+use balance::{Kept, Pace, Patience, SharedWait};
 use drive::Drive;
 use rescue::Visiting;
 pub(crate) use shown::Shown;
@@ -120,6 +120,7 @@ pub(crate) struct Worker {
     garbage: RefCell<Vec<CellPtr>>,
     pub(crate) shared_wait: SharedWait,
     pub(crate) kept: Kept,
+    pub(crate) patience: Patience,
     pub(crate) pace: Pace,
     pub(crate) visit_times: VisitTimes,
     pub(crate) timers: Timers,
@@ -176,6 +177,7 @@ impl Worker {
             garbage: RefCell::default(),
             shared_wait: SharedWait::default(),
             kept: Kept::default(),
+            patience: Patience::default(),
             pace: Pace::new(),
             visit_times: VisitTimes::default(),
             timers: Timers::new(now, driver.is_some()),
@@ -570,14 +572,23 @@ impl Worker {
     /// As for [`push_out`].
     unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
         let mut kept = None;
+        let mut gathers = false;
         let keeps = |remote: &Remote| {
-            kept = self.keeps(remote);
-            kept.is_some()
+            gathers = self.gathers(cell) && remote.seat().0 == Arc::as_ptr(&self.crew).cast();
+            kept = if gathers { None } else { self.keeps(remote) };
+            gathers || kept.is_some()
         };
         // SAFETY: by contract.
         let Some(wake) = (unsafe { push_out(cell, chain, keeps) }) else {
             return false;
         };
+        if gathers {
+            match wake.seat() {
+                Ok(remote) => if !self.gather(cell, chain.oldest, remote) { remote.hand_over(); }
+                Err(wake) => wake.call(),
+            }
+            return true;
+        }
         if kept.is_some() && wake.keep() {
             self.next_seat.set(kept);
         } else {
