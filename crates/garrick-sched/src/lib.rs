@@ -64,5 +64,3 @@ pub use {
     runtime::current::in_turn,
     runtime::{audit, count_dead_letters},
 };
-
-pub static C:[std::sync::atomic::AtomicUsize;8]=[const {std::sync::atomic::AtomicUsize::new(0)};8];

@@ -404,7 +404,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         return cell.set_state(worker.home.idle());
     }
     // A destructor may take long.
-    worker.give_next_seat();
+    worker.let_others();
     // The turn before this is over. What a destructor sends is in no turn, and stays sent if it panics after that.
     worker.begin_pause();
     worker.lane.ended(cell);

@@ -21,9 +21,14 @@ impl Worker {
         let ready = self.backlog() + in_hand;
         if !signal.is_queued() {
             self.shared_wait.is_over();
-            if self.may_give(ready) || self.keeps_too_long(ready) {
+            if self.is_fine() {
+                if self.is_patient_no_more(ready) {
+                    // What stands together in line talks to each other more often than not.
+                    self.give(ready / 2);
+                }
+            } else if self.may_give(ready) || self.keeps_too_long(ready) {
                 self.kept.is_over();
-                self.give(if self.is_fine() { ready / 2 } else { ready - 1 });
+                self.give(ready - 1);
             }
             return;
         }
@@ -51,11 +56,22 @@ impl Worker {
             self.crew.has_ready();
             return false;
         }
-        is_much && (!self.is_fine() || self.patience.look(self.shared.sits(), || self.now()))
+        is_much
     }
 
-    fn is_fine(&self) -> bool {
-        self.born.is_empty() && self.pace.is_fine()
+    /// Returns whether the turns here were fine lately, and no newborn waits, which talks to nobody yet.
+    pub(super) fn is_fine(&self) -> bool {
+        !cfg!(garrick_loom) && self.pace.is_fine() && self.born.is_empty()
+    }
+
+    /// Returns whether cells with fine turns go, so many of which are ready.
+    fn is_patient_no_more(&self, ready: usize) -> bool {
+        if self.shared.signal().idle() == 0 || ready < 2 {
+            return false;
+        }
+        self.crew.has_ready();
+        let (sits, round) = (self.shared.sits(), self.pace.round(ready));
+        self.patience.look(sits, round, || self.now())
     }
 
     /// Whether the one cell that is kept beside the next goes too.

@@ -14,7 +14,6 @@ use garrick_core::prim::{
     unmodelled::{AtomicUsize, Relaxed},
 };
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_core::park::Spin;
@@ -286,7 +285,7 @@ impl Worker {
                 continue;
             }
             if let Some(next) = self.next_seat.take() {
-                return Next::Go(next);
+                return Next::Go(next.seat);
             }
             if self.shared.signal().is_lent() && self.visit_some() {
                 continue;
@@ -378,36 +377,15 @@ impl Worker {
     }
 
     /// Whether somebody who has left the seat in the middle of a turn wants it back.
+    #[inline]
     pub(crate) fn is_wanted_back(&self, signal: Signal) -> bool {
         signal.calls_back() && self.crew.is_wanted_back(self.seat())
     }
 
     /// Whether who sits here is to run nothing more: somebody wants the seat back, or the sponsor ends.
+    #[inline]
     pub(crate) fn is_to_stop(&self, signal: Signal) -> bool {
         signal.is_stopping() || self.is_wanted_back(signal)
-    }
-
-    /// Hands the seat over that the last turn woke, if this hand has kept it.
-    pub(crate) fn give_next_seat(&self) {
-        if let Some(next) = self.next_seat.take() {
-            self.crew.hand_over(next);
-        }
-    }
-
-    /// Whether the hand is to keep a seat that this worker wakes, and sit there next: if it will have nothing else to do. Returns the
-    /// seat's number.
-    pub(crate) fn keeps(&self, remote: &Remote) -> Option<usize> {
-        // The activation under way is about to end with this turn.
-        let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
-        let will_rest = self.next_seat.get().is_none()
-            && !self.is_visiting()
-            && !self.has_something()
-            && self.running().is_some_and(is_last);
-        if !will_rest {
-            return None;
-        }
-        let (crew, seat) = remote.seat();
-        (crew == Arc::as_ptr(&self.crew).cast()).then_some(seat)
     }
 
     /// Claims as a worker that serves does.
@@ -498,7 +476,7 @@ impl Worker {
         &self,
         count: usize,
         kept: &mut Vec<Entry>,
-        next: impl Fn() -> Option<Entry>,
+        mut next: impl FnMut() -> Option<Entry>,
     ) -> Vec<Entry> {
         // Others take from the queues only while a cell runs here. One that is visited may have run just now: either we see that they
         // take, or they see that none runs.

@@ -4,11 +4,11 @@ pub(crate) mod away;
 mod builder;
 mod crew;
 mod gate;
-mod gather;
 mod give;
 pub(crate) mod guest;
 mod here;
 pub(crate) mod idle;
+pub(crate) mod keep;
 mod lent_timers;
 mod looks;
 mod over;
@@ -508,12 +508,12 @@ impl Shared {
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
-                self.next_home.store((free + 1)*block(), Relaxed);
-                free*block()
+                self.next_home.store(free + 1, Relaxed);
+                free
             }
             None => self.next_home.fetch_add(1, Relaxed),
         };
-        self.homes[next / block() % self.homes.len()]
+        self.homes[next % self.homes.len()]
     }
 
     /// The index of the worker that is free, for one caller.
@@ -550,7 +550,6 @@ impl<T> fmt::Display for SpawnError<T> {
 
 impl<T> std::error::Error for SpawnError<T> {}
 
-fn block()->usize { static B: std::sync::OnceLock<usize> = std::sync::OnceLock::new(); *B.get_or_init(|| std::env::var("BLOCK").map_or(1,|b|b.parse().unwrap())) }
 impl Handle {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self { shared }

@@ -23,10 +23,14 @@ const KEPT_MAX: Nanos = 50_000;
 /// Activations that are longer than this are worth a core each, whoever wakes whom.
 const LONG: Nanos = 20_000;
 
-/// Turns that are shorter are not worth a core each at once, if the cells may talk to each other.
+/// Turns that are shorter are fine: a message to another worker takes longer than such a turn.
 const FINE: Nanos = 250;
-/// Another worker has to be idle for so long until it gets cells with such turns.
+/// Another worker has to be idle for so long before it gets cells with fine turns: that many nanoseconds if they wait for each other for
+/// longer than `ROUND_MIN`, and else so many.
+const PATIENCE_LONG_ROUND: Nanos = 100_000;
 const PATIENCE: Nanos = 10_000_000;
+/// Looks between two looks at the clock, while another worker is idle and turns are fine.
+const PATIENT_EVERY: u32 = 64;
 
 /// Time between two looks at the clock, as far as the limits below allow.
 const LOOK_AFTER: Nanos = 1_000_000;
@@ -142,19 +146,20 @@ impl Kept {
     }
 }
 
-/// How long another worker has been idle without a break, while this one has short turns to give.
+/// How long another worker has been idle without a break, while this one has fine turns and something to give.
 #[derive(Default)]
 pub(crate) struct Patience {
     /// Looks since it is so.
     looks: Cell<u32>,
-    /// How often somebody had sat down at the first of them, and the time.
+    /// How often workers had sat down at the last of them, and the time at the first.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
-    /// Somebody is idle, and workers have sat down so often. Returns whether that has been so for long.
-    pub(crate) fn look(&self, sits: usize, now: impl Fn() -> Nanos) -> bool {
+    /// Returns whether cells are given away now. Workers have sat down so often, and cells have to wait for each other for as long as `round`
+    /// takes.
+    pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
         if looks == 1 || self.sits.replace(sits) != sits {
@@ -162,7 +167,17 @@ impl Patience {
             self.since.set(now());
             return false;
         }
-        let is_over = (looks.is_power_of_two() || looks.is_multiple_of(CLAIM_EVERY)) && now().saturating_sub(self.since.get()) > PATIENCE;
+        if !looks.is_power_of_two() && !looks.is_multiple_of(PATIENT_EVERY) {
+            return false;
+        }
+        let waited = now().saturating_sub(self.since.get());
+        let max = if round > ROUND_MIN {
+            PATIENCE_LONG_ROUND
+        } else {
+            PATIENCE
+        };
+        // Turns may have become long since it was found out last.
+        let is_over = waited > max || waited / u64::from(looks) > LONG;
         if is_over {
             self.looks.set(0);
         }
@@ -172,8 +187,11 @@ impl Patience {
 
 /// How fast a worker works.
 pub(crate) struct Pace {
-    /// How long a turn took on average at the last look.
+    /// How long a turn took on average before the last look, and an activation.
     turn: Cell<Nanos>,
+    lately: Cell<Nanos>,
+    /// Activations at the last look.
+    picks: Cell<u32>,
     /// Turns at the last look, and the time; none if it has slept since.
     turns: Cell<u64>,
     looked: Cell<Option<Nanos>>,
@@ -193,7 +211,9 @@ pub(crate) struct Pace {
 impl Pace {
     pub(crate) fn new() -> Self {
         Self {
-            turn: Cell::new(0),
+            turn: Cell::new(Nanos::MAX),
+            lately: Cell::new(0),
+            picks: Cell::new(0),
             turns: Cell::new(0),
             looked: Cell::new(None),
             activations: Cell::new(0),
@@ -212,9 +232,20 @@ impl Pace {
         self.messages_max.get()
     }
 
-    /// Returns whether turns were short lately.
+    /// Returns whether turns were fine lately.
+    #[inline]
     pub(crate) fn is_fine(&self) -> bool {
         self.turn.get() < FINE
+    }
+
+    /// Returns how long so many activations take, if they take as long as lately.
+    pub(crate) fn round(&self, activations: usize) -> Nanos {
+        self.lately.get().saturating_mul(activations as u64)
+    }
+
+    /// Returns whether the cells that are ready, so many, wait for each other for long.
+    pub(crate) fn is_long_round(&self, ready: usize) -> bool {
+        self.round(ready) > ROUND_MIN
     }
 
     /// Sets whether each activation handles one message at most.
@@ -248,6 +279,7 @@ impl Pace {
     pub(crate) fn look(&self, turns: u64, activations: u32, now: Nanos) {
         let taken = turns.wrapping_sub(self.turns.get()).max(1);
         self.turns.set(turns);
+        let picked = activations.wrapping_sub(self.picks.replace(activations));
         let Some(since) = self.looked.replace(Some(now)) else {
             self.count_from(activations, now);
             return;
@@ -255,6 +287,7 @@ impl Pace {
         let elapsed = now.saturating_sub(since);
         let turn = (elapsed / taken).max(1);
         self.turn.set(turn);
+        self.lately.set(elapsed / u64::from(picked.max(1)));
         let fitting = (ACTIVATION_MAX / turn).clamp(1, u64::from(MESSAGES_MAX)) as u32;
         self.fitting.set(fitting);
         if !self.is_one_by_one.get() {

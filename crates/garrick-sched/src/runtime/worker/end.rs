@@ -26,7 +26,7 @@ impl Worker {
                 return;
             };
             // A destructor may take long, or wait for what the seat has.
-            self.give_next_seat();
+            self.let_others();
             // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
             unsafe {
                 let table = cell.table();
@@ -44,7 +44,7 @@ impl Worker {
     pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
         // A destructor may take long.
-        self.give_next_seat();
+        self.let_others();
         // It runs no more, and another cell may get its block before this is over.
         self.forget_running();
         self.retire(cell, ended);
@@ -217,7 +217,7 @@ impl Worker {
             return self.report_as("a worker", panic);
         };
         let is_at_mailbox = self.undo();
-        self.give_next_seat();
+        self.let_others();
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         self.lane.panicked(cell);
@@ -226,7 +226,7 @@ impl Worker {
         // What the reporter sent is not for the task to undo while it recovers.
         self.commit();
         self.shown.name_none();
-        self.give_next_seat();
+        self.let_others();
         self.fail(cell, &panic.message(), is_at_mailbox);
     }
 

@@ -37,6 +37,7 @@ use crate::runtime::current::Entered;
 use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::sponsor::guest::{Hold, VisitTimes};
+use crate::runtime::sponsor::keep::KeptSeat;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
@@ -87,7 +88,9 @@ pub(crate) struct Worker {
     /// Who serves it.
     pub(crate) crew: Arc<Crew>,
     /// The seat that the last turn woke, if the hand that sits here goes there next: it has that seat already.
-    pub(crate) next_seat: Cell<Option<usize>>,
+    pub(crate) next_seat: Cell<Option<KeptSeat>>,
+    /// The cell that was gathered since the last look around.
+    pub(crate) gathered: Cell<Option<CellPtr>>,
     /// Whether it closes its cells, because the sponsor ends.
     pub(crate) closes: Cell<bool>,
     /// Its home, to whose cells the turn under way sends by their mailboxes; nobody's if the turn has been away, so that what it
@@ -148,6 +151,7 @@ impl Worker {
         Self {
             crew,
             next_seat: Cell::new(None),
+            gathered: Cell::new(None),
             closes: Cell::new(false),
             home,
             index,
@@ -213,7 +217,7 @@ impl Worker {
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
-        !signal.is_quiet() && (self.is_to_stop(signal) || self.may_give(self.backlog()))
+        !signal.is_quiet() && (self.is_to_stop(signal) || !self.pace.is_fine() && self.may_give(self.backlog()))
     }
 
     /// Cells that wait to be run here.
@@ -308,6 +312,7 @@ impl Worker {
     fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
         // Before anything is taken out of a queue, or done to a timer.
         self.end_loan();
+        self.gathered.set(None);
         if !self.timers.are_calm() && self.timers.wants_look(self.turn()) {
             let now = self.fire_timers();
             self.poll_driver(now);
@@ -553,12 +558,13 @@ impl Worker {
             self.stage.commit_timed(|timed| self.insert_timed(timed));
             for door in self.stage.take_kept() {
                 // It may be dropped here.
-                self.give_next_seat();
+                self.let_others();
                 // SAFETY: the reference that came with it.
                 unsafe { release_foreign(door) };
             }
             self.sweep();
         }
+        self.gather();
     }
 
     /// Whether there is anything to run, or to look after.
@@ -572,23 +578,14 @@ impl Worker {
     /// As for [`push_out`].
     unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
         let mut kept = None;
-        let mut gathers = false;
         let keeps = |remote: &Remote| {
-            gathers = self.gathers(cell) && remote.seat().0 == Arc::as_ptr(&self.crew).cast();
-            kept = if gathers { None } else { self.keeps(remote) };
-            gathers || kept.is_some()
+            kept = self.keeps(remote, cell, chain.oldest);
+            kept.is_some()
         };
         // SAFETY: by contract.
         let Some(wake) = (unsafe { push_out(cell, chain, keeps) }) else {
             return false;
         };
-        if gathers {
-            match wake.seat() {
-                Ok(remote) => if !self.gather(cell, chain.oldest, remote) { remote.hand_over(); }
-                Err(wake) => wake.call(),
-            }
-            return true;
-        }
         if kept.is_some() && wake.keep() {
             self.next_seat.set(kept);
         } else {

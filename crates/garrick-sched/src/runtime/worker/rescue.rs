@@ -285,7 +285,7 @@ impl Worker {
     #[cold]
     fn fail_on_visit(&self, cell: CellPtr, panic: Panic) -> Outcome {
         self.undo();
-        self.give_next_seat();
+        self.let_others();
         self.lane.panicked(cell);
         self.report(cell, &panic);
         let message = panic.message();

@@ -46,7 +46,7 @@ impl Shown {
 
     /// Owner only: names the cell that is about to run.
     #[inline(always)]
-    pub(super) fn name(&self, cell: CellPtr) {
+    pub(crate) fn name(&self, cell: CellPtr) {
         self.set(cell.0.as_ptr());
         self.fence();
     }

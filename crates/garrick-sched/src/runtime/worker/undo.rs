@@ -117,7 +117,7 @@ impl Worker {
     /// A chain came back from a closed cell: its messages are dead letters.
     pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
         // A destructor may take long.
-        self.give_next_seat();
+        self.let_others();
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
             (*chain.oldest).set_next(ptr::null_mut());

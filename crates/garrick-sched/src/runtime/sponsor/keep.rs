@@ -1,0 +1,145 @@
+//! What a worker does with a seat that it wakes: the hand goes there next, or the worker gathers the cell that it has sent to (README.md,
+//! seats).
+
+use std::sync::Arc;
+
+use super::idle::Came;
+use crate::cell::{CellPtr, Envelope, SCHEDULED, flag};
+use crate::remote::{Remote, Serve as _};
+use crate::run_queue::Entry;
+use crate::runtime::worker::Worker;
+
+/// A seat that a worker has by a push, and on which nobody sits.
+#[derive(Clone, Copy)]
+pub(crate) struct KeptSeat {
+    /// Its number in the crew.
+    pub(crate) seat: usize,
+    /// The cell that was sent to and the carrier of its token, if the worker takes the cell over and leaves the seat. The hand goes there
+    /// otherwise.
+    pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
+}
+
+impl Worker {
+    /// Hands the seat over that the last turn woke, if this hand has kept it.
+    pub(crate) fn give_next_seat(&self) {
+        if let Some(next) = self.next_seat.take() {
+            self.crew.hand_over(next.seat);
+        }
+    }
+
+    /// Gives away what this worker has kept or gathered: what is dropped next may take long, or wait for that.
+    pub(crate) fn let_others(&self) {
+        self.give_next_seat();
+        self.give_gathered();
+    }
+
+    /// Returns the seat that is kept, and for what, if nobody sits there, where this worker sends to a cell of it, with that carrier.
+    pub(crate) fn keeps(
+        &self,
+        remote: &Remote,
+        cell: CellPtr,
+        carrier: *mut Envelope,
+    ) -> Option<KeptSeat> {
+        if self.next_seat.get().is_some() || self.is_visiting() {
+            return None;
+        }
+        let (crew, seat) = remote.seat();
+        if crew != Arc::as_ptr(&self.crew).cast() {
+            return None;
+        }
+        let gathers = self.gathers(cell).then_some((cell, carrier));
+        (gathers.is_some() || self.will_rest()).then_some(KeptSeat { seat, gathers })
+    }
+
+    /// Returns whether the hand has nothing to do here after the turn that is about to end.
+    fn will_rest(&self) -> bool {
+        // The activation under way is about to end with this turn.
+        let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
+        !self.has_something() && self.running().is_some_and(is_last)
+    }
+
+    /// Returns whether this worker takes a cell over that it sends to, if nobody sits on the seat of its home: a message to there costs more
+    /// than the turn, and waking somebody costs more than all of them.
+    pub(super) fn gathers(&self, cell: CellPtr) -> bool {
+        self.is_fine()
+            && cell.table().moves
+            && self.gathered.get().is_none()
+            && !self.pace.is_long_round(self.backlog())
+            && !self.remote().ready.is_lent()
+            && !self.is_to_stop(self.shared.signal())
+    }
+
+    /// Takes the cell over that the turn has sent to, if the seat of its home was kept for that.
+    #[inline]
+    pub(crate) fn gather(&self) {
+        if let Some(kept) = self.next_seat.get()
+            && let Some((cell, carrier)) = kept.gathers
+        {
+            self.next_seat.set(None);
+            if !self.gather_from(kept.seat, cell, carrier) {
+                self.crew.hand_over(kept.seat);
+            }
+        }
+    }
+
+    /// Does so; false if the cell is to stay there, or others have sent to the seat too. The seat is still ours then.
+    #[inline(never)]
+    fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
+        let worker = self.crew.worker(seat);
+        // SAFETY: the seat is ours until it is left below, and the reference ends before that.
+        let other = unsafe { worker.as_ref() };
+        // A cell that is scheduled, and in no queue, has a turn that is away.
+        if other.closes.get()
+            || other.visited.get() > 0
+            || cell.has(SCHEDULED)
+            || cell.has(flag::STOPPED)
+            || !other.remote().ready.take_only(carrier)
+        {
+            return false;
+        }
+        other.arrive(Came::Untimed);
+        // Its token is in our hand, and all that refers to it is counted in the shared count: as one that was claimed from the shared queue.
+        cell.set(SCHEDULED);
+        cell.share_refs();
+        cell.set_home(self.shared.queue_home());
+        other.lane.published(1);
+        if !self.shared.try_leave(worker) {
+            self.crew.hand_over(seat);
+        }
+        self.take_in(Entry::of(cell));
+        self.gathered.set(Some(cell));
+        true
+    }
+
+    /// Gives away the cell that was gathered since the last look around, because what is dropped next may wait for it.
+    #[inline]
+    pub(crate) fn give_gathered(&self) {
+        if let Some(cell) = self.gathered.take() {
+            self.give_back(cell);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_back(&self, cell: CellPtr) {
+        let (mut others, mut kept) = (Vec::new(), Vec::new());
+        let running = self.running();
+        let given = self.take_to_give(1, &mut kept, || {
+            while let Some(&entry) = self.old.pop_newest() {
+                if entry.cell() == cell {
+                    return Some(entry);
+                }
+                others.push(entry);
+            }
+            None
+        });
+        for entry in kept.into_iter().chain(others.into_iter().rev()) {
+            self.old.push_entry(self.turn(), entry);
+        }
+        if let Some(running) = running {
+            // Its activation may go on.
+            self.shown.name(running);
+        }
+        self.publish(given);
+    }
+}
