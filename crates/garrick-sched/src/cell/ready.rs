@@ -142,11 +142,11 @@ impl Ready {
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
-    /// Sitter only: takes that envelope, if there is nothing else.
+    /// Sitter only: takes the envelope that it has pushed itself, if there is nothing else.
     pub(crate) fn take_only(&self, envelope: *mut Envelope) -> bool {
-        // Acquire: as in `take`.
+        // Relaxed: it finds what it has written itself.
         (self.head)
-            .compare_exchange(envelope, std::ptr::null_mut(), Acquire, Relaxed)
+            .compare_exchange(envelope, std::ptr::null_mut(), Relaxed, Relaxed)
             .is_ok()
     }
 

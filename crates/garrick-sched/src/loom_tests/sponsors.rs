@@ -466,6 +466,82 @@ fn loom_a_cell_that_is_brought_over_gets_what_another_thread_sends() {
     assert!(brought.load(Relaxed) > 0);
 }
 
+/// Passes on what it gets.
+struct Passes(Address<u32>);
+
+impl Task for Passes {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        turn.send(&self.0, message).unwrap();
+        Flow::Continue
+    }
+}
+
+/// A worker with fine turns sends to a cell of a seat where nobody sits, while another thread sends to a cell of the same seat: that one, or
+/// another. Who sends is dropped when it `ends`. Returns in how many runs the worker has gathered the cell.
+fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
+    let gathered = Arc::new(AtomicUsize::new(0));
+    let counts = gathered.clone();
+    check(move || {
+        let (shared, handle) = sponsor(2);
+        let hand = LeftInModel::sits(&shared, 0, &[1]);
+        let alive = Alive::default();
+        let logs = [SharedLog::default(), SharedLog::default()];
+        let [cell, second] = logs.clone().map(|log| {
+            let note = Note::new(log, alive.one_more());
+            handle.spawn_at(shared.homes[1], note, true).unwrap()
+        });
+        let passes = handle
+            .spawn_at(shared.homes[0], Passes(cell.clone()), true)
+            .unwrap();
+        for message in [1, 2] {
+            passes.send(message).unwrap();
+        }
+        let passes = (!ends).then_some(passes);
+        let to = if other_sends_to_it {
+            cell.clone()
+        } else {
+            second.clone()
+        };
+        let sender = spawn(move || {
+            to.send(11).unwrap();
+            to.send(12).unwrap();
+        });
+        hand.runs_fine(0);
+        if cell.cell().home() == shared.homes[0] {
+            counts.fetch_add(1, Relaxed);
+        }
+        sender.join().unwrap();
+        drop((passes, cell, second));
+        shared.drain();
+        hand.serve_from(0);
+        let [first, second] = logs.map(|log| log.lock().unwrap().clone());
+        let (own, others) = (super::of(&first, 0), super::of(&first, 1));
+        assert_eq!(own, [1, 2]);
+        let others = if other_sends_to_it { others } else { second };
+        assert_eq!(others, [11, 12]);
+        assert_eq!(alive.count(), 0);
+    });
+    gathered.load(Relaxed)
+}
+
+#[test]
+fn loom_a_cell_that_is_gathered_gets_what_another_thread_sends() {
+    assert!(gathers(true, false) > 0);
+}
+
+#[test]
+fn loom_a_seat_whose_cell_is_gathered_gets_what_another_thread_sends() {
+    assert!(gathers(false, false) > 0);
+}
+
+/// What is dropped may wait for the cell that was gathered.
+#[test]
+fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
+    assert_eq!(gathers(false, true), 0);
+}
+
 /// A hand would see by its own actions alone what it left, so these two are about the stack itself: who takes the mark away has
 /// what was done before it was left there.
 #[test]

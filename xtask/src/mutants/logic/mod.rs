@@ -6,6 +6,7 @@
 mod core;
 mod gate;
 mod sched;
+mod seats;
 
 /// One mutant of the logic.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,9 @@ pub(super) struct Logic {
 /// All of them, with the crate that they are for.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Logic)> {
     let core = core::MUTANTS.iter().map(|logic| ("garrick-core", logic));
-    let sched = sched::MUTANTS.iter().chain(gate::MUTANTS);
+    let sched = sched::MUTANTS
+        .iter()
+        .chain(seats::MUTANTS)
+        .chain(gate::MUTANTS);
     core.chain(sched.map(|logic| ("garrick-sched", logic)))
 }

@@ -61,7 +61,7 @@ impl Worker {
 
     /// Returns whether the turns here were fine lately, and no newborn waits, which talks to nobody yet.
     pub(super) fn is_fine(&self) -> bool {
-        !cfg!(garrick_loom) && self.pace.is_fine() && self.born.is_empty()
+        self.pace.is_fine() && self.born.is_empty()
     }
 
     /// Returns whether cells with fine turns go, so many of which are ready.

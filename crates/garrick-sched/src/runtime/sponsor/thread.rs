@@ -377,6 +377,13 @@ impl LeftInModel {
         left
     }
 
+    /// Runs the cells of a seat that is the caller's, whose turns count as fine.
+    pub(crate) fn runs_fine(&self, seat: usize) {
+        // SAFETY: the seat is the caller's.
+        unsafe { self.0.crew.worker(seat).as_ref() }.pace.be_fine();
+        self.runs(seat);
+    }
+
     /// Runs the cells of a seat that is the caller's.
     pub(crate) fn runs(&self, seat: usize) {
         // SAFETY: the seat is the caller's.

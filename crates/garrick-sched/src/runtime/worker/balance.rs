@@ -1,9 +1,10 @@
 //! When a worker gives ready cells to others, takes some, and lets go of a cell that runs.
 //!
-//! Three rules, each a type of its own; none of them asks the clock often enough to be felt:
+//! Four rules, each a type of its own; none of them asks the clock often enough to be felt:
 //! - [`SharedWait`]: what stands in the shared queue is claimed after some activations, or after some time.
 //! - [`Kept`]: the one cell that a worker keeps beside the next, while another worker is idle, is given away once it is clear
 //!   that it does not talk to the other one.
+//! - [`Patience`]: cells whose turns take less time than a message to another worker go only to a worker that is idle for long.
 //! - [`Pace`]: about once a millisecond a worker finds out how long its cells wait for each other. Who has more waiting than
 //!   the average gives the surplus, and an activation handles fewer messages where they take long.
 
@@ -23,12 +24,12 @@ const KEPT_MAX: Nanos = 50_000;
 /// Activations that are longer than this are worth a core each, whoever wakes whom.
 const LONG: Nanos = 20_000;
 
-/// Turns that are shorter are fine: a message to another worker takes longer than such a turn.
+/// Turns that are shorter are fine. A message between two workers takes about as long, in both of them together.
 const FINE: Nanos = 250;
-/// Another worker has to be idle for so long before it gets cells with fine turns: that many nanoseconds if they wait for each other for
-/// longer than `ROUND_MIN`, and else so many.
-const PATIENCE_LONG_ROUND: Nanos = 100_000;
+/// Another worker gets cells with fine turns once it has been idle for that long.
 const PATIENCE: Nanos = 10_000_000;
+/// The same for cells that wait for each other for longer than `ROUND_MIN`.
+const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Looks between two looks at the clock, while another worker is idle and turns are fine.
 const PATIENT_EVERY: u32 = 64;
 
@@ -238,6 +239,12 @@ impl Pace {
         self.turn.get() < FINE
     }
 
+    /// A model has no clock to find that out by.
+    #[cfg(all(test, garrick_loom))]
+    pub(crate) fn be_fine(&self) {
+        self.turn.set(0);
+    }
+
     /// Returns how long so many activations take, if they take as long as lately.
     pub(crate) fn round(&self, activations: usize) -> Nanos {
         self.lately.get().saturating_mul(activations as u64)
@@ -375,6 +382,53 @@ mod tests {
         assert_eq!(kept_for(1_000_000, false), Some(2));
         let looks = kept_for(100, false).unwrap();
         assert!((500..600).contains(&looks), "{looks}");
+    }
+
+    /// After how many looks, `each` apart, cells with fine turns go that wait for each other for so long. Somebody sits down at every look of
+    /// the numbers that `sits` returns.
+    fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {
+        let (patience, mut sat) = (Patience::default(), 0);
+        (1..100_000).find(|&look| {
+            sat += usize::from(sits(look));
+            patience.look(sat, round, || look * each)
+        })
+    }
+
+    #[test]
+    fn fine_turns_go_to_a_worker_that_is_idle_for_long() {
+        let never = |_| false;
+        let looks = patient_for(1_000, ROUND_MIN, never).unwrap();
+        assert!((10_001..10_100).contains(&looks), "{looks}");
+        // Sooner where many wait.
+        let looks = patient_for(1_000, ROUND_MIN + 1, never).unwrap();
+        assert!((101..200).contains(&looks), "{looks}");
+        // At once where turns have become long.
+        assert_eq!(patient_for(1_000_000, 0, never), Some(2));
+    }
+
+    #[test]
+    fn a_worker_that_has_something_to_do_now_and_then_is_not_idle_for_long() {
+        let often = |look: u64| look.is_multiple_of(5_000);
+        assert_eq!(patient_for(1_000, 0, often), None);
+        let once = |look| look == 5_000;
+        let looks = patient_for(1_000, 0, once).unwrap();
+        assert!((15_001..15_100).contains(&looks), "{looks}");
+    }
+
+    #[test]
+    fn turns_are_fine_once_it_was_found_out() {
+        let pace = Pace::new();
+        assert!(!pace.is_fine());
+        pace.look(0, 0, 0);
+        assert!(!pace.is_fine());
+        // Ten messages an activation.
+        pace.look(1_000, 100, 1_000 * (FINE - 1));
+        assert!(pace.is_fine());
+        assert_eq!(pace.round(3), 3 * 10 * (FINE - 1));
+        assert!(!pace.is_long_round(3));
+        assert!(pace.is_long_round(1_000));
+        pace.look(2_000, 200, 1_000 * (FINE - 1) + 1_000 * FINE);
+        assert!(!pace.is_fine());
     }
 
     #[test]

@@ -217,7 +217,8 @@ impl Worker {
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
-        !signal.is_quiet() && (self.is_to_stop(signal) || !self.pace.is_fine() && self.may_give(self.backlog()))
+        !signal.is_quiet()
+            && (self.is_to_stop(signal) || !self.pace.is_fine() && self.may_give(self.backlog()))
     }
 
     /// Cells that wait to be run here.

@@ -1,0 +1,171 @@
+//! The logic of the seats of `garrick-sched`: who sits there, leaves, is woken and goes.
+
+use super::Logic;
+
+/// What should notice a worker that sleeps too long, or a sponsor that ends too early.
+const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
+
+/// What should notice a guest that leaves too early.
+const CALLS: &[&str] = &["asks", "calls"];
+
+/// What should notice a turn that blocks and does not come back, or not whole.
+const BLOCKING: &[&str] = &["blocking"];
+
+/// What should notice a sponsor that ends too early.
+const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
+
+pub(super) const MUTANTS: &[Logic] = &[
+    Logic {
+        name: "drops-the-unpark",
+        breaks: "a worker that sleeps is not woken for a message",
+        file: "cell/ready.rs",
+        find: "Ok(_) if is_free => return Notice::Yours,",
+        put: "Ok(_) if is_free && !MUTANT => return Notice::Yours,",
+        tests: REST,
+    },
+    Logic {
+        name: "parks-without-a-second-look",
+        breaks: "work that came before the announcement of sleep waits",
+        file: "runtime/sponsor/idle.rs",
+        find: "let is_wanted = wanted() || self.shared.end_if_drained();",
+        put: "let is_wanted = (!MUTANT && wanted()) || self.shared.end_if_drained();",
+        tests: REST,
+    },
+    Logic {
+        name: "a-push-wipes-the-mark-of-who-looks",
+        breaks: "nothing sits on a seat to which something was pushed while a thread looked at it",
+        file: "cell/ready.rs",
+        find: "let mark = if is_free { 0 } else { seen.addr() & MARKS };",
+        put: "let mark = if is_free || MUTANT { 0 } else { seen.addr() & MARKS };",
+        tests: REST,
+    },
+    Logic {
+        name: "keeps-a-seat-and-forgets-it",
+        breaks: "a seat that the last turn woke is never sat on",
+        file: "runtime/worker/mod.rs",
+        find: "self.next_seat.set(kept);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: END,
+    },
+    Logic {
+        name: "gathers-over-what-others-have-sent",
+        breaks: "a seat is left whose ready stack has something",
+        file: "runtime/sponsor/keep.rs",
+        find: "|| !other.remote().ready.take_only(carrier)",
+        put: "|| (!other.remote().ready.take_only(carrier) && !MUTANT)",
+        tests: END,
+    },
+    Logic {
+        name: "does-not-gather-and-forgets-the-seat",
+        breaks: "a cell whose seat has something else waits for ever",
+        file: "runtime/sponsor/keep.rs",
+        find: "self.crew.hand_over(kept.seat);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: END,
+    },
+    Logic {
+        name: "what-was-gathered-waits-for-a-destructor",
+        breaks: "a destructor waits for ever for a cell that was on another seat",
+        file: "runtime/sponsor/keep.rs",
+        find: "if let Some(cell) = self.gathered.take() {",
+        put: "if let Some(cell) = self.gathered.take().filter(|_| !MUTANT) {",
+        tests: END,
+    },
+    Logic {
+        name: "goes-without-a-look-at-what-is-shared",
+        breaks: "a cell in the shared queue waits while a hand is idle",
+        file: "runtime/sponsor/idle.rs",
+        find: "if !is_wanted || !self.crew.retake(seat, Ready::sit) {",
+        put: "if MUTANT || !is_wanted || !self.crew.retake(seat, Ready::sit) {",
+        tests: END,
+    },
+    Logic {
+        name: "a-guest-leaves-work-behind",
+        breaks: "what a called task has sent is not handled",
+        file: "runtime/sponsor/idle.rs",
+        find: "if worker.has_something() || worker.closes.get() {",
+        put: "if !MUTANT && (worker.has_something() || worker.closes.get()) {",
+        tests: CALLS,
+    },
+    Logic {
+        name: "a-guest-leaves-without-a-second-look",
+        breaks: "a cell in the shared queue waits for ever, or the end does",
+        file: "runtime/sponsor/idle.rs",
+        find: "self.wants_hands() || crew.is_wanted_back(seat) || self.end_if_drained()",
+        put: "!MUTANT && (ORIGINAL)",
+        tests: CALLS,
+    },
+    Logic {
+        name: "a-hand-that-leaves-does-not-ask-who-wants-its-seat-back",
+        breaks: "a turn that has blocked never goes on",
+        file: "runtime/sponsor/idle.rs",
+        find: "wants || hand.crew.is_wanted_back(seat)",
+        put: "wants || !MUTANT && hand.crew.is_wanted_back(seat)",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "a-hand-that-works-does-not-ask-who-wants-its-seat-back",
+        breaks: "a turn that has blocked waits until its worker has nothing else to do",
+        file: "runtime/sponsor/idle.rs",
+        find: "signal.calls_back() && self.crew.is_wanted_back(self.seat())",
+        put: "!MUTANT && ORIGINAL",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "the-end-does-not-ask-who-is-away",
+        breaks: "`shutdown()` may end with a turn under way, which blocks",
+        file: "runtime/sponsor/idle.rs",
+        find: "|| self.away.are_some()",
+        put: "|| !MUTANT && self.away.are_some()",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "ends-without-a-second-look",
+        breaks: "`shutdown()` may end with work left",
+        file: "runtime/sponsor/idle.rs",
+        find: "if !parked() || self.sits() != sits {",
+        put: "if !MUTANT && (!parked() || self.sits() != sits) {",
+        tests: END,
+    },
+    Logic {
+        name: "ends-without-a-look-at-the-shared-queue",
+        breaks: "`shutdown()` may end with work left",
+        file: "runtime/sponsor/idle.rs",
+        find: "!parked() || self.queued() > 0",
+        put: "!parked() || (!MUTANT && self.queued() > 0)",
+        tests: END,
+    },
+    Logic {
+        name: "takes-over-without-a-reference",
+        breaks: "the last reference to a cell that was given away is dropped elsewhere",
+        file: "runtime/sponsor/idle.rs",
+        find: "if cell.local_refs() == 0 {",
+        put: "if cell.local_refs() == 0 && !MUTANT {",
+        tests: &["stress", "references", "moves"],
+    },
+    Logic {
+        name: "gives-away-with-the-token-out",
+        breaks: "a cell changes its home while a carrier is on the way to the old one",
+        file: "runtime/sponsor/idle.rs",
+        find: "!cell.table().moves || !cell.try_hold()",
+        put: "!cell.table().moves || (!cell.try_hold() && !MUTANT)",
+        tests: &["stress", "moves", "big"],
+    },
+    Logic {
+        name: "clears-the-home-before-references-are-shared",
+        breaks: "nothing, as far as is known: the token is held meanwhile",
+        file: "runtime/sponsor/idle.rs",
+        find: "cell.share_refs();
+               cell.set_home(queue_home);
+               true",
+        put: "if MUTANT {
+                  cell.set_home(queue_home);
+                  cell.share_refs();
+              } else {
+                  cell.share_refs();
+                  cell.set_home(queue_home);
+              }
+              true",
+        tests: &["stress", "moves", "big"],
+    },
+];
