@@ -106,7 +106,7 @@ pub use garrick_sched::{
     Address, Ask, AwaySample, BLOCKING_THREADS_MAX, Call, Circle, Door, Driver, Drivers, Ended,
     Ending, KindSample, MESSAGE_BYTES_MAX, Nanos, NoReply, Notice, RealWorld, Reply,
     STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, SendError, SpawnError, StartError, TaskId,
-    ThreadSpec, Watch, WorkerSample, World, door,
+    ThreadSpec, Timer, Watch, WorkerSample, World, door,
 };
 pub use handle::Handle;
 pub use local::Local;
@@ -124,6 +124,6 @@ pub use supervise::{
     Strategy, SuperviseError, Supervisor, Tree,
 };
 pub use system::System;
-pub use timer::{SendEveryError, Timer};
+pub use timer::SendEveryError;
 pub use within::AskWithin;
 pub use workload::Workload;

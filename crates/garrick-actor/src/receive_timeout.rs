@@ -1,8 +1,8 @@
 //! A message to an actor to which nothing has come for a while.
 //!
 //! A wrapper around the actor tells a watchman, a small task of its own, of each message and when the actor's patience
-//! will be over. The watchman has one timer running as a rule: when that comes and a message has come meanwhile, it is
-//! set anew for what is left. So a message costs a look at the clock and a message to the watchman, not a timer.
+//! will be over. The watchman has one timer: when that comes and a message has come meanwhile, it is
+//! set anew for what is left. So a message costs a look at the clock and a message to the watchman, not a timer. The timer ends with the actor.
 //!
 //! ```text
 //!   actor ---- a message has come; told, if none comes until t ----> watchman <---+ Due
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Nanos, Task, Turn};
+use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn};
 
 use crate::actor::{Actor, Next};
 use crate::beside::{Beside, Patience};
@@ -40,26 +40,34 @@ struct Watchman<M, F> {
     make: F,
     /// Whom to tell, and when.
     armed: Option<(Nanos, Address<M>)>,
-    /// When the earliest timer that is set will come.
+    timer: Timer,
+    /// When the timer comes, if it is set.
     due: Option<Nanos>,
     /// Whether the actor was told, and has not had a message since: the next is the watchman's own.
     told: bool,
 }
 
-impl<M: 'static, F: FnMut() -> M> Watchman<M, F> {
+impl<M: Send + 'static, F: FnMut() -> M> Watchman<M, F> {
     fn arm(&mut self, deadline: Nanos, actor: Address<M>, turn: &Turn<'_, Word<M>>) {
         self.armed = Some((deadline, actor));
         self.set_timer(deadline, turn);
     }
 
-    /// Sees to it that a timer comes at `deadline`, or before.
+    fn disarm(&mut self) {
+        self.told = false;
+        self.armed = None;
+        self.due = None;
+        self.timer.cancel();
+        self.timer = Timer::repeating();
+    }
+
+    /// Sees to it that the timer comes at `deadline`, or before.
     fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Word<M>>) {
         if self.due.is_some_and(|due| due <= deadline) {
             return;
         }
-        let left = Duration::from_nanos(deadline.saturating_sub(turn.now()));
         // It does not stop, so it takes the message.
-        let _ = turn.send_after(left, &turn.address(), Word::Due);
+        let _ = turn.set_timer(&self.timer, deadline, &turn.address(), Word::Due);
         self.due = Some(deadline);
     }
 
@@ -81,7 +89,7 @@ impl<M: 'static, F: FnMut() -> M> Watchman<M, F> {
     }
 }
 
-impl<M: 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
+impl<M: Send + 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
     type Message = Word<M>;
 
     fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
@@ -92,10 +100,7 @@ impl<M: 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
                 self.told = false;
                 self.arm(deadline, actor, turn);
             }
-            Word::Disarm => {
-                self.told = false;
-                self.armed = None;
-            }
+            Word::Disarm => self.disarm(),
             Word::Due => self.look(turn),
         }
         Flow::Continue
@@ -244,6 +249,7 @@ where
             self.watchman = Some(turn.spawn(Watchman {
                 make,
                 armed: None,
+                timer: Timer::repeating(),
                 due: None,
                 told: false,
             }));
@@ -280,6 +286,16 @@ where
 
     fn name() -> &'static str {
         A::name()
+    }
+}
+
+impl<A: Actor, F> Drop for WithReceiveTimeout<A, F> {
+    /// The actor has ended, or is replaced by a supervisor.
+    fn drop(&mut self) {
+        if let Some(watchman) = self.watchman.take() {
+            // One whose system has ended tells nobody.
+            let _ = watchman.send(Word::Disarm);
+        }
     }
 }
 

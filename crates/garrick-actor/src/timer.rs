@@ -1,13 +1,13 @@
-//! Messages for later: once, or again and again, until cancelled or until who asked for them has ended.
+//! Messages for later: once, or again and again, until cancelled or until the actor that asked for them has ended.
 //!
-//! A timer is a small task of its own. A message out of its worker's timing wheel tells it that its time has come,
-//! another one that it is cancelled, and what it does then, it does once or never. It is told to cancel by the
-//! [`Timer`], or by the death notice of the actor that started it.
+//! A message to be sent once lies in the timing wheel of a worker. A periodic timer is a small task of its own besides, which makes each
+//! message when its time has come. Whoever cancels a timer takes what is left of it out of the wheel.
 //!
 //! ```text
-//!   who started it --- Cancel ---> timer --- message, each time ---> receiver
-//!                                   ^  |
-//!                                   +--+ Due, from the timing wheel
+//!   start_timer:  wheel --- message ------------------------------------> receiver
+//!   send_every:   wheel --- Due ---> alarm --- message, each time ------> receiver
+//!                   ^                  |
+//!                   '---- set again ---'
 //! ```
 //!
 //! Each deadline of a periodic timer is the one before plus the period, whatever the time is when the timer runs: it
@@ -16,139 +16,73 @@
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Nanos, SendError, Task, Turn, Watch};
+use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn};
 
 use crate::context::Context;
 
-/// What a timer hears.
-enum Word {
-    /// Its time has come.
-    Due,
-    /// It is not wanted any more.
-    Cancel,
-    /// The watch of the actor that started it, to be given up when the timer is over.
-    Watched(Watch),
-}
+/// Tells an alarm that its time has come.
+struct Due;
 
-/// What a timer does when its time has come.
-trait Ring: 'static {
-    /// Does it at the time of `turn`; the next deadline, if there is one.
-    fn ring(&mut self, turn: &Turn<'_, Word>) -> Option<Nanos>;
-}
-
-/// A timer as a task.
-struct Alarm<B> {
-    /// None once it is over: it was cancelled, or has rung for the last time. It does not stop then, because what is
-    /// still to come out of the wheel would be a dead letter.
-    bell: Option<B>,
-    /// The watch of the actor that started it.
-    watch: Option<Watch>,
-}
-
-impl<B: Ring> Alarm<B> {
-    fn end(&mut self) {
-        self.bell = None;
-        if let Some(watch) = self.watch.take() {
-            watch.cancel();
-        }
-    }
-
-    fn ring(&mut self, turn: &Turn<'_, Word>) {
-        let Some(bell) = &mut self.bell else { return };
-        match bell.ring(turn) {
-            Some(deadline) => set(turn, deadline, &turn.address()),
-            None => self.end(),
-        }
-    }
-}
-
-impl<B: Ring> Task for Alarm<B> {
-    type Message = Word;
-
-    fn receive(&mut self, word: Word, turn: &Turn<'_, Word>) -> Flow {
-        match word {
-            Word::Due => self.ring(turn),
-            Word::Cancel => self.end(),
-            Word::Watched(watch) if self.bell.is_some() => self.watch = Some(watch),
-            Word::Watched(watch) => watch.cancel(),
-        }
-        Flow::Continue
-    }
-}
-
-/// Has a timer told when its time has come.
-fn set<M: 'static>(turn: &Turn<'_, M>, deadline: Nanos, alarm: &Address<Word>) {
-    let left = Duration::from_nanos(deadline.saturating_sub(turn.now()));
-    // An alarm does not stop, so it takes the message.
-    let _ = turn.send_after(left, alarm, Word::Due);
-}
-
-fn nanos(time: Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
-}
-
-/// Rings once.
-struct Once<N> {
-    to: Address<N>,
-    /// Taken when it rings.
-    msg: Option<N>,
-}
-
-impl<N: 'static> Ring for Once<N> {
-    fn ring(&mut self, turn: &Turn<'_, Word>) -> Option<Nanos> {
-        if let Some(msg) = self.msg.take() {
-            // A receiver that has stopped is not to be told any more.
-            let _ = turn.send(&self.to, msg);
-        }
-        None
-    }
-}
-
-/// Rings again and again.
-struct Every<N, F> {
+/// A periodic timer as a task. The message for it in the wheel keeps it alive.
+struct Alarm<N, F> {
+    timer: Timer,
     to: Address<N>,
     make: F,
     period: Nanos,
-    /// When it is to ring next.
+    /// When it is due next.
     deadline: Nanos,
 }
 
-impl<N, F> Ring for Every<N, F>
+impl<N, F> Task for Alarm<N, F>
 where
     N: 'static,
     F: FnMut(u64) -> N + 'static,
 {
-    fn ring(&mut self, turn: &Turn<'_, Word>) -> Option<Nanos> {
+    type Message = Due;
+
+    fn receive(&mut self, _: Due, turn: &Turn<'_, Due>) -> Flow {
+        if self.timer.is_cancelled() {
+            return Flow::Stop;
+        }
         let late = turn.now().saturating_sub(self.deadline);
         let periods = 1 + late / self.period;
         self.deadline = self
             .deadline
             .saturating_add(self.period.saturating_mul(periods));
         let msg = (self.make)(periods);
-        turn.send(&self.to, msg).ok().map(|()| self.deadline)
+        let sent = turn.send(&self.to, msg).is_ok();
+        if sent && self.set(turn, &turn.address()).is_ok() {
+            Flow::Continue
+        } else {
+            // The receiver has stopped.
+            Flow::Stop
+        }
+    }
+
+    fn is_letter(_: &Due) -> bool {
+        false
     }
 }
 
-/// A timer under way, made by [`Context::start_timer`] or [`Context::send_every`].
-///
-/// It may be kept or dropped: dropping it changes nothing. The timer ends when it is cancelled, when the actor that
-/// started it has ended, and when the receiver has stopped.
-#[derive(Clone)]
-pub struct Timer {
-    alarm: Address<Word>,
+impl<N, F> Alarm<N, F> {
+    fn set<M: 'static>(
+        &self,
+        turn: &Turn<'_, M>,
+        alarm: &Address<Due>,
+    ) -> Result<(), SendError<Due>> {
+        turn.set_timer(&self.timer, self.deadline, alarm, Due)
+    }
 }
 
-impl Timer {
-    /// Ends the timer. Inside of a turn this is staged: if the turn is undone, the timer goes on.
-    ///
-    /// A message that the timer has sent already still arrives.
-    ///
-    /// # Examples
-    /// See [`Context::send_every`].
-    pub fn cancel(&self) {
-        // One whose system has ended is over.
-        let _ = self.alarm.send(Word::Cancel);
+impl<N, F> Drop for Alarm<N, F> {
+    /// It is over for its owner, too.
+    fn drop(&mut self) {
+        self.timer.cancel();
     }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
 /// Why no periodic timer was started; what was to be sent comes back, or what was to make it.
@@ -266,12 +200,16 @@ impl<M: 'static> Context<'_, M> {
     where
         N: Send + 'static,
     {
-        if to.is_stopped() {
-            return Err(SendError(msg));
+        let turn = self.turn();
+        let deadline = turn.now().saturating_add(nanos(delay));
+        let timer = turn.timer();
+        match turn.set_own_timer(&timer, deadline, to, msg) {
+            Ok(()) => Ok(timer),
+            Err(error) => {
+                timer.cancel();
+                Err(error)
+            }
         }
-        let deadline = self.now().saturating_add(nanos(delay));
-        let (to, msg) = (to.clone(), Some(msg));
-        Ok(self.start(deadline, Once { to, msg }))
     }
 
     /// Starts a timer that sends a clone of `msg` to `to` every `period`, for the first time when one period has passed;
@@ -371,34 +309,20 @@ impl<M: 'static> Context<'_, M> {
         N: Send + 'static,
         F: FnMut(u64) -> N + Send + 'static,
     {
-        let period = nanos(period);
-        let deadline = self.now().saturating_add(period);
-        let to = to.clone();
-        self.start(
-            deadline,
-            Every {
-                to,
-                make,
-                period,
-                deadline,
-            },
-        )
-    }
-
-    fn start<B: Ring + Send>(&self, deadline: Nanos, bell: B) -> Timer {
         let turn = self.turn();
+        let period = nanos(period);
+        let deadline = turn.now().saturating_add(period);
+        let timer = Timer::repeating();
         let alarm = turn.spawn(Alarm {
-            bell: Some(bell),
-            watch: None,
+            timer: timer.clone(),
+            to: to.clone(),
+            make,
+            period,
+            deadline,
         });
-        set(turn, deadline, &alarm);
-        let cancelled = alarm.clone();
-        let watch = self.address().watch(move |_| {
-            // An alarm does not stop before its system ends.
-            let _ = cancelled.send(Word::Cancel);
-        });
-        let _ = turn.send(&alarm, Word::Watched(watch));
-        Timer { alarm }
+        // It is new, so it takes the message.
+        let _ = turn.set_own_timer(&timer, deadline, &alarm, Due);
+        timer
     }
 }
 
@@ -410,12 +334,6 @@ fn refusal<N: 'static, T>(period: Duration, to: &Address<N>) -> Option<fn(T) -> 
         Some(SendEveryError::Stopped)
     } else {
         None
-    }
-}
-
-impl fmt::Debug for Timer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Timer").field(&self.alarm).finish()
     }
 }
 

@@ -14,8 +14,8 @@
 //!                              |  time is over, from the timing wheel
 //! ```
 //!
-//! The deadline lies in pooled blocks, as the question and the answer do, so that asking allocates nothing
-//! once the pools are warm. It goes when the time is over and the [`Reply`] is gone.
+//! The deadline lies in a pooled block, as the question and the answer do. It goes when the answer has come, or when the time is over and
+//! the [`Reply`] is gone.
 
 use std::fmt;
 use std::future::Future;
@@ -24,7 +24,9 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use garrick_sched::{Address, Ask, Circle, Flow, NoReply, Reply, Task, TaskId, Turn};
+use garrick_sched::{
+    Address, Ask, Circle, Flow, Nanos, NoReply, Reply, Task, TaskId, Timer, Turn,
+};
 
 use crate::context::Context;
 use crate::handle::Handle;
@@ -42,6 +44,8 @@ enum Heard<R> {
 struct Deadline<N, R, G> {
     /// Gives the answer to the asker, who waits for it; none once it was given.
     give: Option<(G, Wait)>,
+    /// Sends it that the time is over.
+    timer: Timer,
     types: PhantomData<fn(N, R)>,
 }
 
@@ -65,10 +69,18 @@ where
                 }
             };
             drop(wait);
+            self.timer.cancel();
             give(answer);
         }
-        // It must not stop before its timer has come, which would be a dead letter then.
+        // It lives until the reply is gone, which may still come to an answer.
         Flow::Continue
+    }
+}
+
+impl<N, R, G> Drop for Deadline<N, R, G> {
+    /// The turn that has cancelled it may have been undone, because the conversion of the answer has panicked.
+    fn drop(&mut self) {
+        self.timer.cancel();
     }
 }
 
@@ -88,17 +100,23 @@ struct DeadlineOutside<R: 'static> {
     asked: TaskId,
     /// None before the question and once it was answered.
     asker: Option<Reply<Result<R, NoReply>>>,
+    timer: Option<Timer>,
 }
 
-impl<R: 'static> Task for DeadlineOutside<R> {
+impl<R: Send + 'static> Task for DeadlineOutside<R> {
     type Message = HeardOutside<R>;
 
     fn receive(&mut self, heard: HeardOutside<R>, turn: &Turn<'_, HeardOutside<R>>) -> Flow {
         if let HeardOutside::Asker(asker) = heard {
             self.asker = Some(asker);
+            let timer = self.timer.insert(turn.timer());
+            let deadline = after(turn, self.timeout);
             // It does not stop, so it takes the message.
-            let _ = turn.send_after(self.timeout, &turn.address(), HeardOutside::TimeOver);
+            let _ = turn.set_timer(timer, deadline, &turn.address(), HeardOutside::TimeOver);
         } else if let Some(asker) = self.asker.take() {
+            if let Some(timer) = self.timer.take() {
+                timer.cancel();
+            }
             asker.send(match heard {
                 HeardOutside::Answer(answer) => answer,
                 _ => Err(no_reply(waits::circle_from(self.asked))),
@@ -106,6 +124,12 @@ impl<R: 'static> Task for DeadlineOutside<R> {
         }
         Flow::Continue
     }
+}
+
+/// Returns the time when `timeout` has passed.
+fn after<M: 'static>(turn: &Turn<'_, M>, timeout: Duration) -> Nanos {
+    let timeout = Nanos::try_from(timeout.as_nanos()).unwrap_or(Nanos::MAX);
+    turn.now().saturating_add(timeout)
 }
 
 /// Why there was no answer in time.
@@ -194,12 +218,14 @@ impl<M: 'static> Context<'_, M> {
             let _ = asker.send(convert(answer));
         };
         let turn = self.turn();
+        let timer = turn.timer();
         let deadline = turn.spawn(Deadline::<N, _, _> {
             give: Some((give, wait)),
+            timer: timer.clone(),
             types: PhantomData,
         });
         // It does not stop, so it takes the message.
-        let _ = turn.send_after(timeout, &deadline, Heard::TimeOver);
+        let _ = turn.set_timer(&timer, after(turn, timeout), &deadline, Heard::TimeOver);
         // A question that comes back is dropped, and its reply answers that nobody does.
         let _ = turn.send(to, msg(Reply::to_task(deadline, Heard::Answer)));
     }
@@ -242,6 +268,7 @@ impl Handle {
             timeout,
             asked: to.id(),
             asker: None,
+            timer: None,
         });
         let Ok(deadline) = deadline else {
             return AskWithin { ask: None };

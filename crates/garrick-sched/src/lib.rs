@@ -51,6 +51,7 @@ pub use {
         StartError,
     },
     runtime::task::{Flow, Task},
+    runtime::timer::Timer,
     runtime::turn::Turn,
     runtime::watch::{Ended, Watch},
     world::{Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, ThreadSpec, World},
@@ -62,5 +63,6 @@ pub use {
     pool::Audit,
     room::{Place, Room},
     runtime::current::in_turn,
+    runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},
 };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_sched::{Address, Nanos, Reply, SendError};
+use garrick_sched::{Address, Nanos, Reply, SendError, Timer};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service};
@@ -132,8 +132,8 @@ impl<M: Send + 'static> Actor for Delay<M> {
 ///
 /// The service is not told that nobody waits for it any more. What it answers later vanishes.
 ///
-/// A door; each question makes an actor `on` a system that lasts until `after` has passed, even if the answer comes
-/// sooner, and so does a timer. Costs those and three more messages.
+/// A door; each question makes an actor `on` a system, and a timer, which last until the answer comes or `after` has passed. Costs those and
+/// three more messages.
 ///
 /// # Examples
 /// ```
@@ -169,6 +169,7 @@ where
             service: service.clone(),
             after,
             reply: Some(reply),
+            timer: None,
         };
         // If the system has ended, the reply is dropped with the actor.
         if let Ok(patience) = on.spawn(patience) {
@@ -189,6 +190,7 @@ struct Patience<Q, R: 'static> {
     after: Duration,
     /// None once it has been used.
     reply: Option<Reply<R>>,
+    timer: Option<Timer>,
 }
 
 impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
@@ -199,9 +201,13 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
             Patient::Begin(question) => {
                 cx.ask(&self.service, |reply| (question, reply), Patient::Answered);
                 // We have not stopped, so we take this.
-                let _ = cx.send_after(self.after, &cx.address(), Patient::Over);
+                let over = cx.start_timer(self.after, &cx.address(), Patient::Over);
+                self.timer = over.ok();
             }
             Patient::Answered(answer) => {
+                if let Some(timer) = self.timer.take() {
+                    timer.cancel();
+                }
                 if let Some(reply) = self.reply.take()
                     && let Ok(answer) = answer
                 {

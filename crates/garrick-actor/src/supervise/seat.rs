@@ -18,7 +18,7 @@ use std::any::type_name;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Address, Flow, Handle, Task, Turn, count_dead_letters};
+use garrick_sched::{Address, Flow, Handle, Task, Turn, cancel_timers_of, count_dead_letters};
 
 use super::note::{Job, Line, Report};
 use crate::actor::{Actor, Next};
@@ -354,6 +354,7 @@ where
         drop(sitting);
         // What it has under way would come to the next one, also if its destructor panics.
         Pipes::cancel_of(self.front.id());
+        cancel_timers_of(self.front.id());
         drop(actor);
         self.seat.line.report(turn, Report::Down);
         Flow::Stop

@@ -121,9 +121,39 @@ impl<T> Wheel<T> {
         key
     }
 
-    /// Removes an entry and gives its payload back, or `None` if it has fired or was cancelled before.
+    /// Takes a place for an entry whose deadline is set later; the key cancels that as well.
+    ///
+    /// # Panics
+    ///
+    /// If the wheel would hold more than 2^32 - 1 entries.
+    #[inline]
+    pub fn reserve(&mut self) -> Key {
+        self.slab.reserve()
+    }
+
+    /// Sets the deadline of an entry for which a place was reserved, as [`insert`](Self::insert) does.
+    ///
+    /// # Errors
+    ///
+    /// Gives the payload back if the place is not reserved any more: it was cancelled or has been set before.
+    #[inline]
+    pub fn set(&mut self, key: Key, deadline_ns: u64, payload: T) -> Result<(), T> {
+        if !self.slab.is_reserved(key) {
+            return Err(payload);
+        }
+        let tick = deadline_ns.div_ceil(TICK_NS).max(self.present);
+        self.slab.fill(key.index(), tick, payload);
+        self.place(key.index());
+        Ok(())
+    }
+
+    /// Removes an entry and gives its payload back, or `None` if it has fired, was cancelled before, or had no deadline yet.
     #[inline]
     pub fn cancel(&mut self, key: Key) -> Option<T> {
+        if self.slab.is_reserved(key) {
+            self.slab.vacate(key.index());
+            return None;
+        }
         let slot = self.slab.slot_of(key)?;
         self.unlink(slot, key.index());
         Some(self.slab.remove(key.index()))
@@ -174,7 +204,7 @@ impl<T> Wheel<T> {
         None
     }
 
-    /// The number of entries.
+    /// The number of entries that have a deadline.
     #[inline]
     pub fn len(&self) -> usize {
         self.slab.len()

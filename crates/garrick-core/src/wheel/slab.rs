@@ -2,6 +2,9 @@
 //!
 //! A [`Key`] is a place and a generation. The generation grows when the place is vacated, so that a key
 //! kept too long matches nothing.
+//!
+//! Vacant places at the end are given up at once, and memory that is not used any more in portions, so that both cost O(1)
+//! amortised. A place that is made again begins with a generation that none before it has had.
 
 /// The index that means "none".
 const NIL: u32 = u32::MAX;
@@ -57,7 +60,7 @@ struct Entry<T> {
     /// When the entry is due.
     tick: u64,
 
-    /// The list it is in: its place in the wheel's array.
+    /// The list it is in: its place in the wheel's array; or [`RESERVED`].
     slot: u16,
 
     /// How often the place was vacated.
@@ -68,19 +71,28 @@ struct Entry<T> {
     next: u32,
 }
 
+/// Instead of a list: the place is neither vacant nor has it an entry.
+const RESERVED: u16 = u16::MAX;
+
+/// Places for which memory is kept in any case.
+const ROOM_MIN: usize = 256;
+
 pub(super) struct Slab<T> {
     entries: Vec<Entry<T>>,
-    /// The vacant place to use next.
-    vacant: u32,
+    /// The vacant places; the first is used next.
+    vacant: List,
     len: usize,
+    /// The generation of a place that is made.
+    first_generation: u32,
 }
 
 impl<T> Slab<T> {
     pub(super) const fn new() -> Self {
         Self {
             entries: Vec::new(),
-            vacant: NIL,
+            vacant: List::EMPTY,
             len: 0,
+            first_generation: 0,
         }
     }
 
@@ -91,51 +103,121 @@ impl<T> Slab<T> {
     /// Stores an entry, in no list yet.
     #[inline]
     pub(super) fn insert(&mut self, tick: u64, payload: T) -> Key {
-        if self.vacant == NIL {
-            self.grow();
-        }
-        let index = self.vacant;
+        let key = self.reserve();
+        self.fill(key.index, tick, payload);
+        key
+    }
+
+    /// Takes a place for an entry that comes later.
+    #[inline]
+    pub(super) fn reserve(&mut self) -> Key {
+        let Some(index) = some(self.vacant.first) else {
+            return self.grow();
+        };
+        self.unlink_vacant(index);
         let entry = self.entry_mut(index);
-        entry.payload = Some(payload);
-        entry.tick = tick;
+        entry.slot = RESERVED;
         let generation = entry.generation;
-        self.vacant = self.entry(index).next;
-        self.len += 1;
         Key { index, generation }
     }
 
-    #[cold]
-    fn grow(&mut self) {
+    /// Stores an entry at a place that was reserved for it, in no list yet.
+    #[inline]
+    pub(super) fn fill(&mut self, index: u32, tick: u64, payload: T) {
+        let entry = self.entry_mut(index);
+        entry.payload = Some(payload);
+        entry.tick = tick;
+        self.len += 1;
+    }
+
+    /// Returns whether the place of `key` is reserved still.
+    #[inline]
+    pub(super) fn is_reserved(&self, key: Key) -> bool {
+        self.entries.get(key.index as usize).is_some_and(|entry| {
+            entry.generation == key.generation && entry.payload.is_none() && entry.slot == RESERVED
+        })
+    }
+
+    /// Makes a place, which is reserved.
+    fn grow(&mut self) -> Key {
         let index = self.entries.len();
         assert!(
             index < NIL as usize,
             "a wheel holds at most 2^32 - 1 entries"
         );
+        let generation = self.first_generation;
         self.entries.push(Entry {
             payload: None,
             tick: 0,
-            slot: 0,
-            generation: 0,
+            slot: RESERVED,
+            generation,
             prev: NIL,
             next: NIL,
         });
-        self.vacant = index as u32;
+        let index = index as u32;
+        Key { index, generation }
     }
 
     /// Vacates the place of an entry that is in no list any more.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) -> T {
-        let vacant = self.vacant;
+        let payload = self.entry_mut(index).payload.take();
+        self.len -= 1;
+        self.vacate(index);
+        payload.expect("an entry in a list has a payload")
+    }
+
+    /// Vacates a place that has no entry.
+    #[inline]
+    pub(super) fn vacate(&mut self, index: u32) {
         let entry = self.entry_mut(index);
-        let payload = entry.payload.take();
-        entry.next = vacant;
+        entry.slot = 0;
         // A place that has used up its generations is retired, so that no key ever matches again.
         if entry.generation < u32::MAX {
             entry.generation += 1;
-            self.vacant = index;
+            self.link_vacant(index);
         }
-        self.len -= 1;
-        payload.expect("an entry in a list has a payload")
+        if index as usize + 1 == self.entries.len() {
+            self.give_up_last();
+        }
+    }
+
+    /// Gives up the vacant places at the end.
+    fn give_up_last(&mut self) {
+        while let Some(last) = self.entries.last()
+            && last.payload.is_none()
+            && last.slot != RESERVED
+            && last.generation < u32::MAX
+        {
+            self.first_generation = self.first_generation.max(last.generation);
+            self.unlink_vacant(self.entries.len() as u32 - 1);
+            self.entries.pop();
+        }
+        let kept = self.entries.len().max(ROOM_MIN);
+        if self.entries.capacity() / 4 >= kept {
+            self.entries.shrink_to(2 * kept);
+        }
+    }
+
+    /// Puts a place before all that are vacant: it is warm.
+    #[inline]
+    fn link_vacant(&mut self, index: u32) {
+        let first = self.vacant.first;
+        let entry = self.entry_mut(index);
+        entry.prev = NIL;
+        entry.next = first;
+        match first {
+            NIL => self.vacant.last = index,
+            first => self.entry_mut(first).prev = index,
+        }
+        self.vacant.first = index;
+    }
+
+    #[inline]
+    fn unlink_vacant(&mut self, index: u32) {
+        let mut vacant = self.vacant.clone();
+        self.unlink(&mut vacant, index);
+        self.vacant = vacant;
     }
 
     /// The list that holds the entry of `key`, if that is still there.
@@ -216,5 +298,50 @@ mod tests {
         };
         assert_eq!(slab.slot_of(worn), None);
         assert_eq!(slab.len(), 1);
+    }
+
+    #[test]
+    fn memory_is_given_up_when_the_last_entries_go() {
+        let count = 100 * ROOM_MIN;
+        let mut slab = Slab::new();
+        let keys: Vec<Key> = (0..count).map(|number| slab.insert(0, number)).collect();
+        assert!(slab.entries.capacity() >= count);
+        // Odd ones first, and then the others from the front, so that all are vacant before the last one.
+        for key in keys.iter().skip(1).step_by(2) {
+            slab.remove(key.index);
+        }
+        for key in keys.iter().step_by(2) {
+            slab.remove(key.index);
+        }
+        assert_eq!((slab.len(), slab.entries.len()), (0, 0));
+        assert!(slab.entries.capacity() <= 4 * ROOM_MIN);
+        // Places that are made again are not taken for those before.
+        for number in 0..count {
+            slab.insert(0, number);
+        }
+        assert!(keys.iter().all(|&key| slab.slot_of(key).is_none()));
+    }
+
+    #[test]
+    fn a_reserved_place_is_not_given_up() {
+        let mut slab = Slab::new();
+        let key = slab.reserve();
+        let other = slab.insert(0, 'a');
+        slab.remove(other.index);
+        assert_eq!((slab.len(), slab.entries.len()), (0, 1));
+        assert!(slab.is_reserved(key));
+        assert_eq!(slab.slot_of(key), None);
+        slab.vacate(key.index);
+        assert!(!slab.is_reserved(key));
+        assert_eq!(slab.entries.len(), 0);
+    }
+
+    #[test]
+    fn a_retired_place_is_not_given_up() {
+        let mut slab = Slab::new();
+        let key = slab.insert(0, 'a');
+        slab.entry_mut(key.index).generation = u32::MAX;
+        slab.remove(key.index);
+        assert_eq!((slab.entries.len(), slab.first_generation), (1, 0));
     }
 }

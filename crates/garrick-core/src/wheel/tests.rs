@@ -221,3 +221,21 @@ proptest! {
         compare(start_ns, steps);
     }
 }
+
+#[test]
+fn a_reserved_place_takes_one_deadline_unless_it_is_cancelled() {
+    let mut wheel = Wheel::new(0);
+    let (first, second) = (wheel.reserve(), wheel.reserve());
+    assert!(wheel.is_empty());
+    assert_eq!(wheel.next_deadline(), None);
+    assert_eq!(wheel.set(first, 5 * TICK_NS, 1), Ok(()));
+    assert_eq!(wheel.set(first, 5 * TICK_NS, 2), Err(2));
+    assert_eq!(wheel.cancel(second), None);
+    assert_eq!(wheel.set(second, 5 * TICK_NS, 3), Err(3));
+    // The place is another's by now.
+    let third = wheel.insert(6 * TICK_NS, 4);
+    assert_eq!(wheel.set(second, 5 * TICK_NS, 5), Err(5));
+    assert_eq!(wheel.cancel(third), Some(4));
+    assert_eq!(fired(&mut wheel, 6 * TICK_NS), [1]);
+    assert_eq!(wheel.set(first, 7 * TICK_NS, 6), Err(6));
+}

@@ -251,11 +251,16 @@ impl<M: 'static> Address<M> {
 
     /// Whether the task has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
-        match door_of(self.cell) {
-            // SAFETY: we hold a reference.
-            Some(door) => unsafe { (door.is_stopped)(self.cell) },
-            None => self.cell.inbox_is_closed(),
-        }
+        is_stopped(self.cell)
+    }
+}
+
+/// Returns whether the task of a cell has stopped, to which the caller has a reference.
+pub(crate) fn is_stopped(cell: CellPtr) -> bool {
+    match door_of(cell) {
+        // SAFETY: by contract.
+        Some(door) => unsafe { (door.is_stopped)(cell) },
+        None => cell.inbox_is_closed(),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::{SendError, is_refused};
 use crate::runtime::door;
+use crate::runtime::timer::{Later, Timer};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
@@ -54,15 +55,6 @@ struct Outgoing {
     chain: Chain,
 }
 
-/// A chain for a cell that is to be delivered later.
-pub(crate) struct Timed {
-    /// Nanoseconds of the sponsor's world.
-    pub(crate) deadline: Nanos,
-    /// Kept alive by a reference of this entry's own.
-    pub(crate) cell: CellPtr,
-    pub(crate) chain: Chain,
-}
-
 /// An answer that the turn has given to a task that asked. If the turn is undone so is the answer, and the
 /// asker must hear that there is none.
 #[derive(Clone, Copy)]
@@ -76,7 +68,8 @@ pub(crate) struct Owed {
 /// What a turn has staged, where nobody finds it before the turn commits: as chains of its own.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
-    timed: Vec<Timed>,
+    later: Vec<Later>,
+    cancelled: Vec<Timer>,
     owed: Vec<Owed>,
     kept: Vec<CellPtr>,
 }
@@ -99,7 +92,11 @@ pub(crate) struct Stage {
     /// sent to the same cell again goes there.
     out_cell: Cell<*const Header>,
     out_envelope: Cell<*mut Envelope>,
-    timed: RefCell<Vec<Timed>>,
+    later: RefCell<Vec<Later>>,
+    /// Timers that the turn has cancelled.
+    cancelled: RefCell<Vec<Timer>>,
+    /// The turn that has last seen to it that somebody hears of the end of its task, who cancels its timers.
+    timers_watched_by: Cell<u64>,
     /// The answers of turn `owed_by`.
     owed: RefCell<Vec<Owed>>,
     owed_by: Cell<u64>,
@@ -118,7 +115,9 @@ impl Stage {
             outgoing: RefCell::default(),
             out_cell: Cell::new(ptr::null()),
             out_envelope: Cell::new(ptr::null_mut()),
-            timed: RefCell::default(),
+            later: RefCell::default(),
+            cancelled: RefCell::default(),
+            timers_watched_by: Cell::new(0),
             owed: RefCell::default(),
             owed_by: Cell::new(0),
             kept: RefCell::default(),
@@ -251,17 +250,27 @@ impl Stage {
         self.outgoing.borrow_mut().push(Outgoing { cell, chain });
     }
 
-    /// Keeps a message that is to be delivered at `deadline`.
-    pub(crate) fn send_at<M>(&self, pool: &Pool, deadline: Nanos, cell: CellPtr, message: M) {
-        let envelope = parcel::alone(pool, message);
+    /// Makes what keeps a message that is to be delivered at `deadline`.
+    pub(crate) fn later<M>(pool: &Pool, deadline: Nanos, cell: CellPtr, message: M) -> Later {
         cell.clone_foreign();
+        Later::new(deadline, cell, parcel::alone(pool, message))
+    }
+
+    /// Keeps a message that is to be delivered later.
+    pub(crate) fn send_later(&self, later: Later) {
         self.set_dirty();
-        let chain = Chain::of_one(envelope);
-        self.timed.borrow_mut().push(Timed {
-            deadline,
-            cell,
-            chain,
-        });
+        self.later.borrow_mut().push(later);
+    }
+
+    /// Keeps a timer that is to be cancelled.
+    pub(crate) fn cancel(&self, timer: Timer) {
+        self.set_dirty();
+        self.cancelled.borrow_mut().push(timer);
+    }
+
+    /// Returns whether the turn of that number asks for the first time.
+    pub(crate) fn watches_timers(&self, turn: u64) -> bool {
+        self.timers_watched_by.replace(turn) != turn
     }
 
     /// Remembers whom to tell if the turn of that number is undone.
@@ -292,14 +301,30 @@ impl Stage {
         self.kept.take()
     }
 
-    /// Hands every timed message of the turn to `insert`, in the order of sending.
-    pub(crate) fn commit_timed(&self, mut insert: impl FnMut(Timed)) {
-        self.timed.borrow_mut().drain(..).for_each(&mut insert);
+    /// Hands every message of the turn that is to be sent later to `insert`, in the order of sending.
+    pub(crate) fn commit_later(&self, mut insert: impl FnMut(Later)) {
+        self.later.borrow_mut().drain(..).for_each(&mut insert);
     }
 
-    /// Takes the timed messages of the turn.
-    pub(crate) fn take_timed(&self) -> Vec<Timed> {
-        self.timed.take()
+    /// Takes the messages that the turn was to send later.
+    pub(crate) fn take_later(&self) -> Vec<Later> {
+        self.later.take()
+    }
+
+    /// Hands every timer that the turn has cancelled to `cancel`, which may cancel more.
+    pub(crate) fn commit_cancelled(&self, mut cancel: impl FnMut(Timer)) {
+        let mut list = self.cancelled.take();
+        list.drain(..).for_each(&mut cancel);
+        let mut cancelled = self.cancelled.borrow_mut();
+        if cancelled.is_empty() {
+            // For the next turn.
+            *cancelled = list;
+        }
+    }
+
+    /// Forgets the timers that the turn has cancelled.
+    pub(crate) fn undo_cancelled(&self) {
+        self.cancelled.borrow_mut().clear();
     }
 
     /// Makes what was appended final and hands every chain to `deliver`, with its reference, in the order of
@@ -379,7 +404,8 @@ impl Stage {
         outgoing.append(&mut self.outgoing.borrow_mut());
         let carried = Carried {
             outgoing,
-            timed: self.timed.take(),
+            later: self.later.take(),
+            cancelled: self.cancelled.take(),
             owed: self.take_owed(turn),
             kept: self.kept.take(),
         };
@@ -390,12 +416,14 @@ impl Stage {
     pub(crate) fn restore(&self, turn: u64, carried: Carried) {
         let Carried {
             outgoing,
-            timed,
+            later,
+            cancelled,
             owed,
             kept,
         } = carried;
         *self.outgoing.borrow_mut() = outgoing;
-        *self.timed.borrow_mut() = timed;
+        *self.later.borrow_mut() = later;
+        *self.cancelled.borrow_mut() = cancelled;
         *self.kept.borrow_mut() = kept;
         *self.owed.borrow_mut() = owed;
         self.owed_by.set(turn);

@@ -7,10 +7,11 @@ use std::time::Duration;
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, flag, tail_of};
 use crate::parcel;
 use crate::run_queue::fits_slot;
-use crate::runtime::address::{Address, SendError};
+use crate::runtime::address::{Address, SendError, TaskId};
 use crate::runtime::sponsor::{Handle, away};
-use crate::runtime::stage;
+use crate::runtime::stage::{self, Stage};
 use crate::runtime::task::{self, Task};
+use crate::runtime::timer::{Timer, owners};
 use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
@@ -60,9 +61,69 @@ impl<M: 'static> Turn<'_, M> {
         }
         let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
         let deadline = self.now().saturating_add(delay);
-        self.worker
-            .stage
-            .send_at(&self.worker.pool, deadline, to.cell(), message);
+        let later = Stage::later(&self.worker.pool, deadline, to.cell(), message);
+        self.worker.stage.send_later(later);
+        Ok(())
+    }
+
+    /// Makes a timer that this turn sets, once.
+    ///
+    /// One that is not set must be cancelled: it takes up room until then.
+    #[doc(hidden)]
+    pub fn timer(&self) -> Timer {
+        Timer::once(&self.worker.timers.wheel)
+    }
+
+    /// Sets a timer: `message` is sent to `to` at `deadline`, a time of [`Turn::now`], if the timer is not cancelled before. If the timer
+    /// is set already, that message is dropped. Until then the message keeps its receiver alive.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped.
+    #[doc(hidden)]
+    pub fn set_timer<N: Send + 'static>(
+        &self,
+        timer: &Timer,
+        deadline: Nanos,
+        to: &Address<N>,
+        message: N,
+    ) -> Result<(), SendError<N>> {
+        self.set_timer_of(None, timer, deadline, to, message)
+    }
+
+    /// Sets a timer as [`Turn::set_timer`] does, which ends with this task, and with [`cancel_timers_of`](crate::cancel_timers_of) of it.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped.
+    #[doc(hidden)]
+    pub fn set_own_timer<N: Send + 'static>(
+        &self,
+        timer: &Timer,
+        deadline: Nanos,
+        to: &Address<N>,
+        message: N,
+    ) -> Result<(), SendError<N>> {
+        let address = self.address();
+        let owner = address.id();
+        self.set_timer_of(Some(owner), timer, deadline, to, message)?;
+        if !owners::knows(owner) && self.worker.stage.watches_timers(self.worker.turn()) {
+            address.watch(move |_| owners::forget(owner));
+        }
+        Ok(())
+    }
+
+    fn set_timer_of<N: Send + 'static>(
+        &self,
+        owner: Option<TaskId>,
+        timer: &Timer,
+        deadline: Nanos,
+        to: &Address<N>,
+        message: N,
+    ) -> Result<(), SendError<N>> {
+        if to.is_stopped() {
+            return Err(SendError(message));
+        }
+        let later = Stage::later(&self.worker.pool, deadline, to.cell(), message);
+        self.worker.stage.send_later(later.by(timer, owner));
         Ok(())
     }
 

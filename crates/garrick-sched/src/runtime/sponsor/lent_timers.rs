@@ -7,7 +7,7 @@ use garrick_core::prim::{MutexGuard, thread, unmodelled};
 
 use super::crew::{Crew, NEVER};
 use super::rescue::Lent;
-use crate::runtime::stage::Timed;
+use crate::runtime::timer::Timed;
 use crate::world::Nanos;
 use unmodelled::{AtomicU64, Relaxed};
 
@@ -149,14 +149,7 @@ impl Crew {
         // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads may look at this field of it.
         let timers = unsafe { &(*self.worker(number).as_ptr()).timers };
         let due = &self.seats[number].loan.due;
-        if timers.is_held() {
-            // The owner has taken the wheel before it could see that it lends, or waits for our lock. Later, then.
-            due.set(Some(0));
-            return Vec::new();
-        }
-        // The owner does not hold the wheel, and takes our lock before it does. It has passed the light side of the fence since it held
-        // it last, or we have read that it let go.
-        timers.with_wheel(|wheel| {
+        timers.wheel.with(|wheel| {
             let mut taken = Vec::new();
             while taken.len() < TAKEN_MAX
                 && let Some(timed) = now.and_then(|now| wheel.pop_due(now))

@@ -82,9 +82,14 @@ impl Worker {
     }
 
     fn drop_scheduled(&self) {
-        while let Some(timed) = self.pop_timed() {
-            let dropped = self.drop_staged(timed.cell, timed.chain);
-            self.count_dead_letters(dropped);
+        while let Some(mut timed) = self.pop_timed() {
+            let counts = !timed.can_be_cancelled();
+            timed.leave_owner();
+            let (cell, chain) = timed.take_apart();
+            let dropped = self.drop_staged(cell, chain);
+            if counts {
+                self.count_dead_letters(dropped);
+            }
         }
         self.shared.let_all_in();
         while let Some(entry) = self.shared.claim() {

@@ -556,7 +556,7 @@ impl Worker {
             self.stage.clear_dirty();
             self.stage
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
-            self.stage.commit_timed(|timed| self.insert_timed(timed));
+            self.commit_timers();
             for door in self.stage.take_kept() {
                 // It may be dropped here.
                 self.let_others();

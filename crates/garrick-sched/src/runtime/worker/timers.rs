@@ -5,33 +5,34 @@ use garrick_core::wheel::Wheel;
 use super::Worker;
 use crate::remote::Serve;
 use crate::runtime::current::Entered;
-use crate::runtime::stage::Timed;
-use crate::runtime::timer;
+use crate::runtime::timer::{Later, Timed};
 use crate::world::Nanos;
 
 impl Worker {
-    /// Calls `f` with the wheel. `f` calls no foreign code.
+    /// Calls `f` with the wheel, as [`SharedWheel::with`](crate::runtime::timer::SharedWheel::with) does.
     #[inline]
     fn with_wheel<R>(&self, f: impl FnOnce(&mut Wheel<Timed>) -> R) -> R {
-        // Step T1: says that it holds the wheel.
-        self.timers.hold();
-        // Step T2: pairs with the heavy side in `Crew::lend`. Either we see LENT, or whoever lends sees that we hold the wheel.
-        self.shown.fence();
-        // Step T3: others take part, one at a time.
-        let lock = (self.remote().ready.is_lent()).then(|| self.crew.hold_loan(self.seat()));
-        let result = self.timers.with_wheel(f);
-        if let Some(lock) = &lock {
-            // Those who take part have noted when the next one is due.
-            lock.note_next(self.timers.with_wheel(|wheel| wheel.next_deadline()));
-        }
-        self.timers.let_go();
+        let result = self.timers.wheel.with(f);
+        self.note_next_timer();
         result
     }
 
-    /// Puts a message into the wheel that is to be sent later.
-    pub(super) fn insert_timed(&self, timed: Timed) {
-        let deadline = timed.deadline;
-        self.with_wheel(|wheel| timer::insert(wheel, timed));
+    /// Tells those who take part in the wheel when the next one is due.
+    #[inline]
+    fn note_next_timer(&self) {
+        // Whoever lends leaves LENT before it looks at the wheel. So either it has seen there what was done just now, or this is seen here:
+        // the lock of the wheel has been theirs in between.
+        if self.remote().ready.is_lent() {
+            let loan = self.crew.hold_loan(self.seat());
+            loan.note_next(self.timers.wheel.with(|wheel| wheel.next_deadline()));
+        }
+    }
+
+    /// Puts a message into the wheel that is to be sent later. Returns one that is not to be sent.
+    pub(super) fn insert_timed(&self, later: Later) -> Option<Timed> {
+        let deadline = later.deadline;
+        let unsent = later.set_in(&self.timers.wheel);
+        self.note_next_timer();
         self.timers.wake();
         if self.remote().ready.is_lent() {
             if self.crew.next_due_of_lent() >= deadline {
@@ -42,6 +43,29 @@ impl Worker {
             // The next turn may take longer than until then.
             self.crew.has_ready();
         }
+        unsent
+    }
+
+    /// Sets the timers that the turn has set, and then cancels those that it has cancelled.
+    pub(super) fn commit_timers(&self) {
+        let mut unsent = Vec::new();
+        self.stage
+            .commit_later(|later| unsent.extend(self.insert_timed(later)));
+        // Foreign code from here on: all messages are where they belong.
+        self.stage.commit_cancelled(|timer| {
+            if let Some(timed) = timer.take_out() {
+                self.drop_unsent(timed);
+            }
+        });
+        for timed in unsent {
+            self.drop_unsent(timed);
+        }
+    }
+
+    fn drop_unsent(&self, timed: Timed) {
+        // A destructor may take long.
+        self.let_others();
+        timed.drop_unsent();
     }
 
     /// Takes a timer, due or not.
@@ -71,12 +95,23 @@ impl Worker {
             let (due, is_empty) = self.with_wheel(|wheel| (wheel.pop_due(now), wheel.is_empty()));
             let Some(timed) = due else { break is_empty };
             fired = true;
-            self.deliver_staged(timed.cell, timed.chain);
+            self.fire(timed);
         };
         self.timers.note_look(now, fired, is_empty);
         // What a message to nobody did while it was dropped.
         self.commit();
         now
+    }
+
+    /// Delivers a message whose time has come.
+    fn fire(&self, mut timed: Timed) {
+        timed.leave_owner();
+        if timed.can_be_cancelled() && timed.comes_too_late() {
+            // Who sets a timer that can be cancelled does not miss its message.
+            return timed.drop_unsent();
+        }
+        let (cell, chain) = timed.take_apart();
+        self.deliver_staged(cell, chain);
     }
 
     /// Delivers what is due of seats that lend; false if there is nothing.
@@ -90,7 +125,7 @@ impl Worker {
         while let Some(taken) = self.crew.take_due_of_lent(now) {
             has_some = true;
             for timed in taken.due {
-                self.deliver_staged(timed.cell, timed.chain);
+                self.fire(timed);
             }
             drop(taken.firing);
             self.commit();

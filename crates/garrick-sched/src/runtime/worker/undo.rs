@@ -10,6 +10,7 @@ use crate::parcel;
 use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Handle;
+use crate::runtime::timer::Later;
 use crate::runtime::watch::Watcher;
 
 impl Worker {
@@ -29,12 +30,10 @@ impl Worker {
             |cell, envelope| envelopes.push((cell, envelope)),
             |cell, chain| chains.push((cell, chain)),
         );
-        chains.extend(
-            self.stage
-                .take_timed()
-                .into_iter()
-                .map(|timed| (timed.cell, timed.chain)),
-        );
+        let later = self.stage.take_later().into_iter();
+        chains.extend(later.map(Later::undo));
+        // A turn that is undone has cancelled nothing.
+        self.stage.undo_cancelled();
         let turn = self.turn();
         let entries = self.unschedule(turn);
         let running = self.shown.get();

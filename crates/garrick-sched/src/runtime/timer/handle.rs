@@ -1,0 +1,211 @@
+//! A timer that can be cancelled, from anywhere and at any time.
+//!
+//! One that is set once has a place in the wheel of its worker from the beginning, before the turn commits that sets it. So its handle is that
+//! place, and the lock of the wheel decides between its end and its message.
+//!
+//! One that repeats lies in the wheel of another worker each time, if its task moves. So its handles and its message share a small state with a
+//! lock of its own.
+//!
+//! Locks are taken in this order: the state of one that repeats, then the register of owners or the wheel. Foreign code runs under none of
+//! them.
+
+use std::fmt;
+use std::sync::PoisonError;
+
+use garrick_core::prim::{Arc, Mutex, MutexGuard};
+use garrick_core::wheel::Key;
+
+use super::owners::{self, Membership};
+use super::{SharedWheel, Timed};
+use crate::runtime::address::TaskId;
+use crate::runtime::current;
+use crate::world::Nanos;
+
+/// A timer: sends a message at its time, or one after the other, until it is cancelled.
+///
+/// It may be kept or dropped: dropping it changes nothing.
+#[derive(Clone)]
+pub struct Timer(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Once(Once),
+    Repeating(Arc<Repeating>),
+}
+
+impl Timer {
+    /// Makes a timer that is set once, by the turn under way on the worker of that wheel.
+    pub(crate) fn once(wheel: &Arc<SharedWheel>) -> Self {
+        Self(Kind::Once(Once {
+            key: wheel.with(|wheel| wheel.reserve()),
+            wheel: wheel.clone(),
+        }))
+    }
+
+    /// Makes a timer that is set again when its message has come. It belongs to its owner until it is cancelled.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn repeating() -> Self {
+        let state = Mutex::new(State {
+            at: None,
+            is_cancelled: false,
+            membership: None,
+        });
+        Self(Kind::Repeating(Arc::new(Repeating(state))))
+    }
+
+    /// Ends the timer for good, and drops its message. In a turn this is staged: it happens when the turn commits, and not at all if the
+    /// turn is undone.
+    ///
+    /// A message that the timer has sent already still arrives. No other does, once this has happened. One that is over is left as it is.
+    pub fn cancel(&self) {
+        match current::worker() {
+            Some(worker) => worker.stage.cancel(self.clone()),
+            None => self.cancel_now(),
+        }
+    }
+
+    /// Returns whether a timer that repeats was cancelled. False may be out of date at once, true never is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        match &self.0 {
+            Kind::Once(_) => false,
+            Kind::Repeating(shared) => shared.state().is_cancelled,
+        }
+    }
+
+    /// Ends the timer at once.
+    pub(super) fn cancel_now(&self) {
+        if let Some(timed) = self.take_out() {
+            timed.drop_unsent();
+        }
+    }
+
+    /// Ends the timer. Returns its message, if it was not sent.
+    pub(crate) fn take_out(&self) -> Option<Timed> {
+        match &self.0 {
+            Kind::Once(once) => once.take_out(),
+            Kind::Repeating(shared) => shared.take_out(),
+        }
+    }
+
+    /// Puts its message into a wheel, of a timer that ends with the task `owner`, if there is one. Returns what is not to be sent: that
+    /// message if the timer was cancelled, or the one before.
+    pub(super) fn set(
+        self,
+        wheel: &Arc<SharedWheel>,
+        deadline: Nanos,
+        timed: Timed,
+        owner: Option<TaskId>,
+    ) -> Option<Timed> {
+        match self.0 {
+            Kind::Once(once) => once.set(wheel, deadline, timed, owner),
+            Kind::Repeating(shared) => shared.set(wheel, deadline, timed, owner),
+        }
+    }
+
+    /// The turn that was to set it is undone.
+    pub(super) fn undo(&self) {
+        if let Kind::Once(once) = &self.0 {
+            let unset = once.take_out();
+            debug_assert!(unset.is_none(), "it has no message before its turn commits");
+        }
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Once(once) => f.debug_tuple("Once").field(&once.key).finish(),
+            Kind::Repeating(_) => {
+                let is_cancelled = self.is_cancelled();
+                f.debug_tuple("Repeating").field(&is_cancelled).finish()
+            }
+        }
+    }
+}
+
+/// A place in a wheel.
+#[derive(Clone)]
+struct Once {
+    wheel: Arc<SharedWheel>,
+    key: Key,
+}
+
+impl Once {
+    fn set(
+        self,
+        wheel: &Arc<SharedWheel>,
+        deadline: Nanos,
+        mut timed: Timed,
+        owner: Option<TaskId>,
+    ) -> Option<Timed> {
+        debug_assert!(
+            Arc::ptr_eq(wheel, &self.wheel),
+            "it is set where it was made"
+        );
+        let timer = Timer(Kind::Once(self.clone()));
+        timed.membership = owner.map(|owner| owners::enter(owner, timer));
+        let deadline = super::within_reach(deadline);
+        let set = self.wheel.with(|wheel| wheel.set(self.key, deadline, timed));
+        let mut refused = set.err()?;
+        refused.leave_owner();
+        Some(refused)
+    }
+
+    fn take_out(&self) -> Option<Timed> {
+        let mut timed = self.wheel.with(|wheel| wheel.cancel(self.key))?;
+        timed.leave_owner();
+        Some(timed)
+    }
+}
+
+/// The state of a timer that repeats.
+struct Repeating(Mutex<State>);
+
+struct State {
+    /// Where its last message was put. It may have been sent since.
+    at: Option<Once>,
+    is_cancelled: bool,
+    /// Since it was set for the first time, if it has an owner.
+    membership: Option<Membership>,
+}
+
+impl Repeating {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing under this lock can fail half way.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(
+        self: Arc<Self>,
+        wheel: &Arc<SharedWheel>,
+        deadline: Nanos,
+        timed: Timed,
+        owner: Option<TaskId>,
+    ) -> Option<Timed> {
+        let mut state = self.state();
+        if state.is_cancelled {
+            return Some(timed);
+        }
+        if let (Some(owner), None) = (owner, &state.membership) {
+            let timer = Timer(Kind::Repeating(self.clone()));
+            state.membership = Some(owners::enter(owner, timer));
+        }
+        let key = wheel.with(|wheel| wheel.insert(super::within_reach(deadline), timed));
+        let wheel = wheel.clone();
+        let before = state.at.replace(Once { wheel, key });
+        before.and_then(|before| before.take_out())
+    }
+
+    fn take_out(&self) -> Option<Timed> {
+        let mut state = self.state();
+        state.is_cancelled = true;
+        if let Some(membership) = state.membership.take() {
+            membership.end();
+        }
+        let at = state.at.take();
+        at.and_then(|at| at.take_out())
+    }
+}
