@@ -24,9 +24,7 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use garrick_sched::{
-    Address, Ask, Circle, Flow, Nanos, NoReply, Reply, Task, TaskId, Timer, Turn,
-};
+use garrick_sched::{Address, Ask, Circle, Flow, Nanos, NoReply, Reply, Task, TaskId, Timer, Turn};
 
 use crate::context::Context;
 use crate::handle::Handle;

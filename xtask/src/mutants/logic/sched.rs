@@ -22,8 +22,8 @@ const BLOCKING: &[&str] = &["blocking"];
 /// What should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
-/// What should notice a wheel that two threads use at once.
-const WHEEL: &[&str] = &["timers", "rescue"];
+/// What should notice a timer that goes on though it was cancelled.
+const CANCEL: &[&str] = &["cancelled_timers"];
 
 /// What should notice how many messages an activation handles.
 const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_messages_at_a_time"];
@@ -73,28 +73,44 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: BLOCKING,
     },
     Logic {
-        name: "holds-the-wheel-and-does-not-say-so",
-        breaks: "two threads use a timing wheel at once",
+        name: "a-timer-that-is-cancelled-goes-on",
+        breaks: "a message comes that nobody wants, and is kept until then",
         file: "runtime/worker/timers.rs",
-        find: "self.timers.hold();",
+        find: "if let Some(timed) = timer.take_out() {",
+        put: "if let Some(timed) = if MUTANT { None } else { timer.take_out() } {",
+        tests: CANCEL,
+    },
+    Logic {
+        name: "an-undone-turn-has-cancelled",
+        breaks: "a turn that is undone has an effect",
+        file: "runtime/worker/undo.rs",
+        find: "self.stage.undo_cancelled();",
         put: "if !MUTANT { ORIGINAL }",
-        tests: WHEEL,
+        tests: CANCEL,
     },
     Logic {
-        name: "takes-a-wheel-that-is-held",
-        breaks: "two threads use a timing wheel at once",
-        file: "runtime/sponsor/lent_timers.rs",
-        find: "if timers.is_held() {",
-        put: "if !MUTANT && timers.is_held() {",
-        tests: WHEEL,
+        name: "an-undone-turn-keeps-a-place-in-the-wheel",
+        breaks: "a wheel grows with each turn that is undone",
+        file: "runtime/timer/mod.rs",
+        find: "timer.undo();",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: &["timer_memory"],
     },
     Logic {
-        name: "holds-a-lent-wheel-without-the-lock",
-        breaks: "two threads use a timing wheel at once",
-        file: "runtime/worker/timers.rs",
-        find: "(self.remote().ready.is_lent())",
-        put: "(!MUTANT && self.remote().ready.is_lent())",
-        tests: WHEEL,
+        name: "timers-outlive-their-owner",
+        breaks: "a message comes for one that has ended, and is kept until then",
+        file: "runtime/turn.rs",
+        find: "address.watch(move |_| owners::forget(owner));",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: CANCEL,
+    },
+    Logic {
+        name: "a-timer-that-has-fired-stays-its-owner-s",
+        breaks: "the register of an owner grows with each timer",
+        file: "runtime/timer/mod.rs",
+        find: "membership.end();",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: &["timer_memory"],
     },
     Logic {
         name: "counts-no-wake",
@@ -132,8 +148,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "keeps-timers-at-the-end",
         breaks: "timed messages of a sponsor that ends are never dropped",
         file: "runtime/sponsor/shutdown.rs",
-        find: "while let Some(timed) = self.pop_timed() {",
-        put: "while let Some(timed) = if MUTANT { None } else { self.pop_timed() } {",
+        find: "while let Some(mut timed) = self.pop_timed() {",
+        put: "while let Some(mut timed) = if MUTANT { None } else { self.pop_timed() } {",
         tests: &["timers", "destructors", "ends"],
     },
     Logic {

@@ -148,7 +148,9 @@ impl Once {
         let timer = Timer(Kind::Once(self.clone()));
         timed.membership = owner.map(|owner| owners::enter(owner, timer));
         let deadline = super::within_reach(deadline);
-        let set = self.wheel.with(|wheel| wheel.set(self.key, deadline, timed));
+        let set = self
+            .wheel
+            .with(|wheel| wheel.set(self.key, deadline, timed));
         let mut refused = set.err()?;
         refused.leave_owner();
         Some(refused)

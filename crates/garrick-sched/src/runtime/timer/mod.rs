@@ -167,7 +167,10 @@ impl SharedWheel {
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Wheel<Timed>) -> R) -> R {
         // Nothing under this lock can fail half way.
-        let mut wheel = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut wheel = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         f(&mut wheel)
     }
 }

@@ -56,7 +56,10 @@ impl Membership {
         };
         let number = self.number.get() as usize - 1;
         // Another one may have its number by now, if all were cancelled meanwhile.
-        if timers.get(number).is_some_and(|&(serial, _)| serial == self.serial) {
+        if timers
+            .get(number)
+            .is_some_and(|&(serial, _)| serial == self.serial)
+        {
             timers.remove(number);
             if timers.is_empty() && timers.capacity() > ROOM_MIN {
                 *timers = Slab::new();
@@ -82,7 +85,11 @@ pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
     let mut shard = shard(owner);
     let serial = shard.next;
     shard.next = serial.wrapping_add(1);
-    let number = shard.timers.entry(owner).or_default().insert((serial, timer));
+    let number = shard
+        .timers
+        .entry(owner)
+        .or_default()
+        .insert((serial, timer));
     let number = u32::try_from(number + 1).ok().and_then(NonZeroU32::new);
     Membership {
         owner,

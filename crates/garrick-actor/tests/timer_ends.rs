@@ -1,0 +1,261 @@
+//! What ends with a timer: everything that was made for it, at once.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use common::{fail, local, ms, settle, silence_panics};
+use garrick_actor::{
+    Actor, Address, Child, Context, Local, Next, NoReply, Reply, Strategy, Supervisor, System,
+    behaviors, behaviors::Request, with_receive_timeout,
+};
+use garrick_sched::{Audit, audit};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Answers at once, or never.
+struct Asked {
+    kept: Vec<Reply<u32>>,
+    answers: bool,
+}
+
+impl Actor for Asked {
+    type Msg = Request<(), u32>;
+
+    fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+        if self.answers {
+            reply.send(1);
+        } else {
+            self.kept.push(reply);
+        }
+        Next::Continue
+    }
+}
+
+fn asked(local: &Local, answers: bool) -> Address<Request<(), u32>> {
+    let kept = Vec::new();
+    local.spawn(Asked { kept, answers })
+}
+
+/// Asks so often, one after the other, and may panic at each answer.
+struct Asker {
+    asked: Address<Request<(), u32>>,
+    panics: bool,
+}
+
+enum Ask {
+    Again(u32),
+    Answered(u32, Result<u32, NoReply>),
+}
+
+impl Actor for Asker {
+    type Msg = Ask;
+
+    fn receive(&mut self, ask: Ask, cx: &mut Context<'_, Ask>) -> Next {
+        let left = match ask {
+            Ask::Again(left) => left,
+            Ask::Answered(left, answer) => {
+                assert_eq!(answer, Ok(1));
+                left
+            }
+        };
+        if left > 0 {
+            let panics = self.panics;
+            let convert = move |answer| {
+                if panics {
+                    fail()
+                }
+                Ask::Answered(left - 1, answer)
+            };
+            cx.ask_within(HOUR, &self.asked, |reply| ((), reply), convert);
+        }
+        Next::Continue
+    }
+}
+
+/// Times that something is done.
+const TIMES: usize = 2_000;
+
+/// Tests that count blocks, of which there is one count for all.
+static COUNTING: Mutex<()> = Mutex::new(());
+
+/// Does something that makes actors and messages which end by it, and checks that less blocks stay in use than one each time. Some stay
+/// with the pool of a worker.
+#[track_caller]
+fn leaves_nothing(local: &Local, does: impl Fn()) {
+    (0..TIMES).for_each(|_| does());
+    settle(local);
+    let blocks = |audit: Audit| audit.cells + audit.envelopes;
+    let before = blocks(audit());
+    (0..TIMES).for_each(|_| does());
+    settle(local);
+    let kept = blocks(audit()).saturating_sub(before);
+    assert!(kept < TIMES as u64 / 2, "{kept} blocks are kept");
+}
+
+fn counting() -> MutexGuard<'static, ()> {
+    COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn asks_that_were_answered_leave_nothing() {
+    let _counting = counting();
+    let (_clock, local) = local();
+    let asked = asked(&local, true);
+    let panics = false;
+    let asker = local.spawn(Asker {
+        asked: asked.clone(),
+        panics,
+    });
+    leaves_nothing(&local, || {
+        assert!(asker.send(Ask::Again(10)).is_ok());
+        let handle = local.handle();
+        let answer = handle.ask_within(HOUR, &asked, |reply| ((), reply));
+        settle(&local);
+        assert_eq!(answer.wait(), Ok(1));
+    });
+    assert_eq!(local.handle().dead_letters(), 0);
+}
+
+/// The turn that has cancelled the timer is undone.
+#[test]
+fn answers_whose_conversion_panics_leave_nothing() {
+    let _counting = counting();
+    silence_panics();
+    let (_clock, local) = local();
+    let asked = asked(&local, true);
+    let panics = true;
+    let asker = local.spawn(Asker { asked, panics });
+    leaves_nothing(&local, || {
+        assert!(asker.send(Ask::Again(10)).is_ok());
+        settle(&local);
+    });
+}
+
+#[test]
+fn services_that_answered_in_time_leave_nothing() {
+    let _counting = counting();
+    let (_clock, local) = local();
+    let timed = behaviors::timeout(&local.handle(), asked(&local, true), HOUR);
+    leaves_nothing(&local, || {
+        let answer = timed.ask(|reply| ((), reply));
+        settle(&local);
+        assert_eq!(answer.wait(), Ok(1));
+    });
+    assert_eq!(local.handle().dead_letters(), 0);
+}
+
+/// Starts timers of an hour when it begins, and keeps none of them.
+struct Starts;
+
+impl Actor for Starts {
+    type Msg = u32;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, u32>) -> Next {
+        cx.start_timer(HOUR, &cx.address(), 1).unwrap();
+        cx.send_every(HOUR, &cx.address(), 2).unwrap();
+        Next::Continue
+    }
+
+    fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
+        Next::Stop
+    }
+}
+
+#[test]
+fn actors_that_end_leave_no_timers() {
+    let _counting = counting();
+    let (_clock, local) = local();
+    leaves_nothing(&local, || {
+        let starts = local.spawn(Starts);
+        settle(&local);
+        starts.send(0).unwrap();
+        settle(&local);
+        assert!(starts.is_stopped());
+        let waits = local.spawn(with_receive_timeout(HOUR, || 1, Starts));
+        settle(&local);
+        waits.send(0).unwrap();
+        settle(&local);
+        assert!(waits.is_stopped());
+    });
+}
+
+/// Tells when it starts and when a timer rings that it has started, and fails at every message.
+struct Restarted {
+    told: Sender<&'static str>,
+}
+
+#[derive(Clone)]
+enum Heard {
+    Fail,
+    Rung,
+}
+
+impl Actor for Restarted {
+    type Msg = Heard;
+    const STARTS: bool = true;
+
+    fn started(&mut self, cx: &mut Context<'_, Heard>) -> Next {
+        self.told.send("started").unwrap();
+        cx.start_timer(ms(10), &cx.address(), Heard::Rung).ok();
+        cx.send_every(ms(20), &cx.address(), Heard::Rung).unwrap();
+        Next::Continue
+    }
+
+    fn receive(&mut self, heard: Heard, _: &mut Context<'_, Heard>) -> Next {
+        match heard {
+            Heard::Fail => fail(),
+            Heard::Rung => self.told.send("rung").unwrap(),
+        }
+        Next::Continue
+    }
+}
+
+#[test]
+fn a_restart_ends_the_timers_of_the_one_before() {
+    let _counting = counting();
+    silence_panics();
+    let (clock, local) = local();
+    let (told, heard) = channel();
+    let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(&local.handle());
+    let tree = tree.unwrap();
+    let child = tree.start(Child::new("child", move || Restarted { told: told.clone() }));
+    settle(&local);
+    let child = child.unwrap();
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["started"]);
+    for _ in 0..3 {
+        assert!(child.send(Heard::Fail).is_ok());
+        settle(&local);
+    }
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["started"; 3]);
+    // One that rings once and one that has rung twice by then.
+    clock.advance(ms(45));
+    settle(&local);
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["rung"; 2]);
+}
+
+/// A timer may be cancelled by any thread, also when its system has ended.
+#[test]
+fn a_timer_is_cancelled_from_outside() {
+    let _counting = counting();
+    let system = System::builder().workers(2).start().unwrap();
+    let (timers, started) = channel();
+    let behavior = move |(), cx: &mut garrick_actor::BehaviorContext<'_, ()>| {
+        let timer = cx.start_timer(HOUR, &cx.address(), ()).unwrap();
+        let every = cx.send_every(HOUR, &cx.address(), ()).unwrap();
+        timers.send([timer, every]).unwrap();
+        Next::Continue
+    };
+    let actor = system.spawn_behavior(behavior).unwrap();
+    actor.send(()).unwrap();
+    let pair = started.recv().unwrap();
+    pair.iter().for_each(garrick_actor::Timer::cancel);
+    actor.send(()).unwrap();
+    let pair = started.recv().unwrap();
+    system.shutdown();
+    pair.iter().for_each(garrick_actor::Timer::cancel);
+}

@@ -1,0 +1,346 @@
+//! Timers that are cancelled: before they fire and after, by their turn, another thread, and the end of their owner; undone with a turn.
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use common::{ByHand, OnDrop, does, ends, fail, silence_panics};
+use garrick_sched::{
+    Address, Flow, Here, Nanos, Sponsor, Task, Timer, Turn, audit, cancel_timers_of,
+};
+
+const HOUR: Nanos = 3_600_000_000_000;
+
+/// A message that does something while it is dropped.
+type Dropping = OnDrop<Box<dyn FnMut() + Send>>;
+
+fn dropping(does: impl FnMut() + Send + 'static) -> Dropping {
+    OnDrop(Box::new(does))
+}
+
+type Job = Box<dyn FnOnce(&Turn<'_, Do>) -> Flow + Send>;
+
+/// What a doer is to do.
+struct Do(Job);
+
+/// Does what it is told.
+struct Doer;
+
+impl Task for Doer {
+    type Message = Do;
+
+    fn receive(&mut self, Do(job): Do, turn: &Turn<'_, Do>) -> Flow {
+        job(turn)
+    }
+}
+
+/// A sponsor here whose clock is set by hand, a doer, and a task that passes what it hears on.
+struct Stand {
+    clock: Arc<ByHand>,
+    here: Here,
+    doer: Address<Do>,
+    listener: Address<u64>,
+    heard: Receiver<u64>,
+}
+
+fn stand() -> Stand {
+    let clock = ByHand::new();
+    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+    let (told, heard) = channel();
+    let listener = here.spawn(does(move |n, _: &Turn<'_, u64>| {
+        told.send(n).unwrap();
+        Flow::Continue
+    }));
+    let doer = here.spawn(Doer);
+    Stand {
+        clock,
+        here,
+        doer,
+        listener,
+        heard,
+    }
+}
+
+impl Stand {
+    fn turn(&self, job: impl FnOnce(&Turn<'_, Do>) -> Flow + Send + 'static) {
+        assert!(self.doer.send(Do(Box::new(job))).is_ok());
+        self.here.run();
+    }
+
+    /// Sets a timer of 1 ms that the doer owns or not, in a turn that ends so.
+    fn set(&self, is_owned: bool, flow: fn() -> Flow) -> Timer {
+        let (to, made) = (self.listener.clone(), Arc::new(Mutex::new(None)));
+        let made_there = made.clone();
+        self.turn(move |turn| {
+            let timer = made_there.lock().unwrap().insert(turn.timer()).clone();
+            set(turn, &timer, 1_000_000, &to, is_owned);
+            flow()
+        });
+        made.lock().unwrap().take().unwrap()
+    }
+
+    /// What has been heard, once all that is due has fired.
+    fn heard(&self) -> Vec<u64> {
+        self.clock.advance(Duration::from_secs(1));
+        // The clock is looked at every few activations only.
+        (0..16).for_each(|_| self.here.run());
+        self.heard.try_iter().collect()
+    }
+}
+
+fn set(turn: &Turn<'_, Do>, timer: &Timer, after: Nanos, to: &Address<u64>, is_owned: bool) {
+    let deadline = turn.now() + after;
+    let set = if is_owned {
+        turn.set_own_timer(timer, deadline, to, 7)
+    } else {
+        turn.set_timer(timer, deadline, to, 7)
+    };
+    set.unwrap();
+}
+
+#[test]
+fn a_timer_fires_once_if_nobody_cancels_it() {
+    let stand = stand();
+    for is_owned in [false, true] {
+        let timer = stand.set(is_owned, || Flow::Continue);
+        assert_eq!(stand.heard(), [7]);
+        // It is over.
+        timer.cancel();
+        timer.cancel();
+        assert_eq!(stand.heard(), []);
+    }
+}
+
+#[test]
+fn a_timer_that_is_cancelled_never_fires() {
+    let stand = stand();
+    for is_owned in [false, true] {
+        let timer = stand.set(is_owned, || Flow::Continue);
+        timer.cancel();
+        timer.cancel();
+        assert_eq!(stand.heard(), []);
+        // In a turn, and twice.
+        let timer = stand.set(is_owned, || Flow::Continue);
+        stand.turn(move |_| {
+            timer.cancel();
+            timer.cancel();
+            Flow::Continue
+        });
+        assert_eq!(stand.heard(), []);
+    }
+}
+
+#[test]
+fn a_turn_may_cancel_what_it_has_set() {
+    let stand = stand();
+    let to = stand.listener.clone();
+    stand.turn(move |turn| {
+        let (first, second) = (turn.timer(), turn.timer());
+        set(turn, &first, 1, &to, true);
+        set(turn, &second, 1, &to, false);
+        first.cancel();
+        second.cancel();
+        Flow::Continue
+    });
+    assert_eq!(stand.heard(), []);
+}
+
+#[test]
+fn an_undone_turn_has_cancelled_and_set_nothing() {
+    silence_panics();
+    let stand = stand();
+    let timer = stand.set(true, || Flow::Continue);
+    stand.turn(move |_| {
+        timer.cancel();
+        Flow::Undo
+    });
+    let undone = stand.set(true, || Flow::Undo);
+    assert_eq!(stand.heard(), [7]);
+    undone.cancel();
+    let timer = stand.set(false, || Flow::Continue);
+    stand.turn(move |_| {
+        timer.cancel();
+        fail()
+    });
+    assert_eq!(stand.heard(), [7]);
+}
+
+#[test]
+fn a_timer_that_repeats_is_set_again_and_again_and_replaced() {
+    let stand = stand();
+    let timer = Timer::repeating();
+    for _ in 0..3 {
+        let (to, timer) = (stand.listener.clone(), timer.clone());
+        stand.turn(move |turn| {
+            set(turn, &timer, HOUR, &to, true);
+            set(turn, &timer, 1, &to, true);
+            Flow::Continue
+        });
+        assert_eq!(stand.heard(), [7]);
+    }
+    assert!(!timer.is_cancelled());
+    timer.cancel();
+    assert!(timer.is_cancelled());
+    let to = stand.listener.clone();
+    stand.turn(move |turn| {
+        set(turn, &timer, 1, &to, true);
+        Flow::Continue
+    });
+    assert_eq!(stand.heard(), []);
+}
+
+#[test]
+fn timers_end_with_their_owner_or_when_it_begins_anew() {
+    let stand = stand();
+    let kept = stand.set(false, || Flow::Continue);
+    stand.set(true, || Flow::Continue);
+    stand.set(true, || Flow::Continue);
+    cancel_timers_of(stand.doer.id());
+    assert_eq!(stand.heard(), [7]);
+    kept.cancel();
+    stand.set(false, || Flow::Continue);
+    stand.set(true, || Flow::Continue);
+    // The last turn sets one, too.
+    stand.set(true, || Flow::Stop);
+    assert!(stand.doer.is_stopped());
+    assert_eq!(stand.heard(), [7]);
+}
+
+#[test]
+fn a_message_for_one_that_has_stopped_is_no_dead_letter() {
+    let stand = stand();
+    stand.set(true, || Flow::Continue);
+    stand.listener.stop();
+    assert_eq!(stand.heard(), []);
+    assert_eq!(stand.here.handle().dead_letters(), 0);
+    let stand = self::stand();
+    stand.set(false, || Flow::Continue);
+    let handle = stand.here.handle();
+    drop(stand);
+    assert_eq!(handle.dead_letters(), 0);
+}
+
+/// A task for each message, which is dropped with it.
+fn keeps(here: &Here, dropped: &Arc<AtomicUsize>) -> impl Fn(&Turn<'_, Do>) -> Timer + use<> {
+    let dropped = dropped.clone();
+    let to = here.spawn(does(|_: Dropping, _: &Turn<'_, Dropping>| Flow::Continue));
+    move |turn| {
+        let (dropped, timer) = (dropped.clone(), turn.timer());
+        let message = dropping(move || {
+            dropped.fetch_add(1, Relaxed);
+        });
+        let set = turn.set_own_timer(&timer, turn.now() + HOUR, &to, message);
+        assert!(set.is_ok());
+        timer
+    }
+}
+
+#[test]
+fn what_is_cancelled_is_dropped_at_once() {
+    let stand = stand();
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let start = keeps(&stand.here, &dropped);
+    let before = audit();
+    const COUNT: usize = 10_000;
+    let timers = Arc::new(Mutex::new(Vec::new()));
+    let started = timers.clone();
+    stand.turn(move |turn| {
+        started
+            .lock()
+            .unwrap()
+            .extend((0..COUNT).map(|_| start(turn)));
+        Flow::Continue
+    });
+    assert_ne!(audit(), before);
+    let timers = std::mem::take(&mut *timers.lock().unwrap());
+    let (mine, others) = timers.split_at(COUNT / 2);
+    // By a turn, by a stranger, and by the end of the owner.
+    let mine = mine.to_vec();
+    stand.turn(move |_| {
+        mine.iter().for_each(Timer::cancel);
+        Flow::Continue
+    });
+    assert_eq!(dropped.load(Relaxed), COUNT / 2);
+    let (mine, rest) = others.split_at(COUNT / 4);
+    thread::scope(|scope| {
+        scope.spawn(|| mine.iter().for_each(Timer::cancel));
+    });
+    assert_eq!(dropped.load(Relaxed), COUNT / 2 + COUNT / 4);
+    stand.doer.stop();
+    stand.here.run();
+    assert_eq!(dropped.load(Relaxed), COUNT);
+    assert_eq!(rest.len(), COUNT / 4);
+}
+
+/// A message that cancels and sets while it is dropped is foreign code as any other.
+#[test]
+fn a_message_may_cancel_and_send_while_it_is_dropped() {
+    let stand = stand();
+    let (to, other) = (stand.listener.clone(), stand.set(true, || Flow::Continue));
+    let receiver = stand
+        .here
+        .spawn(does(|_: Dropping, _: &Turn<'_, Dropping>| Flow::Continue));
+    stand.turn(move |turn| {
+        let timer = turn.timer();
+        let message = dropping(move || {
+            other.cancel();
+            to.send(3).unwrap();
+        });
+        let set = turn.set_own_timer(&timer, turn.now() + HOUR, &receiver, message);
+        assert!(set.is_ok());
+        timer.cancel();
+        Flow::Continue
+    });
+    assert_eq!(stand.heard(), [3]);
+}
+
+/// Each of many timers, all due at once, is cancelled by another thread while workers fire them: it fires or its message is dropped, and
+/// once it was cancelled in vain or not, nothing comes any more.
+#[test]
+fn a_timer_is_cancelled_or_fires() {
+    const ROUNDS: usize = 200;
+    const TIMERS: usize = 64;
+    ends(|| {
+        let sponsor = Sponsor::pool(2).unwrap();
+        let fired = Arc::new(AtomicUsize::new(0));
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let counts = fired.clone();
+        let counter = does(move |message: Dropping, _: &Turn<'_, Dropping>| {
+            counts.fetch_add(1, Relaxed);
+            drop(message);
+            Flow::Continue
+        });
+        let counter = sponsor.handle().spawn(counter).unwrap();
+        let doer = sponsor.handle().spawn(Doer).unwrap();
+        for _ in 0..ROUNDS {
+            let (timers, set) = channel();
+            let (to, dropped) = (counter.clone(), dropped.clone());
+            let both = Arc::new(Barrier::new(2));
+            let meet = both.clone();
+            let job = move |turn: &Turn<'_, Do>| {
+                for number in 0..TIMERS as u64 {
+                    let (timer, dropped) = (turn.timer(), dropped.clone());
+                    let message = dropping(move || {
+                        dropped.fetch_add(1, Relaxed);
+                    });
+                    let deadline = turn.now() + 1_000 * number;
+                    assert!(turn.set_own_timer(&timer, deadline, &to, message).is_ok());
+                    timers.send(timer).unwrap();
+                }
+                meet.wait();
+                Flow::Continue
+            };
+            assert!(doer.send(Do(Box::new(job))).is_ok());
+            both.wait();
+            set.iter().for_each(|timer| timer.cancel());
+        }
+        sponsor.shutdown();
+        // Each message was dropped once, handled or not.
+        assert_eq!(dropped.load(Relaxed), ROUNDS * TIMERS);
+        assert!(fired.load(Relaxed) <= ROUNDS * TIMERS);
+    });
+}

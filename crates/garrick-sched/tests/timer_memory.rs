@@ -1,0 +1,96 @@
+//! Memory that timers keep once they are over: none, whether they have fired, were cancelled, or were undone with their turn.
+#![forbid(unsafe_code)]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use allocation_counter::measure;
+use common::{ByHand, does};
+use garrick_sched::{Address, Flow, Here, Sponsor, Timer, Turn};
+
+/// Timers of one round.
+const TIMERS: usize = 100_000;
+
+/// Bytes that lists, wheels and registers may keep, whatever there was in them.
+const KEPT_MAX: i64 = 100_000;
+
+struct Stand {
+    clock: Arc<ByHand>,
+    here: Here,
+    doer: Address<fn() -> Flow>,
+    timers: Arc<Mutex<Vec<Timer>>>,
+}
+
+fn stand() -> Stand {
+    let clock = ByHand::new();
+    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+    let timers = Arc::new(Mutex::new(Vec::with_capacity(TIMERS)));
+    let (to, started) = (here.spawn(does(|(), _| Flow::Continue)), timers.clone());
+    let doer = here.spawn(does(move |flow: fn() -> Flow, turn: &Turn<'_, _>| {
+        for _ in 0..TIMERS {
+            let timer = turn.timer();
+            let deadline = turn.now() + 1_000_000_000;
+            turn.set_own_timer(&timer, deadline, &to, ()).unwrap();
+            started.lock().unwrap().push(timer);
+        }
+        flow()
+    }));
+    Stand {
+        clock,
+        here,
+        doer,
+        timers,
+    }
+}
+
+impl Stand {
+    fn start(&self, flow: fn() -> Flow) -> Vec<Timer> {
+        self.doer.send(flow).unwrap();
+        self.here.run();
+        self.timers.lock().unwrap().drain(..).collect()
+    }
+
+    /// Checks that memory is as it was when a second round has ended by `end`. Blocks of messages stay with the worker's pool, which are
+    /// counted from the first round on.
+    #[track_caller]
+    fn keeps_nothing(&self, flow: fn() -> Flow, end: impl Fn(Vec<Timer>)) {
+        end(self.start(flow));
+        let kept = measure(|| end(self.start(flow))).bytes_current;
+        assert!(kept < KEPT_MAX, "{kept} bytes are kept");
+    }
+}
+
+#[test]
+fn timers_that_were_cancelled_keep_nothing() {
+    let stand = stand();
+    stand.keeps_nothing(
+        || Flow::Continue,
+        |timers| timers.iter().for_each(Timer::cancel),
+    );
+    // One that stays does not keep the room of the others.
+    let stays = self::stand();
+    stays.keeps_nothing(
+        || Flow::Continue,
+        |timers| timers[1..].iter().for_each(Timer::cancel),
+    );
+}
+
+#[test]
+fn timers_that_have_fired_keep_nothing() {
+    let stand = stand();
+    stand.keeps_nothing(
+        || Flow::Continue,
+        |_| {
+            stand.clock.advance(Duration::from_secs(2));
+            (0..16).for_each(|_| stand.here.run());
+        },
+    );
+}
+
+#[test]
+fn timers_of_an_undone_turn_keep_nothing() {
+    let stand = stand();
+    stand.keeps_nothing(|| Flow::Undo, drop);
+}
