@@ -3,14 +3,17 @@
 
 mod common;
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use common::{fail, local, ms, settle, silence_panics};
 use garrick_actor::{
-    Actor, Address, Child, Context, Local, Next, NoReply, Reply, Strategy, Supervisor, System,
-    behaviors, behaviors::Request, with_receive_timeout,
+    Actor, Address, Child, Context, Incoming, Local, Next, NoReply, Reply, Strategy, Supervisor,
+    System, behaviors, behaviors::Request, with_receive_timeout,
 };
 use garrick_sched::{Audit, audit};
 
@@ -148,6 +151,31 @@ fn services_that_answered_in_time_leave_nothing() {
     assert_eq!(local.handle().dead_letters(), 0);
 }
 
+#[test]
+fn futures_that_end_leave_no_sleep() {
+    let _counting = counting();
+    let (_clock, local) = local();
+    leaves_nothing(&local, || {
+        let sleeper = local.spawn_async(|mailbox: Incoming<()>| async move {
+            let cx = mailbox.context();
+            let mut sleep = pin!(cx.sleep(HOUR));
+            let mut is_over = false;
+            poll_fn(|context| {
+                assert!(sleep.as_mut().poll(context).is_pending());
+                if std::mem::replace(&mut is_over, true) {
+                    return Poll::Ready(());
+                }
+                // Its alarm is set meanwhile.
+                context.waker().wake_by_ref();
+                Poll::Pending
+            })
+            .await;
+        });
+        settle(&local);
+        assert!(sleeper.is_stopped());
+    });
+}
+
 /// Starts timers of an hour when it begins, and keeps none of them.
 struct Starts;
 
@@ -223,7 +251,9 @@ fn a_restart_ends_the_timers_of_the_one_before() {
     let (told, heard) = channel();
     let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(&local.handle());
     let tree = tree.unwrap();
-    let child = tree.start(Child::new("child", move || Restarted { told: told.clone() }));
+    let child = tree.start(Child::new("child", move || Restarted {
+        told: told.clone(),
+    }));
     settle(&local);
     let child = child.unwrap();
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["started"]);

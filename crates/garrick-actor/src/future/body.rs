@@ -7,10 +7,9 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll, Waker};
-use std::time::Duration;
 
 use garrick_core::bell::Call;
-use garrick_sched::{Address, Flow, Nanos, Task, Turn, count_dead_letters};
+use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_dead_letters};
 
 use super::gate;
 use super::incoming::Incoming;
@@ -56,7 +55,7 @@ pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     /// once it would lose at once.
     gathers: usize,
     /// What the timing wheel is told to send to, once anybody has slept in here.
-    alarm: Option<Address<()>>,
+    alarm: Option<(Address<()>, Timer)>,
     /// The earliest time at which it will.
     armed: Option<Nanos>,
     /// Those to be woken, empty in between.
@@ -221,18 +220,15 @@ where
         let Some(sleepers) = self.shared.known_sleepers() else {
             return;
         };
-        let mut now = None;
-        let Some(deadline) = sleepers.settle(|| *now.insert(turn.now())) else {
+        let Some(deadline) = sleepers.settle(|| turn.now()) else {
             return;
         };
         if self.armed.is_none_or(|armed| deadline < armed) {
-            let alarm = self
+            let (alarm, timer) = self
                 .alarm
-                .get_or_insert_with(|| gate::alarm(self.shared.clone()));
-            let now = now.unwrap_or_else(|| turn.now());
-            let left = Duration::from_nanos(deadline.saturating_sub(now));
+                .get_or_insert_with(|| (gate::alarm(self.shared.clone()), Timer::repeating()));
             // A door takes everything.
-            let _ = turn.send_after(left, alarm, ());
+            let _ = turn.set_timer(timer, deadline, alarm, ());
             self.armed = Some(deadline);
         }
     }
@@ -319,6 +315,9 @@ impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
         // It may hold messages that it has not received. Whatever its destructor does, those who wait for an answer must
         // not wait for ever.
         quiet::drop(self.future.take());
+        if let Some((_, timer)) = self.alarm.take() {
+            timer.cancel();
+        }
         let left = self.shared.close(mem::take(&mut self.arrived));
         count_dead_letters(left as u64);
     }
