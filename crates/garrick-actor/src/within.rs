@@ -42,8 +42,8 @@ enum Heard<R> {
 struct Deadline<N, R, G> {
     /// Gives the answer to the asker, who waits for it; none once it was given.
     give: Option<(G, Wait)>,
-    /// Sends it that the time is over.
-    timer: Timer,
+    /// Sends it that the time is over; none once it was cancelled by a turn that has not panicked.
+    timer: Option<Timer>,
     types: PhantomData<fn(N, R)>,
 }
 
@@ -67,8 +67,11 @@ where
                 }
             };
             drop(wait);
-            self.timer.cancel();
+            if let Some(timer) = &self.timer {
+                timer.cancel();
+            }
             give(answer);
+            self.timer = None;
         }
         // It lives until the reply is gone, which may still come to an answer.
         Flow::Continue
@@ -76,9 +79,10 @@ where
 }
 
 impl<N, R, G> Drop for Deadline<N, R, G> {
-    /// The turn that has cancelled it may have been undone, because the conversion of the answer has panicked.
     fn drop(&mut self) {
-        self.timer.cancel();
+        if let Some(timer) = &self.timer {
+            timer.cancel();
+        }
     }
 }
 
@@ -219,7 +223,7 @@ impl<M: 'static> Context<'_, M> {
         let timer = turn.timer();
         let deadline = turn.spawn(Deadline::<N, _, _> {
             give: Some((give, wait)),
-            timer: timer.clone(),
+            timer: Some(timer.clone()),
             types: PhantomData,
         });
         // It does not stop, so it takes the message.

@@ -27,6 +27,7 @@ pub(crate) mod spawn;
 pub(crate) mod tell;
 mod tell_cross;
 mod tell_outside;
+mod timer;
 
 use crate::point::Point;
 use crate::scenario::{Contender, Effort, Scenario, Swept};
@@ -45,6 +46,8 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     ask::ASK,
     ask::ASK_OUTSIDE,
     ask::CALL_OUTSIDE,
+    timer::ASK_WITHIN,
+    timer::TIMER_CANCEL,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
     flood_memory::FLOOD_MEMORY,

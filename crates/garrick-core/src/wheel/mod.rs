@@ -105,6 +105,17 @@ impl<T> Wheel<T> {
         }
     }
 
+    /// Sets the present of a wheel that has no deadlines, also to an earlier one. Keys of before match nothing, or the place that was
+    /// reserved with them.
+    ///
+    /// # Panics
+    ///
+    /// If there is a deadline.
+    pub fn restart(&mut self, now_ns: u64) {
+        assert!(self.is_empty(), "a wheel with deadlines has a present");
+        self.present = now_ns >> TICK_BITS;
+    }
+
     /// Sets a deadline; the key cancels it.
     ///
     /// A deadline in the past counts as the present: it fires at the next [`advance`](Self::advance).

@@ -239,3 +239,14 @@ fn a_reserved_place_takes_one_deadline_unless_it_is_cancelled() {
     assert_eq!(fired(&mut wheel, 6 * TICK_NS), [1]);
     assert_eq!(wheel.set(first, 7 * TICK_NS, 6), Err(6));
 }
+
+#[test]
+fn an_empty_wheel_may_begin_anew_at_any_time() {
+    let mut wheel = Wheel::new(0);
+    wheel.insert(3 * TICK_NS, 1);
+    assert_eq!(fired(&mut wheel, 1000 * TICK_NS), [1]);
+    wheel.restart(5 * TICK_NS);
+    wheel.insert(7 * TICK_NS, 2);
+    assert_eq!(fired(&mut wheel, 6 * TICK_NS), []);
+    assert_eq!(fired(&mut wheel, 7 * TICK_NS), [2]);
+}

@@ -18,7 +18,6 @@ use crate::runtime::address::{SendError, is_refused};
 use crate::runtime::door;
 use crate::runtime::timer::{Later, Timer};
 use crate::runtime::worker::Worker;
-use crate::world::Nanos;
 
 /// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
 /// receivers in turns makes more chains, in the right order all the same.
@@ -248,12 +247,6 @@ impl Stage {
         self.out_cell.set(ptr::null());
         let chain = Chain::of_one(note);
         self.outgoing.borrow_mut().push(Outgoing { cell, chain });
-    }
-
-    /// Makes what keeps a message that is to be delivered at `deadline`.
-    pub(crate) fn later<M>(pool: &Pool, deadline: Nanos, cell: CellPtr, message: M) -> Later {
-        cell.clone_foreign();
-        Later::new(deadline, cell, parcel::alone(pool, message))
     }
 
     /// Keeps a message that is to be delivered later.

@@ -9,9 +9,9 @@ use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError, TaskId};
 use crate::runtime::sponsor::{Handle, away};
-use crate::runtime::stage::{self, Stage};
+use crate::runtime::stage;
 use crate::runtime::task::{self, Task};
-use crate::runtime::timer::{Timer, owners};
+use crate::runtime::timer::{Later, Timer, owners};
 use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
@@ -61,7 +61,7 @@ impl<M: 'static> Turn<'_, M> {
         }
         let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
         let deadline = self.now().saturating_add(delay);
-        let later = Stage::later(&self.worker.pool, deadline, to.cell(), message);
+        let later = self.later(deadline, to.cell(), message);
         self.worker.stage.send_later(later);
         Ok(())
     }
@@ -71,7 +71,7 @@ impl<M: 'static> Turn<'_, M> {
     /// One that is not set must be cancelled: it takes up room until then.
     #[doc(hidden)]
     pub fn timer(&self) -> Timer {
-        Timer::once(&self.worker.timers.wheel)
+        Timer::once(self.worker.timers.wheel)
     }
 
     /// Sets a timer: `message` is sent to `to` at `deadline`, a time of [`Turn::now`], if the timer is not cancelled before. If the timer
@@ -122,9 +122,15 @@ impl<M: 'static> Turn<'_, M> {
         if to.is_stopped() {
             return Err(SendError(message));
         }
-        let later = Stage::later(&self.worker.pool, deadline, to.cell(), message);
+        let later = self.later(deadline, to.cell(), message);
         self.worker.stage.send_later(later.by(timer, owner));
         Ok(())
+    }
+
+    /// Makes what keeps a message that is to be delivered at `deadline`.
+    fn later<N>(&self, deadline: Nanos, to: CellPtr, message: N) -> Later {
+        self.worker.count_reference(to);
+        Later::new(deadline, to, parcel::alone(&self.worker.pool, message))
     }
 
     /// Makes a new task on this worker. If the turn is undone nothing can have reached it, and it is

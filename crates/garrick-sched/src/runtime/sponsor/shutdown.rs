@@ -86,7 +86,8 @@ impl Worker {
             let counts = !timed.can_be_cancelled();
             timed.leave_owner();
             let (cell, chain) = timed.take_apart();
-            let dropped = self.drop_staged(cell, chain);
+            let dropped = self.drop_chain(cell, chain);
+            self.let_go(cell);
             if counts {
                 self.count_dead_letters(dropped);
             }

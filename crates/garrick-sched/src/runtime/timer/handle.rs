@@ -35,10 +35,10 @@ enum Kind {
 
 impl Timer {
     /// Makes a timer that is set once, by the turn under way on the worker of that wheel.
-    pub(crate) fn once(wheel: &Arc<SharedWheel>) -> Self {
+    pub(crate) fn once(wheel: &'static SharedWheel) -> Self {
         Self(Kind::Once(Once {
             key: wheel.with(|wheel| wheel.reserve()),
-            wheel: wheel.clone(),
+            wheel,
         }))
     }
 
@@ -94,7 +94,7 @@ impl Timer {
     /// message if the timer was cancelled, or the one before.
     pub(super) fn set(
         self,
-        wheel: &Arc<SharedWheel>,
+        wheel: &'static SharedWheel,
         deadline: Nanos,
         timed: Timed,
         owner: Option<TaskId>,
@@ -127,26 +127,25 @@ impl fmt::Debug for Timer {
 }
 
 /// A place in a wheel.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Once {
-    wheel: Arc<SharedWheel>,
+    wheel: &'static SharedWheel,
     key: Key,
 }
 
 impl Once {
     fn set(
         self,
-        wheel: &Arc<SharedWheel>,
+        wheel: &'static SharedWheel,
         deadline: Nanos,
         mut timed: Timed,
         owner: Option<TaskId>,
     ) -> Option<Timed> {
         debug_assert!(
-            Arc::ptr_eq(wheel, &self.wheel),
+            std::ptr::eq(wheel, self.wheel),
             "it is set where it was made"
         );
-        let timer = Timer(Kind::Once(self.clone()));
-        timed.membership = owner.map(|owner| owners::enter(owner, timer));
+        timed.membership = owner.map(|owner| owners::enter(owner, Timer(Kind::Once(self))));
         let deadline = super::within_reach(deadline);
         let set = self
             .wheel
@@ -182,7 +181,7 @@ impl Repeating {
 
     fn set(
         self: Arc<Self>,
-        wheel: &Arc<SharedWheel>,
+        wheel: &'static SharedWheel,
         deadline: Nanos,
         timed: Timed,
         owner: Option<TaskId>,
@@ -196,7 +195,6 @@ impl Repeating {
             state.membership = Some(owners::enter(owner, timer));
         }
         let key = wheel.with(|wheel| wheel.insert(super::within_reach(deadline), timed));
-        let wheel = wheel.clone();
         let before = state.at.replace(Once { wheel, key });
         before.and_then(|before| before.take_out())
     }

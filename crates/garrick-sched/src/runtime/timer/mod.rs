@@ -17,11 +17,13 @@ pub(crate) mod owners;
 
 use std::cell::Cell;
 
-use garrick_core::prim::{Arc, Mutex, unmodelled};
+use garrick_core::prim::{Mutex, unmodelled};
 use garrick_core::wheel::Wheel;
 use unmodelled::Relaxed;
 
-use crate::cell::{CellPtr, Chain, Envelope};
+use crate::cell::{CellPtr, Chain, Envelope, Home};
+#[cfg(not(garrick_loom))]
+use crate::remote::WORKERS_MAX;
 use crate::runtime::address::{self, TaskId, release_foreign};
 use crate::runtime::current;
 use crate::world::Nanos;
@@ -66,7 +68,8 @@ impl Timed {
     pub(crate) fn drop_unsent(self) {
         let (cell, chain) = self.take_apart();
         if let Some(worker) = current::worker() {
-            worker.drop_staged(cell, chain);
+            worker.drop_chain(cell, chain);
+            worker.let_go(cell);
             return;
         }
         // SAFETY: it was taken out of a wheel, so the envelope and the reference are ours; a table is never replaced by one for other
@@ -127,7 +130,7 @@ impl Later {
     }
 
     /// Puts it into a wheel. Returns what is not to be sent, because its timer was cancelled or is set anew.
-    pub(crate) fn set_in(self, wheel: &Arc<SharedWheel>) -> Option<Timed> {
+    pub(crate) fn set_in(self, wheel: &'static SharedWheel) -> Option<Timed> {
         if let Some(timer) = self.timer {
             return timer.set(wheel, self.deadline, self.timed, self.owner);
         }
@@ -158,9 +161,28 @@ unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}
 
+/// The wheel of each number of a worker, from the first one with that number on. It stays when a worker ends, for handles of its timers.
+#[cfg(not(garrick_loom))]
+static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
+    [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];
+
 impl SharedWheel {
-    fn new(now: Nanos) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Wheel::new(now))))
+    fn new(now: Nanos) -> Box<Self> {
+        Box::new(Self(Mutex::new(Wheel::new(now))))
+    }
+
+    /// The wheel of a worker that begins, which is empty.
+    #[cfg(not(garrick_loom))]
+    fn of(home: Home, now: Nanos) -> &'static Self {
+        let wheel = WHEELS[usize::from(home.number())].get_or_init(|| Self::new(now));
+        wheel.with(|wheel| wheel.restart(now));
+        wheel
+    }
+
+    /// The same in a model, where nothing may outlive a run.
+    #[cfg(garrick_loom)]
+    fn of(_: Home, now: Nanos) -> &'static Self {
+        Box::leak(Self::new(now))
     }
 
     /// Calls `f` with the wheel. `f` calls no foreign code, and takes no lock.
@@ -177,7 +199,7 @@ impl SharedWheel {
 
 /// See the module.
 pub(crate) struct Timers {
-    pub(crate) wheel: Arc<SharedWheel>,
+    pub(crate) wheel: &'static SharedWheel,
     /// Whether there is no reason to look at the clock. Its worker writes; others look, for whom it is a hint.
     calm: unmodelled::AtomicBool,
     /// Whether there always is one, because the worker has a driver.
@@ -189,9 +211,9 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    pub(crate) fn new(now: Nanos, always: bool) -> Self {
+    pub(crate) fn new(home: Home, now: Nanos, always: bool) -> Self {
         Self {
-            wheel: SharedWheel::new(now),
+            wheel: SharedWheel::of(home, now),
             calm: unmodelled::AtomicBool::new(!always),
             always,
             looked_at: Cell::new(0),

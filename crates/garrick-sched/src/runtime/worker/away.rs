@@ -145,14 +145,4 @@ impl Worker {
             self.let_go(newborn);
         }
     }
-
-    /// Gives back a reference to a cell, wherever it is.
-    fn let_go(&self, cell: CellPtr) {
-        if cell.home() == self.home {
-            self.drop_reference(cell);
-        } else {
-            // SAFETY: the reference was counted by `carry`.
-            unsafe { crate::runtime::address::release_foreign(cell) };
-        }
-    }
 }

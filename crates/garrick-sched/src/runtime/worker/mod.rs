@@ -184,7 +184,7 @@ impl Worker {
             patience: Patience::default(),
             pace: Pace::new(),
             visit_times: VisitTimes::default(),
-            timers: Timers::new(now, driver.is_some()),
+            timers: Timers::new(home, now, driver.is_some()),
             driver: driver.map(Drive::new),
             lane,
             awaited: Cell::new(0),

@@ -2,6 +2,7 @@
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Settled, flag, reverse};
+use crate::runtime::address::release_foreign;
 use crate::runtime::watch::Ended;
 
 impl Worker {
@@ -113,8 +114,18 @@ impl Worker {
         }
     }
 
+    /// Gives back a reference to a cell, wherever it is, that was counted by [`Worker::count_reference`].
+    pub(crate) fn let_go(&self, cell: CellPtr) {
+        if cell.home() == self.home {
+            self.drop_reference(cell);
+        } else {
+            // SAFETY: the reference is the caller's.
+            unsafe { release_foreign(cell) };
+        }
+    }
+
     /// Counts one more reference to a cell that is alive.
-    pub(super) fn count_reference(&self, cell: CellPtr) {
+    pub(crate) fn count_reference(&self, cell: CellPtr) {
         if cell.home() == self.home {
             cell.clone_local();
         } else {

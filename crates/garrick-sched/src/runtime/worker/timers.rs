@@ -31,7 +31,7 @@ impl Worker {
     /// Puts a message into the wheel that is to be sent later. Returns one that is not to be sent.
     pub(super) fn insert_timed(&self, later: Later) -> Option<Timed> {
         let deadline = later.deadline;
-        let unsent = later.set_in(&self.timers.wheel);
+        let unsent = later.set_in(self.timers.wheel);
         self.note_next_timer();
         self.timers.wake();
         if self.remote().ready.is_lent() {
@@ -111,7 +111,13 @@ impl Worker {
             return timed.drop_unsent();
         }
         let (cell, chain) = timed.take_apart();
-        self.deliver_staged(cell, chain);
+        if cell.is_door() || !self.is_at_home_and_calm(cell) {
+            return self.deliver_staged(cell, chain);
+        }
+        // SAFETY: it was taken out of a wheel, and its receiver is ours.
+        unsafe { cell.append(chain.oldest) };
+        self.schedule(cell);
+        self.let_go(cell);
     }
 
     /// Delivers what is due of seats that lend; false if there is nothing.

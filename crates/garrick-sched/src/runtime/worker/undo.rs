@@ -31,7 +31,7 @@ impl Worker {
             |cell, chain| chains.push((cell, chain)),
         );
         let later = self.stage.take_later().into_iter();
-        chains.extend(later.map(Later::undo));
+        let later: Vec<_> = later.map(Later::undo).collect();
         // A turn that is undone has cancelled nothing.
         self.stage.undo_cancelled();
         let turn = self.turn();
@@ -59,6 +59,10 @@ impl Worker {
         }
         for (cell, chain) in chains {
             self.drop_staged(cell, chain);
+        }
+        for (cell, chain) in later {
+            self.drop_chain(cell, chain);
+            self.let_go(cell);
         }
         for entry in &entries {
             self.drop_entry(entry);
@@ -127,7 +131,7 @@ impl Worker {
     }
 
     /// Drops a chain that was not pushed, and says how many letters were in it.
-    pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
+    pub(crate) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
             (*chain.oldest).set_next(ptr::null_mut());
