@@ -18,6 +18,7 @@ mod moves;
 mod rescue;
 mod rooms;
 mod sponsors;
+mod timers;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -30,7 +30,7 @@ pub struct Timer(Kind);
 #[derive(Clone)]
 enum Kind {
     Once(Once),
-    Repeating(Arc<Repeating>),
+    Repeating(Repeating),
 }
 
 impl Timer {
@@ -51,7 +51,7 @@ impl Timer {
             is_cancelled: false,
             membership: None,
         });
-        Self(Kind::Repeating(Arc::new(Repeating(state))))
+        Self(Kind::Repeating(Repeating(Arc::new(state))))
     }
 
     /// Ends the timer for good, and drops its message. In a turn this is staged: it happens when the turn commits, and not at all if the
@@ -163,7 +163,8 @@ impl Once {
 }
 
 /// The state of a timer that repeats.
-struct Repeating(Mutex<State>);
+#[derive(Clone)]
+struct Repeating(Arc<Mutex<State>>);
 
 struct State {
     /// Where its last message was put. It may have been sent since.
@@ -180,7 +181,7 @@ impl Repeating {
     }
 
     fn set(
-        self: Arc<Self>,
+        &self,
         wheel: &'static SharedWheel,
         deadline: Nanos,
         timed: Timed,
