@@ -13,8 +13,8 @@ use garrick_sched::{Address, Flow, Here, Sponsor, Timer, Turn};
 /// Timers of one round.
 const TIMERS: usize = 100_000;
 
-/// Bytes that lists, wheels and registers may keep, whatever there was in them.
-const KEPT_MAX: i64 = 100_000;
+/// Bytes that may be kept: less than a wheel or a register that has room for a round. A slab of blocks is 1 MiB.
+const KEPT_MAX: i64 = 2_000_000;
 
 struct Stand {
     clock: Arc<ByHand>,
