@@ -5,7 +5,7 @@ mod common;
 use std::sync::mpsc::channel;
 
 use common::{does, fail, silence_panics};
-use garrick_sched::{Flow, Here, NoReply, Reply, Turn};
+use garrick_sched::{Flow, Here, NoReply, Reply, Sponsor, Turn};
 
 type Heard = Option<Result<u32, NoReply>>;
 
@@ -63,4 +63,43 @@ fn a_task_that_asks_hears_of_an_answer_that_was_undone() {
         Flow::Undo
     });
     assert!(answer.is_err());
+}
+
+/// Asks from this thread, of a task that does so with each reply.
+fn answer_to_a_thread(
+    does_with: impl Fn(Reply<String>) -> Flow + Send + 'static,
+) -> Result<String, NoReply> {
+    let sponsor = Sponsor::pool(1).unwrap();
+    let replier = does(move |reply, _: &Turn<'_, Reply<String>>| does_with(reply));
+    let replier = sponsor.handle().spawn(replier).unwrap();
+    // Its own, so that the thread does not run the task.
+    let asker = std::thread::spawn(move || replier.ask(|reply| reply).wait());
+    let answer = asker.join().unwrap();
+    sponsor.shutdown();
+    answer
+}
+
+#[test]
+fn a_thread_hears_of_an_answer_when_its_turn_commits_or_is_undone() {
+    silence_panics();
+    let answer = answer_to_a_thread(|reply| {
+        reply.send("yes".to_owned());
+        Flow::Continue
+    });
+    assert_eq!(answer.as_deref(), Ok("yes"));
+    let answer = answer_to_a_thread(|reply| {
+        reply.send("yes".to_owned());
+        Flow::Stop
+    });
+    assert_eq!(answer.as_deref(), Ok("yes"));
+    let answer = answer_to_a_thread(|reply| {
+        reply.send("undone".to_owned());
+        Flow::Undo
+    });
+    assert_eq!(answer, Err(NoReply::Dropped));
+    let answer = answer_to_a_thread(|reply| {
+        reply.send("undone".to_owned());
+        fail()
+    });
+    assert_eq!(answer, Err(NoReply::Dropped));
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::{ByHand, fail, silence_panics, wait};
-use garrick_sched::{Address, Flow, Handle, KindSample, Sponsor, Task, Turn};
+use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
 
 /// Sends on to another until the message is 0.
 struct Hop(Option<Address<u32>>);
@@ -218,4 +218,30 @@ fn without_probes_kinds_are_not_counted() {
     assert!(sample.kinds.is_empty());
     assert_eq!(sample.workers[0].running, None);
     assert!(sample.workers[0].turns > 0);
+}
+
+/// Answers with the question.
+struct Echo;
+
+impl Task for Echo {
+    type Message = (u32, Reply<u32>);
+
+    fn receive(&mut self, (number, reply): Self::Message, _: &Turn<'_, Self::Message>) -> Flow {
+        reply.send(number);
+        Flow::Continue
+    }
+}
+
+#[test]
+fn an_answer_to_a_thread_is_no_task() {
+    let sponsor = pool(2);
+    let echo = sponsor.handle().spawn(Echo).unwrap();
+    for number in 0..200 {
+        assert_eq!(echo.ask(|reply| (number, reply)).wait(), Ok(number));
+    }
+    let kinds = sponsor.handle().sample().kinds;
+    let names: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(kinds[0].begun, 1);
+    sponsor.shutdown();
 }

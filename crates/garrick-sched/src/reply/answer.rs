@@ -24,9 +24,7 @@ use crate::parcel;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::current::{self, Entered};
-use crate::runtime::stage::Owed;
-use crate::runtime::task::{Flow, Task};
-use crate::runtime::turn::Turn;
+use crate::runtime::stage::{Given, Owed};
 use crate::runtime::worker::Worker;
 
 /// Why a question has no answer.
@@ -258,8 +256,7 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
     // SAFETY: by contract.
     let written = unsafe { Written::new(target, Ok(answer)) };
     match current::worker() {
-        // A newborn carries the answer: it runs if the turn commits, and is dropped if not.
-        Some(worker) => drop(worker.spawn(Courier(Some(written)))),
+        Some(worker) => worker.stage.give(written.stage()),
         None => written.publish(),
     }
 }
@@ -275,9 +272,6 @@ unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
 struct Written<R: 'static> {
     slot: NonNull<Slot<Answer<R>>>,
 }
-
-// SAFETY: the slot is shared with an asker that may be on any thread anyhow, and the answer in it is `Send`.
-unsafe impl<R: Send> Send for Written<R> {}
 
 impl<R: 'static> Written<R> {
     /// # Safety
@@ -295,6 +289,31 @@ impl<R: 'static> Written<R> {
         // SAFETY: we were the replier's side, with a value in the slot, and are forgotten.
         unsafe { publish(slot) };
     }
+
+    /// Leaves it to the end of the turn under way.
+    fn stage(self) -> Given {
+        let slot = self.slot.cast();
+        mem::forget(self);
+        Given {
+            slot,
+            publish: publish_given::<R>,
+            refuse: refuse_given::<R>,
+        }
+    }
+}
+
+/// # Safety
+/// The slot is one that [`Written::stage`] has left, and not used again.
+unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
+    let slot = slot.cast();
+    Written::<R> { slot }.publish();
+}
+
+/// # Safety
+/// As for `publish_given`.
+unsafe fn refuse_given<R: 'static>(slot: NonNull<()>) {
+    let slot = slot.cast();
+    drop(Written::<R> { slot });
 }
 
 impl<R: 'static> Drop for Written<R> {
@@ -329,23 +348,4 @@ unsafe fn publish<V>(slot: NonNull<Slot<V>>) {
         });
     }
     quiet::drop(left.value);
-}
-
-/// Takes a staged answer to its slot.
-struct Courier<R: 'static>(Option<Written<R>>);
-
-impl<R: Send + 'static> Task for Courier<R> {
-    type Message = ();
-    const STARTS: bool = true;
-
-    fn start(&mut self, _: &Turn<'_, ()>) -> Flow {
-        if let Some(written) = self.0.take() {
-            written.publish();
-        }
-        Flow::Continue
-    }
-
-    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
-        Flow::Stop
-    }
 }

@@ -7,7 +7,7 @@
 //! is meant for other workers is kept aside, one chain of envelopes per receiver.
 
 use std::cell::{Cell, RefCell};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use garrick_core::prim::unmodelled::{Release, fence};
 
@@ -64,12 +64,24 @@ pub(crate) struct Owed {
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 
+/// An answer that the turn has given to a thread or a future, and that lies in its slot. One of the two functions is called, once; both are
+/// foreign code, whose panics they catch.
+#[derive(Clone, Copy)]
+pub(crate) struct Given {
+    pub(crate) slot: NonNull<()>,
+    /// Lets the asker have it.
+    pub(crate) publish: unsafe fn(NonNull<()>),
+    /// Drops it, and tells the asker that there is none.
+    pub(crate) refuse: unsafe fn(NonNull<()>),
+}
+
 /// What a turn has staged, where nobody finds it before the turn commits: as chains of its own.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
     cancelled: Vec<Timer>,
     owed: Vec<Owed>,
+    given: Vec<Given>,
     kept: Vec<CellPtr>,
 }
 
@@ -99,6 +111,8 @@ pub(crate) struct Stage {
     /// The answers of turn `owed_by`.
     owed: RefCell<Vec<Owed>>,
     owed_by: Cell<u64>,
+    /// Answers to threads and futures.
+    given: RefCell<Vec<Given>>,
     /// Doors that the turn has answered to: kept by a reference of this list's own, because an answer that is
     /// passed on at once keeps nothing.
     kept: RefCell<Vec<CellPtr>>,
@@ -119,6 +133,7 @@ impl Stage {
             timers_watched_by: Cell::new(0),
             owed: RefCell::default(),
             owed_by: Cell::new(0),
+            given: RefCell::default(),
             kept: RefCell::default(),
             dirty: Cell::new(false),
         }
@@ -305,14 +320,24 @@ impl Stage {
     }
 
     /// Hands every timer that the turn has cancelled to `cancel`, which may cancel more.
-    pub(crate) fn commit_cancelled(&self, mut cancel: impl FnMut(Timer)) {
-        let mut list = self.cancelled.take();
-        list.drain(..).for_each(&mut cancel);
-        let mut cancelled = self.cancelled.borrow_mut();
-        if cancelled.is_empty() {
-            // For the next turn.
-            *cancelled = list;
-        }
+    pub(crate) fn commit_cancelled(&self, cancel: impl FnMut(Timer)) {
+        drain(&self.cancelled, cancel);
+    }
+
+    /// Keeps an answer for the end of the turn.
+    pub(crate) fn give(&self, given: Given) {
+        self.set_dirty();
+        self.given.borrow_mut().push(given);
+    }
+
+    /// Hands every answer of the turn to `publish`, in the order of answering, which may give more.
+    pub(crate) fn commit_given(&self, publish: impl FnMut(Given)) {
+        drain(&self.given, publish);
+    }
+
+    /// Takes the answers of the turn.
+    pub(crate) fn take_given(&self) -> Vec<Given> {
+        self.given.take()
     }
 
     /// Forgets the timers that the turn has cancelled.
@@ -400,6 +425,7 @@ impl Stage {
             later: self.later.take(),
             cancelled: self.cancelled.take(),
             owed: self.take_owed(turn),
+            given: self.given.take(),
             kept: self.kept.take(),
         };
         (carried, Cut(appended))
@@ -412,11 +438,13 @@ impl Stage {
             later,
             cancelled,
             owed,
+            given,
             kept,
         } = carried;
         *self.outgoing.borrow_mut() = outgoing;
         *self.later.borrow_mut() = later;
         *self.cancelled.borrow_mut() = cancelled;
+        *self.given.borrow_mut() = given;
         *self.kept.borrow_mut() = kept;
         *self.owed.borrow_mut() = owed;
         self.owed_by.set(turn);
@@ -442,6 +470,19 @@ impl Stage {
         if outgoing.is_empty() {
             *outgoing = list;
         }
+    }
+}
+
+/// Takes everything out of a list, to which `f` may add. The list keeps its allocation.
+fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
+    if list.borrow().is_empty() {
+        return;
+    }
+    let mut taken = list.take();
+    taken.drain(..).for_each(f);
+    let mut list = list.borrow_mut();
+    if list.is_empty() {
+        *list = taken;
     }
 }
 

@@ -345,6 +345,22 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: TASKS,
     },
     Logic {
+        name: "an-answer-of-an-undone-turn-is-forgotten",
+        breaks: "who asked waits for ever",
+        file: "runtime/worker/undo.rs",
+        find: "unsafe { (given.refuse)(given.slot) };",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: &["asks"],
+    },
+    Logic {
+        name: "an-answer-is-published-before-its-turn-commits",
+        breaks: "an answer of a turn that is undone is heard",
+        file: "reply/answer.rs",
+        find: "Some(worker) => worker.stage.give(written.stage()),",
+        put: "Some(_) if MUTANT => written.publish(), ORIGINAL",
+        tests: &["asks"],
+    },
+    Logic {
         name: "takes-the-waker-and-calls-it-not",
         breaks: "who asked is not woken for the answer",
         file: "reply/answer.rs",

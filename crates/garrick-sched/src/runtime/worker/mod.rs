@@ -557,6 +557,12 @@ impl Worker {
             self.stage
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
             self.commit_timers();
+            self.stage.commit_given(|given| {
+                // Whoever is woken may take long.
+                self.let_others();
+                // SAFETY: it was given in this turn, and is taken out of the stage.
+                unsafe { (given.publish)(given.slot) };
+            });
             for door in self.stage.take_kept() {
                 // It may be dropped here.
                 self.let_others();

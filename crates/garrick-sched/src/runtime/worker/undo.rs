@@ -42,6 +42,7 @@ impl Worker {
         self.begin_pause();
         cut.end();
         let owed = self.stage.take_owed(turn);
+        let given = self.stage.take_given();
         // First of all: an asker is not scheduled by its answer any more, and what is called below may drop its last address.
         for owed in &owed {
             self.count_reference(owed.cell);
@@ -49,6 +50,10 @@ impl Worker {
         for owed in owed {
             // SAFETY: the reference was counted above.
             let _ = quiet::call(|| unsafe { (owed.refuse)(self, owed.cell) });
+        }
+        for given in given {
+            // SAFETY: it was given in the turn, and is taken out of the stage.
+            unsafe { (given.refuse)(given.slot) };
         }
         for (cell, envelope) in envelopes {
             // SAFETY: cut off its mailbox, so it is ours alone.
