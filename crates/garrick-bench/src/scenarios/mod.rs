@@ -27,6 +27,7 @@ pub(crate) mod spawn;
 pub(crate) mod tell;
 mod tell_cross;
 mod tell_outside;
+mod tell_ways;
 mod timer;
 
 use crate::point::Point;
@@ -37,6 +38,10 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     rmw::RMW,
     tell::TELL,
     tell::TELL_ONE,
+    tell_ways::TELL_NAMED,
+    tell_ways::TELL_SUPERVISED,
+    tell_ways::TELL_BOUNDED,
+    tell_ways::TELL_ASYNC,
     tell_cross::TELL_CROSS,
     tell_outside::TELL_OUTSIDE,
     fan_in::FAN_IN,

@@ -1,0 +1,104 @@
+//! Messages between two actors of one worker, where the receiver is more than a plain actor.
+
+use garrick::{
+    Address, AsyncActor, AsyncContext, Child, Local, Mailbox, Next, OnFull, Strategy, Supervisor,
+};
+
+use super::actors::{Counter, send_in};
+use super::tell::Teller;
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+/// Messages a turn: the receiver keeps up.
+const BURST: u64 = 64;
+
+/// Messages for which a bounded mailbox has room.
+const BOUND: usize = 1024;
+
+pub(super) const TELL_NAMED: Scenario = Scenario {
+    name: "tell-named",
+    operation: "one message as that of tell with bursts of 64, to an actor with a name",
+    contenders: |_: &Effort| {
+        contender(|ops| {
+            by(ops, |local, counter| {
+                Ok(local.spawn_named("counter", counter))
+            })
+        })
+    },
+};
+
+pub(super) const TELL_SUPERVISED: Scenario = Scenario {
+    name: "tell-supervised",
+    operation: "one message as that of tell with bursts of 64, to an actor in a supervisor's care",
+    contenders: |_: &Effort| contender(supervised),
+};
+
+pub(super) const TELL_BOUNDED: Scenario = Scenario {
+    name: "tell-bounded",
+    operation: "one message as that of tell with bursts of 64, to an actor whose mailbox has room for 1024",
+    contenders: |_: &Effort| {
+        contender(|ops| {
+            by(ops, |local, counter| {
+                let mailbox = Mailbox::bounded(BOUND, OnFull::Fail)?;
+                let inlet = local.handle().spawn_with(mailbox, counter)?;
+                Ok(inlet.address().clone())
+            })
+        })
+    },
+};
+
+pub(super) const TELL_ASYNC: Scenario = Scenario {
+    name: "tell-async",
+    operation: "one message as that of tell with bursts of 64, to an async actor whose handler awaits nothing",
+    contenders: |_: &Effort| {
+        contender(|ops| {
+            by(ops, |local, counter| {
+                Ok(local.spawn_async_actor(AsyncCounter(counter)))
+            })
+        })
+    },
+};
+
+fn contender(measure: impl Fn(u64) -> Result<Measured> + 'static) -> Vec<Contender> {
+    vec![Contender::fitted("garrick", measure).with("burst", BURST)]
+}
+
+/// Counts in a future.
+struct AsyncCounter(Counter);
+
+impl AsyncActor for AsyncCounter {
+    type Msg = u64;
+
+    async fn receive(&mut self, message: u64, _: &mut AsyncContext<u64>) -> Next {
+        self.0.count(message);
+        Next::Continue
+    }
+}
+
+/// Sends so many messages to the counter that `spawn` makes an actor.
+fn by(ops: u64, spawn: impl FnOnce(&Local, Counter) -> Result<Address<u64>>) -> Result<Measured> {
+    let turns = ops.div_ceil(BURST);
+    let (counter, done) = Counter::new(turns * BURST);
+    let local = Local::new()?;
+    let to = spawn(&local, counter)?;
+    // It starts before.
+    local.run();
+    send_in(&local.spawn(Teller::new(to, BURST)), turns);
+    let watch = Stopwatch::start(Clock::Thread);
+    local.run();
+    let span = watch.stop();
+    assert_eq!(local.handle().dead_letters(), 0, "every message is handled");
+    done.try_recv()?;
+    Ok(Measured::new(turns * BURST, span))
+}
+
+fn supervised(ops: u64) -> Result<Measured> {
+    let mut kept = None;
+    by(ops, |local, counter| {
+        let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(&local.handle())?;
+        let child = tree.start(Child::new("counter", move || counter.clone()))?;
+        // As long as it is measured.
+        kept = Some(tree);
+        Ok(child)
+    })
+}
