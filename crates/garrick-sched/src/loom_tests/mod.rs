@@ -31,6 +31,7 @@ use crate::pool;
 use crate::remote;
 use crate::runtime::sponsor::{Here, Sponsor};
 use crate::runtime::task::{Flow, Task};
+use crate::runtime::timer;
 use crate::runtime::turn::Turn;
 
 thread_local! {
@@ -56,6 +57,7 @@ fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
             SPAWNED_FIRST.set(spawned_first);
             pool::reset_model();
             remote::reset_model();
+            timer::reset_model();
             model();
             assert_eq!(pool::reset_model(), 0, "blocks are left in use");
         });

@@ -166,6 +166,22 @@ unsafe impl Sync for SharedWheel {}
 static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
     [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];
 
+#[cfg(garrick_loom)]
+thread_local! {
+    /// The wheels of a run of a model, all of which one thread of the system runs.
+    static MODELLED: std::cell::RefCell<Vec<*mut SharedWheel>> =
+        const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// Begins a run: frees the wheels of the one before.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn reset_model() {
+    for wheel in MODELLED.take() {
+        // SAFETY: made by `SharedWheel::of` in a run that is over.
+        drop(unsafe { Box::from_raw(wheel) });
+    }
+}
+
 impl SharedWheel {
     fn new(now: Nanos) -> Box<Self> {
         Box::new(Self(Mutex::new(Wheel::new(now))))
@@ -179,10 +195,13 @@ impl SharedWheel {
         wheel
     }
 
-    /// The same in a model, where nothing may outlive a run.
+    /// The same in a model, where the wheel stays until the run is over.
     #[cfg(garrick_loom)]
     fn of(_: Home, now: Nanos) -> &'static Self {
-        Box::leak(Self::new(now))
+        let wheel = Box::into_raw(Self::new(now));
+        MODELLED.with_borrow_mut(|wheels| wheels.push(wheel));
+        // SAFETY: it is freed by `reset_model`, when nothing of this run is used any more.
+        unsafe { &*wheel }
     }
 
     /// Calls `f` with the wheel. `f` calls no foreign code, and takes no lock.
