@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn};
+use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 
 use crate::actor::{Actor, Next};
 use crate::beside::{Beside, Patience};
@@ -163,10 +163,6 @@ where
         make: Some(make),
         watchman: None,
     }
-}
-
-fn nanos(time: Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
 /// An actor with a receive timeout, made by [`with_receive_timeout`].

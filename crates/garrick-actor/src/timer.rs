@@ -16,7 +16,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn};
+use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn, nanos};
 
 use crate::context::Context;
 
@@ -75,14 +75,10 @@ impl<N, F> Alarm<N, F> {
 }
 
 impl<N, F> Drop for Alarm<N, F> {
-    /// It is over for its owner, too.
+    /// Ends the timer for its owner, too.
     fn drop(&mut self) {
         self.timer.cancel();
     }
-}
-
-fn nanos(time: Duration) -> Nanos {
-    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
 /// Why no periodic timer was started; what was to be sent comes back, or what was to make it.

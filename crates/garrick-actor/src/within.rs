@@ -24,7 +24,7 @@ use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use garrick_sched::{Address, Ask, Circle, Flow, Nanos, NoReply, Reply, Task, TaskId, Timer, Turn};
+use garrick_sched::{Address, Ask, Circle, Flow, NoReply, Reply, Task, TaskId, Timer, Turn, nanos};
 
 use crate::context::Context;
 use crate::handle::Handle;
@@ -112,7 +112,7 @@ impl<R: Send + 'static> Task for DeadlineOutside<R> {
         if let HeardOutside::Asker(asker) = heard {
             self.asker = Some(asker);
             let timer = self.timer.insert(turn.timer());
-            let deadline = after(turn, self.timeout);
+            let deadline = turn.now().saturating_add(nanos(self.timeout));
             // It does not stop, so it takes the message.
             let _ = turn.set_timer(timer, deadline, &turn.address(), HeardOutside::TimeOver);
         } else if let Some(asker) = self.asker.take() {
@@ -126,12 +126,6 @@ impl<R: Send + 'static> Task for DeadlineOutside<R> {
         }
         Flow::Continue
     }
-}
-
-/// Returns the time when `timeout` has passed.
-fn after<M: 'static>(turn: &Turn<'_, M>, timeout: Duration) -> Nanos {
-    let timeout = Nanos::try_from(timeout.as_nanos()).unwrap_or(Nanos::MAX);
-    turn.now().saturating_add(timeout)
 }
 
 /// Why there was no answer in time.
@@ -227,7 +221,8 @@ impl<M: 'static> Context<'_, M> {
             types: PhantomData,
         });
         // It does not stop, so it takes the message.
-        let _ = turn.set_timer(&timer, after(turn, timeout), &deadline, Heard::TimeOver);
+        let time_over = turn.now().saturating_add(nanos(timeout));
+        let _ = turn.set_timer(&timer, time_over, &deadline, Heard::TimeOver);
         // A question that comes back is dropped, and its reply answers that nobody does.
         let _ = turn.send(to, msg(Reply::to_task(deadline, Heard::Answer)));
     }

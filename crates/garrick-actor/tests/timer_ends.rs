@@ -1,4 +1,4 @@
-//! What ends with a timer: everything that was made for it, at once.
+//! A timer that is over leaves nothing of what was made for it.
 #![forbid(unsafe_code)]
 
 mod common;

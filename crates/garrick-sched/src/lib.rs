@@ -65,4 +65,5 @@ pub use {
     runtime::current::in_turn,
     runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},
+    world::nanos,
 };

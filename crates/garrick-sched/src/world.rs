@@ -6,12 +6,18 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use garrick_core::prim::thread::{Builder, JoinHandle};
 
 /// Nanoseconds since the world began.
 pub type Nanos = u64;
+
+/// Returns a time in nanoseconds, or the longest one there is.
+#[inline]
+pub fn nanos(time: Duration) -> Nanos {
+    Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
+}
 
 /// The clock, the randomness and the threads of a sponsor.
 ///

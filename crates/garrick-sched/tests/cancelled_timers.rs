@@ -3,12 +3,12 @@
 mod common;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{ByHand, OnDrop, does, ends, fail, silence_panics};
+use common::{Listening, OnDrop, does, ends, fail, silence_panics};
 use garrick_sched::{
     Address, Flow, Here, Nanos, Sponsor, Task, Timer, Turn, audit, cancel_timers_of,
 };
@@ -38,42 +38,27 @@ impl Task for Doer {
     }
 }
 
-/// A sponsor here whose clock is set by hand, a doer, and a task that passes what it hears on.
+/// A place for timers, and a doer there.
 struct Stand {
-    clock: Arc<ByHand>,
-    here: Here,
+    on: Listening,
     doer: Address<Do>,
-    listener: Address<u64>,
-    heard: Receiver<u64>,
 }
 
 fn stand() -> Stand {
-    let clock = ByHand::new();
-    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
-    let (told, heard) = channel();
-    let listener = here.spawn(does(move |n, _: &Turn<'_, u64>| {
-        told.send(n).unwrap();
-        Flow::Continue
-    }));
-    let doer = here.spawn(Doer);
-    Stand {
-        clock,
-        here,
-        doer,
-        listener,
-        heard,
-    }
+    let on = Listening::new();
+    let doer = on.here.spawn(Doer);
+    Stand { on, doer }
 }
 
 impl Stand {
     fn turn(&self, job: impl FnOnce(&Turn<'_, Do>) -> Flow + Send + 'static) {
         assert!(self.doer.send(Do(Box::new(job))).is_ok());
-        self.here.run();
+        self.on.here.run();
     }
 
     /// Sets a timer of 1 ms that the doer owns or not, in a turn that ends so.
     fn set(&self, is_owned: bool, flow: fn() -> Flow) -> Timer {
-        let (to, made) = (self.listener.clone(), Arc::new(Mutex::new(None)));
+        let (to, made) = (self.on.listener.clone(), Arc::new(Mutex::new(None)));
         let made_there = made.clone();
         self.turn(move |turn| {
             let timer = made_there.lock().unwrap().insert(turn.timer()).clone();
@@ -85,10 +70,8 @@ impl Stand {
 
     /// What has been heard, once all that is due has fired.
     fn heard(&self) -> Vec<u64> {
-        self.clock.advance(Duration::from_secs(1));
-        // The clock is looked at every few activations only.
-        (0..16).for_each(|_| self.here.run());
-        self.heard.try_iter().collect()
+        self.on.clock.advance(Duration::from_secs(1));
+        self.on.heard()
     }
 }
 
@@ -137,7 +120,7 @@ fn a_timer_that_is_cancelled_never_fires() {
 #[test]
 fn a_turn_may_cancel_what_it_has_set() {
     let stand = stand();
-    let to = stand.listener.clone();
+    let to = stand.on.listener.clone();
     stand.turn(move |turn| {
         let (first, second) = (turn.timer(), turn.timer());
         set(turn, &first, 1, &to, true);
@@ -174,7 +157,7 @@ fn a_timer_that_repeats_is_set_again_and_again_and_replaced() {
     let stand = stand();
     let timer = Timer::repeating();
     for _ in 0..3 {
-        let (to, timer) = (stand.listener.clone(), timer.clone());
+        let (to, timer) = (stand.on.listener.clone(), timer.clone());
         stand.turn(move |turn| {
             set(turn, &timer, HOUR, &to, true);
             set(turn, &timer, 1, &to, true);
@@ -185,7 +168,7 @@ fn a_timer_that_repeats_is_set_again_and_again_and_replaced() {
     assert!(!timer.is_cancelled());
     timer.cancel();
     assert!(timer.is_cancelled());
-    let to = stand.listener.clone();
+    let to = stand.on.listener.clone();
     stand.turn(move |turn| {
         set(turn, &timer, 1, &to, true);
         Flow::Continue
@@ -214,12 +197,12 @@ fn timers_end_with_their_owner_or_when_it_begins_anew() {
 fn a_message_for_one_that_has_stopped_is_no_dead_letter() {
     let stand = stand();
     stand.set(true, || Flow::Continue);
-    stand.listener.stop();
+    stand.on.listener.stop();
     assert_eq!(stand.heard(), []);
-    assert_eq!(stand.here.handle().dead_letters(), 0);
+    assert_eq!(stand.on.here.handle().dead_letters(), 0);
     let stand = self::stand();
     stand.set(false, || Flow::Continue);
-    let handle = stand.here.handle();
+    let handle = stand.on.here.handle();
     drop(stand);
     assert_eq!(handle.dead_letters(), 0);
 }
@@ -243,7 +226,7 @@ fn keeps(here: &Here, dropped: &Arc<AtomicUsize>) -> impl Fn(&Turn<'_, Do>) -> T
 fn what_is_cancelled_is_dropped_at_once() {
     let stand = stand();
     let dropped = Arc::new(AtomicUsize::new(0));
-    let start = keeps(&stand.here, &dropped);
+    let start = keeps(&stand.on.here, &dropped);
     let before = audit();
     const COUNT: usize = 10_000;
     let timers = Arc::new(Mutex::new(Vec::new()));
@@ -271,7 +254,7 @@ fn what_is_cancelled_is_dropped_at_once() {
     });
     assert_eq!(dropped.load(Relaxed), COUNT / 2 + COUNT / 4);
     stand.doer.stop();
-    stand.here.run();
+    stand.on.here.run();
     assert_eq!(dropped.load(Relaxed), COUNT);
     assert_eq!(rest.len(), COUNT / 4);
 }
@@ -280,8 +263,12 @@ fn what_is_cancelled_is_dropped_at_once() {
 #[test]
 fn a_message_may_cancel_and_send_while_it_is_dropped() {
     let stand = stand();
-    let (to, other) = (stand.listener.clone(), stand.set(true, || Flow::Continue));
+    let (to, other) = (
+        stand.on.listener.clone(),
+        stand.set(true, || Flow::Continue),
+    );
     let receiver = stand
+        .on
         .here
         .spawn(does(|_: Dropping, _: &Turn<'_, Dropping>| Flow::Continue));
     stand.turn(move |turn| {

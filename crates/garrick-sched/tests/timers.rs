@@ -2,12 +2,11 @@
 
 mod common;
 
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use common::{ByHand, OnDrop, does, ends, fail, silence_panics, wait};
-use garrick_sched::{Address, Flow, Here, Sponsor, Turn};
+use common::{ByHand, Listening, OnDrop, does, ends, fail, silence_panics, wait};
+use garrick_sched::{Address, Flow, Sponsor, Turn};
 
 /// The resolution of timers, rounded up.
 const TICK: Duration = Duration::from_micros(10);
@@ -16,31 +15,7 @@ fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }
 
-/// A sponsor here whose clock is set by hand, and a task on it that passes what it hears on.
-struct Stand {
-    clock: Arc<ByHand>,
-    here: Here,
-    listener: Address<u64>,
-    heard: Receiver<u64>,
-}
-
-fn stand() -> Stand {
-    let clock = ByHand::new();
-    let here = Sponsor::builder().world(clock.clone()).here().unwrap();
-    let (told, heard) = channel();
-    let listener = here.spawn(does(move |n, _: &Turn<'_, u64>| {
-        told.send(n).unwrap();
-        Flow::Continue
-    }));
-    Stand {
-        clock,
-        here,
-        listener,
-        heard,
-    }
-}
-
-impl Stand {
+impl Listening {
     /// Sends each number after as many milliseconds, all in one turn that ends so.
     fn send_after_so_many_ms(&self, delays: &'static [u64], flow: fn() -> Flow) {
         let to = self.listener.clone();
@@ -53,18 +28,11 @@ impl Stand {
         sender.send(()).unwrap();
         self.here.run();
     }
-
-    /// What has been heard, once all that is due has fired.
-    fn heard(&self) -> Vec<u64> {
-        // The clock is looked at every few activations only.
-        (0..16).for_each(|_| self.here.run());
-        self.heard.try_iter().collect()
-    }
 }
 
 #[test]
 fn they_fire_in_the_order_of_their_deadlines() {
-    let stand = stand();
+    let stand = Listening::new();
     stand.send_after_so_many_ms(&[5, 1, 9_000, 3, 100, 2], || Flow::Continue);
     stand.clock.advance(ms(10_000));
     assert_eq!(stand.heard(), [1, 2, 3, 5, 100, 9_000]);
@@ -72,12 +40,12 @@ fn they_fire_in_the_order_of_their_deadlines() {
 
 #[test]
 fn those_of_one_deadline_fire_in_the_order_of_sending() {
-    let Stand {
+    let Listening {
         clock,
         here,
         listener,
         heard,
-    } = stand();
+    } = Listening::new();
     let sender = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
         (0..100).for_each(|n| turn.send_after(ms(7), &listener, n).unwrap());
         Flow::Continue
@@ -92,7 +60,7 @@ fn those_of_one_deadline_fire_in_the_order_of_sending() {
 
 #[test]
 fn none_fires_early_and_none_a_tick_late() {
-    let stand = stand();
+    let stand = Listening::new();
     stand.send_after_so_many_ms(&[1, 64, 4_096, 1_000_000], || Flow::Continue);
     let mut now = Duration::ZERO;
     for delay in [1, 64, 4_096, 1_000_000] {
@@ -107,7 +75,7 @@ fn none_fires_early_and_none_a_tick_late() {
 
 #[test]
 fn one_run_is_enough_for_what_is_due() {
-    let stand = stand();
+    let stand = Listening::new();
     stand.send_after_so_many_ms(&[1], || Flow::Continue);
     stand.clock.advance(ms(2));
     stand.here.run();
@@ -116,12 +84,12 @@ fn one_run_is_enough_for_what_is_due() {
 
 #[test]
 fn a_delay_of_nothing_and_one_for_ever() {
-    let Stand {
+    let Listening {
         clock,
         here,
         listener,
         heard,
-    } = stand();
+    } = Listening::new();
     let sender = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
         turn.send_after(Duration::MAX, &listener, 2).unwrap();
         turn.send_after(Duration::ZERO, &listener, 1).unwrap();
@@ -137,7 +105,7 @@ fn a_delay_of_nothing_and_one_for_ever() {
 #[test]
 fn an_undone_turn_fires_nothing() {
     silence_panics();
-    let stand = stand();
+    let stand = Listening::new();
     stand.send_after_so_many_ms(&[1, 2, 3], || Flow::Undo);
     stand.send_after_so_many_ms(&[1, 2, 3], || fail());
     stand.clock.advance(ms(10));
@@ -146,7 +114,7 @@ fn an_undone_turn_fires_nothing() {
 
 #[test]
 fn a_turn_that_stops_its_task_still_fires() {
-    let stand = stand();
+    let stand = Listening::new();
     stand.send_after_so_many_ms(&[1], || Flow::Stop);
     stand.clock.advance(ms(10));
     assert_eq!(stand.heard(), [1]);
@@ -154,12 +122,12 @@ fn a_turn_that_stops_its_task_still_fires() {
 
 #[test]
 fn a_timer_keeps_its_receiver_and_lets_it_go() {
-    let Stand {
+    let Listening {
         clock,
         here,
         listener,
         heard,
-    } = stand();
+    } = Listening::new();
     let sender = here.spawn(does(
         move |to: Option<Address<u64>>, turn: &Turn<'_, Option<Address<u64>>>| {
             if let Some(to) = to {

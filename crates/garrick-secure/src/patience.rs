@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use garrick_actor::Nanos;
+use garrick_sched::nanos;
 
 use crate::error::{Error, Wait};
 
@@ -106,10 +107,6 @@ impl Patience {
             delay: Duration::from_nanos(deadline.saturating_sub(now)),
         })
     }
-}
-
-fn nanos(duration: Duration) -> Nanos {
-    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Nanos, Reply};
+use garrick_sched::{Address, Nanos, Reply, nanos};
 
 use super::front::Front;
-use super::service::{Answer, Request, Service, ask_for, nanos};
+use super::service::{Answer, Request, Service, ask_for};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 

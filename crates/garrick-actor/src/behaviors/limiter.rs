@@ -14,10 +14,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Nanos};
+use garrick_sched::{Address, Nanos, nanos};
 
 use super::front::Front;
-use super::service::nanos;
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::quiet::Several;

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Nanos, Reply};
+use garrick_sched::{Nanos, Reply, nanos};
 
 use super::random::{Random, STEP};
-use super::service::{Answer, Request, Service, nanos};
+use super::service::{Answer, Request, Service};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 

@@ -1,8 +1,6 @@
 //! Services: what takes a question and the right to answer it.
 
-use std::time::Duration;
-
-use garrick_sched::{Address, Nanos, NoReply, Reply};
+use garrick_sched::{Address, NoReply, Reply};
 
 /// A question with the right to answer it: in the seed's terms, a message whose first part is the customer.
 ///
@@ -24,9 +22,4 @@ where
     let reply = Reply::to_task(to.clone(), |answer| answer);
     // A request that comes back is dropped, and its reply answers that nobody does.
     let _ = service.send((question, reply));
-}
-
-/// A time span as the world counts it; one that is too long lasts for ever.
-pub(super) fn nanos(span: Duration) -> Nanos {
-    Nanos::try_from(span.as_nanos()).unwrap_or(Nanos::MAX)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
 
-use garrick_sched::Nanos;
+use garrick_sched::{Nanos, nanos};
 
 use super::sleepers::{Key, Sleepers};
 
@@ -35,7 +35,7 @@ enum Stage {
 
 impl Sleep {
     pub(super) fn new(sleepers: Arc<Sleepers>, delay: Duration) -> Self {
-        let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
+        let delay = nanos(delay);
         Self {
             sleepers,
             stage: Stage::New(delay),

@@ -1,6 +1,7 @@
 //! Questions and their answers.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
 
@@ -12,8 +13,16 @@ pub(super) const ASK: Scenario = Scenario {
     name: "ask",
     operation: "one ask between two actors on the same worker: question sent and handled, answer sent and \
                 handled, and then the next one is asked; one is open at a time",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask)],
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<false>)],
 };
+
+pub(super) const ASK_WITHIN: Scenario = Scenario {
+    name: "ask-within",
+    operation: "one ask as that of ask, by ask_within an hour",
+    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask::<true>)],
+};
+
+const HOUR: Duration = Duration::from_secs(3_600);
 
 pub(super) const ASK_OUTSIDE: Scenario = Scenario {
     name: "ask-outside",
@@ -59,8 +68,8 @@ impl Actor for Answerer {
     }
 }
 
-/// Asks again after every answer.
-struct Asker {
+/// Asks again after every answer; `WITHIN` an hour, or for ever.
+struct Asker<const WITHIN: bool> {
     /// Whom it asks.
     answerer: Address<Question>,
     /// The answer at which it stops.
@@ -69,18 +78,19 @@ struct Asker {
     done: mpsc::Sender<()>,
 }
 
-impl Actor for Asker {
+impl<const WITHIN: bool> Actor for Asker<WITHIN> {
     type Msg = std::result::Result<u64, NoReply>;
 
     #[inline]
     fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
         match answer {
             Ok(number) if number < self.last => {
-                cx.ask(
-                    &self.answerer,
-                    |reply| Question(number, reply),
-                    |answer| answer,
-                );
+                let question = |reply| Question(number, reply);
+                if WITHIN {
+                    cx.ask_within(HOUR, &self.answerer, question, |answer| answer);
+                } else {
+                    cx.ask(&self.answerer, question, |answer| answer);
+                }
                 Next::Continue
             }
             Ok(_) => sent(&self.done.send(())),
@@ -89,12 +99,12 @@ impl Actor for Asker {
     }
 }
 
-fn ask(ops: u64) -> Result<Measured> {
+fn ask<const WITHIN: bool>(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let measured = measure_here(ops, |local| {
         let answerer = local.spawn(Answerer);
         send_in(
-            &local.spawn(Asker {
+            &local.spawn(Asker::<WITHIN> {
                 answerer,
                 last: ops,
                 done,

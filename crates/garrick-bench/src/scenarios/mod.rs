@@ -51,7 +51,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     ask::ASK,
     ask::ASK_OUTSIDE,
     ask::CALL_OUTSIDE,
-    timer::ASK_WITHIN,
+    ask::ASK_WITHIN,
     timer::TIMER_CANCEL,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,

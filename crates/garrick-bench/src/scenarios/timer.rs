@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+use garrick::{Actor, Context, Next};
 
 use super::actors::{measure_here, send_in, sent};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
@@ -13,12 +13,6 @@ pub(super) const TIMER_CANCEL: Scenario = Scenario {
     operation: "one timer of an hour that an actor starts, for a message to itself, and cancels: 64 in one turn, which the next \
                 turn cancels",
     contenders: |_: &Effort| vec![Contender::fitted("garrick", timer_cancel)],
-};
-
-pub(super) const ASK_WITHIN: Scenario = Scenario {
-    name: "ask-within",
-    operation: "one ask as that of ask, by ask_within an hour",
-    contenders: |_: &Effort| vec![Contender::fitted("garrick", ask_within)],
 };
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -63,64 +57,6 @@ fn timer_cancel(ops: u64) -> Result<Measured> {
         let timers = Vec::with_capacity(BURST as usize);
         let left = bursts;
         send_in(&local.spawn(Starter { timers, left, done }), ());
-    });
-    waiting.try_recv()?;
-    measured
-}
-
-type Question = (u64, Reply<u64>);
-
-/// Answers with one more.
-struct Answerer;
-
-impl Actor for Answerer {
-    type Msg = Question;
-
-    #[inline]
-    fn receive(&mut self, (number, reply): Question, _: &mut Context<'_, Question>) -> Next {
-        reply.send(number + 1);
-        Next::Continue
-    }
-}
-
-/// Asks again after every answer, until that is the last.
-struct Asker {
-    answerer: Address<Question>,
-    last: u64,
-    /// Whom to tell then.
-    done: mpsc::Sender<()>,
-}
-
-impl Actor for Asker {
-    type Msg = std::result::Result<u64, NoReply>;
-
-    fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
-        match answer {
-            Ok(number) if number < self.last => {
-                cx.ask_within(
-                    HOUR,
-                    &self.answerer,
-                    |reply| (number, reply),
-                    |answer| answer,
-                );
-                Next::Continue
-            }
-            Ok(_) => sent(&self.done.send(())),
-            Err(_) => Next::Stop,
-        }
-    }
-}
-
-fn ask_within(ops: u64) -> Result<Measured> {
-    let (done, waiting) = mpsc::channel();
-    let measured = measure_here(ops, |local| {
-        let answerer = local.spawn(Answerer);
-        let asker = Asker {
-            answerer,
-            last: ops,
-            done,
-        };
-        send_in(&local.spawn(asker), Ok(0));
     });
     waiting.try_recv()?;
     measured

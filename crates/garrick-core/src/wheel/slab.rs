@@ -73,13 +73,15 @@ struct Entry<T> {
 
 /// Instead of a list: the place is neither vacant nor has it an entry.
 const RESERVED: u16 = u16::MAX;
+/// The number of the list of vacant places.
+const VACANT: u16 = u16::MAX - 1;
 
 /// Places for which memory is kept in any case.
 const ROOM_MIN: usize = 256;
 
 pub(super) struct Slab<T> {
     entries: Vec<Entry<T>>,
-    /// The vacant places; the first is used next.
+    /// The vacant places; the last, which is warm, is used next.
     vacant: List,
     len: usize,
     /// The generation of a place that is made.
@@ -111,7 +113,7 @@ impl<T> Slab<T> {
     /// Takes a place for an entry that comes later.
     #[inline]
     pub(super) fn reserve(&mut self) -> Key {
-        let Some(index) = some(self.vacant.first) else {
+        let Some(index) = some(self.vacant.last) else {
             return self.grow();
         };
         self.unlink_vacant(index);
@@ -171,11 +173,13 @@ impl<T> Slab<T> {
     #[inline]
     pub(super) fn vacate(&mut self, index: u32) {
         let entry = self.entry_mut(index);
-        entry.slot = 0;
+        entry.slot = VACANT;
         // A place that has used up its generations is retired, so that no key ever matches again.
         if entry.generation < u32::MAX {
             entry.generation += 1;
-            self.link_vacant(index);
+            let mut vacant = self.vacant.clone();
+            self.push_back(&mut vacant, index, VACANT.into());
+            self.vacant = vacant;
         }
         if index as usize + 1 == self.entries.len() {
             self.give_up_last();
@@ -197,20 +201,6 @@ impl<T> Slab<T> {
         if self.entries.capacity() / 4 >= kept {
             self.entries.shrink_to(2 * kept);
         }
-    }
-
-    /// Puts a place before all that are vacant: it is warm.
-    #[inline]
-    fn link_vacant(&mut self, index: u32) {
-        let first = self.vacant.first;
-        let entry = self.entry_mut(index);
-        entry.prev = NIL;
-        entry.next = first;
-        match first {
-            NIL => self.vacant.last = index,
-            first => self.entry_mut(first).prev = index,
-        }
-        self.vacant.first = index;
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use garrick_sched::Nanos;
+use garrick_sched::{Nanos, nanos};
 
 use super::{Graph, StartError};
 use crate::channel::{Line, Side};
@@ -69,7 +69,7 @@ impl Shape {
             wires,
             components,
             sources: graph.stages.iter().map(|stage| stage.is_source).collect(),
-            grace: Nanos::try_from(graph.grace.as_nanos()).unwrap_or(Nanos::MAX),
+            grace: nanos(graph.grace),
         })
     }
 

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use garrick_core::count::{Tally, TallyReader};
-use garrick_sched::Nanos;
+use garrick_sched::{Nanos, nanos};
 
 const STEPS: usize = 0;
 const RESTS: usize = 1;
@@ -148,10 +148,6 @@ impl WorkReader {
             restarts: counts[RESTARTS],
         }
     }
-}
-
-fn nanos(duration: Duration) -> Nanos {
-    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use garrick_core::random::mix;
-use garrick_sched::Nanos;
+use garrick_sched::{Nanos, nanos};
 
 use super::Seen;
 use crate::graph::{AnyStage, Graph, Opened, Report, Sample};
@@ -156,7 +156,7 @@ impl Stepper {
 
     /// Sets the clock on.
     pub fn advance(&mut self, by: Duration) {
-        let by = Nanos::try_from(by.as_nanos()).unwrap_or(Nanos::MAX);
+        let by = nanos(by);
         self.now = self.now.saturating_add(by);
     }
 

@@ -12,7 +12,7 @@ mod describe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use garrick_sched::Nanos;
+use garrick_sched::{Nanos, nanos};
 
 use condition::Condition;
 use terms::Terms;
@@ -240,7 +240,7 @@ impl Wait {
         };
         for condition in terms.used_mut() {
             if let Condition::After(delay) = *condition {
-                let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
+                let delay = nanos(delay);
                 *condition = Condition::Until(now().saturating_add(delay));
             }
         }

@@ -9,7 +9,7 @@ use crate::runtime::timer::Timer;
 use crate::runtime::turn::Turn;
 use crate::world::Nanos;
 
-/// What it hears.
+/// A message to an owner.
 enum Word {
     /// Sets a timer for that time.
     Set(Nanos),
@@ -49,8 +49,8 @@ impl Task for Owner {
     }
 }
 
-/// An owner sets a timer, which another thread cancels while `then` happens here. Returns how often the timer has fired, once it was cancelled or
-/// could not be. Whatever was in it is dropped by then, once.
+/// Lets an owner set a timer, which another thread cancels while `then` happens here. The timer fires at most once, and its message is dropped
+/// once.
 fn cancelled_while(deadline: Nanos, repeats: bool, then: fn(Here)) {
     check(move || {
         let (here, alive) = (here(), Alive::default());

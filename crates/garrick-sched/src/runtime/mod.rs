@@ -10,6 +10,7 @@ pub(crate) mod address;
 pub(crate) mod current;
 pub(crate) mod door;
 pub(crate) mod run;
+pub(crate) mod shards;
 pub(crate) mod sponsor;
 pub(crate) mod stage;
 pub(crate) mod task;

@@ -350,11 +350,7 @@ impl Stage {
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
-        let outgoing = self.outgoing.take();
-        for out in &outgoing {
-            deliver(out.cell, out.chain);
-        }
-        self.keep_capacity(outgoing);
+        drain(&self.outgoing, |out| deliver(out.cell, out.chain));
     }
 
     /// Takes everything back. `undone` gets envelopes that are in no mailbox any more, `split` makes one of
@@ -462,18 +458,9 @@ impl Stage {
             appended.cell.clear(flag::APPENDED);
         }
     }
-
-    /// Keeps the allocation of the list, unless something was staged meanwhile.
-    fn keep_capacity(&self, mut list: Vec<Outgoing>) {
-        list.clear();
-        let mut outgoing = self.outgoing.borrow_mut();
-        if outgoing.is_empty() {
-            *outgoing = list;
-        }
-    }
 }
 
-/// Takes everything out of a list, to which `f` may add. The list keeps its allocation.
+/// Takes everything out of a list, to which `f` may add. The list keeps its allocation, unless `f` has added.
 fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     if list.borrow().is_empty() {
         return;

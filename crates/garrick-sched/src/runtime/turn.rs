@@ -14,7 +14,7 @@ use crate::runtime::task::{self, Task};
 use crate::runtime::timer::{Later, Timer, owners};
 use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
-use crate::world::Nanos;
+use crate::world::{Nanos, nanos};
 
 /// The turn under way, as its handler sees it.
 ///
@@ -56,14 +56,8 @@ impl<M: 'static> Turn<'_, M> {
         to: &Address<N>,
         message: N,
     ) -> Result<(), SendError<N>> {
-        if to.is_stopped() {
-            return Err(SendError(message));
-        }
-        let delay = Nanos::try_from(delay.as_nanos()).unwrap_or(Nanos::MAX);
-        let deadline = self.now().saturating_add(delay);
-        let later = self.later(deadline, to.cell(), message);
-        self.worker.stage.send_later(later);
-        Ok(())
+        let deadline = self.now().saturating_add(nanos(delay));
+        self.send_later(deadline, to, message, None)
     }
 
     /// Makes a timer that this turn sets, once.
@@ -87,7 +81,7 @@ impl<M: 'static> Turn<'_, M> {
         to: &Address<N>,
         message: N,
     ) -> Result<(), SendError<N>> {
-        self.set_timer_of(None, timer, deadline, to, message)
+        self.send_later(deadline, to, message, Some((timer, None)))
     }
 
     /// Sets a timer as [`Turn::set_timer`] does, which ends with this task, and with [`cancel_timers_of`](crate::cancel_timers_of) of it.
@@ -104,33 +98,33 @@ impl<M: 'static> Turn<'_, M> {
     ) -> Result<(), SendError<N>> {
         let address = self.address();
         let owner = address.id();
-        self.set_timer_of(Some(owner), timer, deadline, to, message)?;
+        self.send_later(deadline, to, message, Some((timer, Some(owner))))?;
         if !owners::knows(owner) && self.worker.stage.watches_timers(self.worker.turn()) {
             address.watch(move |_| owners::forget(owner));
         }
         Ok(())
     }
 
-    fn set_timer_of<N: Send + 'static>(
+    /// Stages a message that is sent at `deadline`, by a timer, if there is one, which ends with a task, if there is one.
+    fn send_later<N: 'static>(
         &self,
-        owner: Option<TaskId>,
-        timer: &Timer,
         deadline: Nanos,
         to: &Address<N>,
         message: N,
+        timer: Option<(&Timer, Option<TaskId>)>,
     ) -> Result<(), SendError<N>> {
         if to.is_stopped() {
             return Err(SendError(message));
         }
-        let later = self.later(deadline, to.cell(), message);
-        self.worker.stage.send_later(later.by(timer, owner));
+        let worker = self.worker;
+        worker.count_reference(to.cell());
+        let envelope = parcel::alone(&worker.pool, message);
+        let mut later = Later::new(deadline, to.cell(), envelope);
+        if let Some((timer, owner)) = timer {
+            later = later.by(timer, owner);
+        }
+        worker.stage.send_later(later);
         Ok(())
-    }
-
-    /// Makes what keeps a message that is to be delivered at `deadline`.
-    fn later<N>(&self, deadline: Nanos, to: CellPtr, message: N) -> Later {
-        self.worker.count_reference(to);
-        Later::new(deadline, to, parcel::alone(&self.worker.pool, message))
     }
 
     /// Makes a new task on this worker. If the turn is undone nothing can have reached it, and it is

@@ -7,18 +7,16 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use garrick_core::prim::{
-    Mutex, MutexGuard,
+    MutexGuard,
     unmodelled::{AtomicBool, Relaxed},
 };
 
 use crate::cell::CellPtr;
 use crate::quiet;
-
-/// Shards of the register, against contention when many watched tasks end at once.
-const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
+use crate::runtime::shards::Shards;
 
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -133,19 +131,15 @@ type Register = HashMap<usize, Watchers>;
 
 /// Who watches, by the cell's address.
 #[cfg(not(garrick_loom))]
-static WATCHERS: std::sync::LazyLock<[Mutex<Register>; SHARDS]> =
-    std::sync::LazyLock::new(Default::default);
+static WATCHERS: std::sync::LazyLock<Shards<Register>> = std::sync::LazyLock::new(Shards::default);
 
 #[cfg(garrick_loom)]
 garrick_core::prim::lazy_static! {
-    static ref WATCHERS: [Mutex<Register>; SHARDS] = Default::default();
+    static ref WATCHERS: Shards<Register> = Shards::default();
 }
 
 fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
-    // Cells are some 32 bytes or more apart.
-    let shard = &WATCHERS[(cell.0.addr().get() >> 5) % SHARDS];
-    // No code that holds the lock can panic half way.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+    WATCHERS.of(cell.0.addr().get())
 }
 
 /// Registers a watcher. Returns cancelled ones, which the caller drops where foreign code may run.

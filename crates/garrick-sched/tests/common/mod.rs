@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
 mod hang;
+mod listening;
 mod panics;
 mod world;
 
@@ -12,6 +13,7 @@ use std::thread;
 
 use garrick_sched::{Flow, Task, Turn};
 pub(crate) use hang::{ends, wait};
+pub(crate) use listening::Listening;
 pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
 pub(crate) use world::ByHand;
 

@@ -16,6 +16,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use garrick_sched::nanos;
+
 pub use settings::{Settings, SettingsError};
 
 use crate::alert::{Rules, Transition};
@@ -197,10 +199,6 @@ impl Sampler {
 
 fn lock(history: &Mutex<History>) -> MutexGuard<'_, History> {
     history.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn nanos(duration: Duration) -> Nanos {
-    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
 }
 
 impl fmt::Debug for Sampler {

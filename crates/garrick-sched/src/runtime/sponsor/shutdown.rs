@@ -86,8 +86,7 @@ impl Worker {
             let counts = !timed.can_be_cancelled();
             timed.leave_owner();
             let (cell, chain) = timed.take_apart();
-            let dropped = self.drop_chain(cell, chain);
-            self.let_go(cell);
+            let dropped = self.drop_staged(cell, chain);
             if counts {
                 self.count_dead_letters(dropped);
             }

@@ -23,7 +23,7 @@ use crate::world::Nanos;
 
 /// A timer: sends a message at its time, or one after the other, until it is cancelled.
 ///
-/// It may be kept or dropped: dropping it changes nothing.
+/// Dropping a handle changes nothing.
 #[derive(Clone)]
 pub struct Timer(Kind);
 

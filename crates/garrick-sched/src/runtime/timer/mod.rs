@@ -47,7 +47,7 @@ pub(crate) struct Timed {
     /// Kept alive by a reference of this entry's own.
     cell: CellPtr,
     envelope: *mut Envelope,
-    /// Whether it came with a [`Timer`].
+    /// True if it came with a [`Timer`].
     can_be_cancelled: bool,
     /// Of a timer that is set once, and ends with a task.
     membership: Option<Membership>,
@@ -68,8 +68,7 @@ impl Timed {
     pub(crate) fn drop_unsent(self) {
         let (cell, chain) = self.take_apart();
         if let Some(worker) = current::worker() {
-            worker.drop_chain(cell, chain);
-            worker.let_go(cell);
+            worker.drop_staged(cell, chain);
             return;
         }
         // SAFETY: it was taken out of a wheel, so the envelope and the reference are ours; a table is never replaced by one for other

@@ -5,16 +5,13 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::PoisonError;
 
-use garrick_core::prim::{Mutex, MutexGuard};
+use garrick_core::prim::MutexGuard;
 use slab::Slab;
 
 use super::Timer;
 use crate::runtime::address::TaskId;
-
-/// Shards of the register, against contention when many tasks set timers at once.
-const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
+use crate::runtime::shards::Shards;
 
 /// Timers for which a task keeps room in any case.
 const ROOM_MIN: usize = 16;
@@ -30,12 +27,11 @@ struct Register {
 
 /// The timers of each task.
 #[cfg(not(garrick_loom))]
-static OWNERS: std::sync::LazyLock<[Mutex<Register>; SHARDS]> =
-    std::sync::LazyLock::new(Default::default);
+static OWNERS: std::sync::LazyLock<Shards<Register>> = std::sync::LazyLock::new(Shards::default);
 
 #[cfg(garrick_loom)]
 garrick_core::prim::lazy_static! {
-    static ref OWNERS: [Mutex<Register>; SHARDS] = Default::default();
+    static ref OWNERS: Shards<Register> = Shards::default();
 }
 
 /// A timer among those of a task that it ends with.
@@ -69,10 +65,7 @@ impl Membership {
 }
 
 fn shard(owner: TaskId) -> MutexGuard<'static, Register> {
-    // Cells are some 32 bytes or more apart.
-    let shard = &OWNERS[(owner.get() >> 5) % SHARDS];
-    // No code that holds the lock can panic half way.
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+    OWNERS.of(owner.get())
 }
 
 /// Returns whether somebody sees to it that [`forget`] is called when the task ends.

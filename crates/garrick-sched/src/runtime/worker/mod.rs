@@ -620,8 +620,7 @@ impl Worker {
     /// Drops a chain that will not be delivered, with its reference; says how many letters were in it.
     pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
         let dropped = self.drop_chain(cell, chain);
-        // SAFETY: the reference that came with the chain.
-        unsafe { release_foreign(cell) };
+        self.let_go(cell);
         dropped
     }
 }

@@ -114,7 +114,7 @@ impl Worker {
         }
     }
 
-    /// Gives back a reference to a cell, wherever it is, that was counted by [`Worker::count_reference`].
+    /// Gives back a reference to a cell, wherever it is.
     pub(crate) fn let_go(&self, cell: CellPtr) {
         if cell.home() == self.home {
             self.drop_reference(cell);

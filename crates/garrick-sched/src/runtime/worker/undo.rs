@@ -30,8 +30,7 @@ impl Worker {
             |cell, envelope| envelopes.push((cell, envelope)),
             |cell, chain| chains.push((cell, chain)),
         );
-        let later = self.stage.take_later().into_iter();
-        let later: Vec<_> = later.map(Later::undo).collect();
+        chains.extend(self.stage.take_later().into_iter().map(Later::undo));
         // A turn that is undone has cancelled nothing.
         self.stage.undo_cancelled();
         let turn = self.turn();
@@ -64,10 +63,6 @@ impl Worker {
         }
         for (cell, chain) in chains {
             self.drop_staged(cell, chain);
-        }
-        for (cell, chain) in later {
-            self.drop_chain(cell, chain);
-            self.let_go(cell);
         }
         for entry in &entries {
             self.drop_entry(entry);
@@ -136,7 +131,7 @@ impl Worker {
     }
 
     /// Drops a chain that was not pushed, and says how many letters were in it.
-    pub(crate) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
+    pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
             (*chain.oldest).set_next(ptr::null_mut());

@@ -1,0 +1,41 @@
+//! A place for timers: a clock that is set by hand, and somebody who listens.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use garrick_sched::{Address, Flow, Here, Sponsor, Turn};
+
+use super::{ByHand, does};
+
+/// A sponsor here whose clock is set by hand, and a task on it that passes what it hears on.
+pub(crate) struct Listening {
+    pub(crate) clock: Arc<ByHand>,
+    pub(crate) here: Here,
+    pub(crate) listener: Address<u64>,
+    pub(crate) heard: Receiver<u64>,
+}
+
+impl Listening {
+    pub(crate) fn new() -> Self {
+        let clock = ByHand::new();
+        let here = Sponsor::builder().world(clock.clone()).here().unwrap();
+        let (told, heard) = channel();
+        let listener = here.spawn(does(move |n, _: &Turn<'_, u64>| {
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        Self {
+            clock,
+            here,
+            listener,
+            heard,
+        }
+    }
+
+    /// What has been heard, once all that is due has fired.
+    pub(crate) fn heard(&self) -> Vec<u64> {
+        // The clock is looked at every few activations only.
+        (0..16).for_each(|_| self.here.run());
+        self.heard.try_iter().collect()
+    }
+}
