@@ -665,7 +665,7 @@ fn a_child_that_ends_while_it_is_to_be_started_again_is_not_made_again() {
     });
     let slow = tree.start(slow).unwrap();
     let sibling = tree.start(busy(&entered, &gate)).unwrap();
-    // Its errands run on the first system, and what ends it on the second one.
+    // It ends on the second system, where that takes long.
     let (there, moved) = (far.handle(), slow.clone());
     let mover = near.spawn_behavior(move |reply: Reply<()>, cx| {
         cx.send_on(&there, &moved, reply).unwrap();
@@ -676,7 +676,8 @@ fn a_child_that_ends_while_it_is_to_be_started_again_is_not_made_again() {
     slow.stop();
     dropping.recv_timeout(HANGS_AFTER).unwrap();
     sibling.send(Busy::Fail).unwrap();
-    while !tree.to_string().contains("starting") {
+    // The supervisor wants it dropped, to start it again, and hears that it has ended.
+    while !tree.to_string().contains("stopping") {
         std::thread::yield_now();
     }
     go.send(()).unwrap();

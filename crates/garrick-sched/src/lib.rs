@@ -33,6 +33,8 @@ mod runtime;
 
 mod room;
 
+mod orders;
+
 mod reply;
 
 #[cfg(all(test, garrick_loom))]
@@ -60,6 +62,7 @@ pub use {
 /// For the layers above and for tests; not meant for users.
 #[doc(hidden)]
 pub use {
+    orders::Orders,
     pool::Audit,
     room::{Place, Room},
     runtime::current::in_turn,

@@ -2,20 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use garrick_sched::{Address, Handle, Turn, Watch};
+use garrick_sched::{Address, Handle, Orders, Turn, Watch};
 
 use super::face::Face;
 use super::note::{Id, Job, Note};
-use super::seat::{Errand, Seat};
 use crate::actor::Actor;
 
 /// A child, as its supervisor sees it.
 pub(super) trait Member: Send {
     /// Has a job done, which is reported.
     fn job(&self, job: Job, turn: &Turn<'_, Note>);
-
-    /// Asks it to end for good once it has handled what was sent to it before.
-    fn end(&self, turn: &Turn<'_, Note>);
 
     /// Lets the supervisor know when it has ended for good.
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch;
@@ -26,9 +22,9 @@ pub(super) trait Member: Send {
 
 /// A child that is an actor.
 pub(super) struct Leaf<A: Actor> {
-    pub(super) seat: Arc<Seat<A>>,
+    pub(super) orders: Arc<Orders<Job>>,
     pub(super) front: Address<A::Msg>,
-    /// Where it runs, if not where its supervisor does.
+    /// Where it was started, if not where its supervisor is.
     pub(super) sponsor: Option<Handle>,
 }
 
@@ -38,27 +34,12 @@ where
     A::Msg: Send,
 {
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
-        // The child's worker may be stuck in the very turn that nobody waits for any more.
-        let sponsor = self.sponsor.as_ref().filter(|_| job != Job::Abandon);
-        let errand = Errand {
-            seat: self.seat.clone(),
-            front: self.front.clone(),
-            job,
-            sponsor: sponsor.filter(|_| job == Job::Begin).cloned(),
-            actor: None,
-            has_begun: false,
-        };
-        // It starts by itself, and goes when it is done.
-        drop(match sponsor {
-            Some(sponsor) => turn.spawn_on(sponsor, errand),
-            None => turn.spawn(errand),
-        });
-    }
-
-    fn end(&self, _: &Turn<'_, Note>) {
-        if self.seat.can_end() {
-            self.front.stop();
+        let sponsor = self.sponsor.as_ref().filter(|_| job == Job::Begin);
+        if sponsor.is_some_and(Handle::is_ending) {
+            // Also one that a message has moved to another system is not started again.
+            return self.front.stop();
         }
+        self.orders.give(turn, &self.front, job);
     }
 
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch {
@@ -80,10 +61,6 @@ impl Member for Branch {
     fn job(&self, job: Job, turn: &Turn<'_, Note>) {
         // One that has ended reports so by the notice of its watch.
         let _ = turn.send(&self.address, Note::Parent(job));
-    }
-
-    fn end(&self, turn: &Turn<'_, Note>) {
-        let _ = turn.send(&self.address, Note::Stop(None));
     }
 
     fn watch(&self, id: Id, turn: &Turn<'_, Note>) -> Watch {

@@ -29,6 +29,8 @@ pub(super) enum Job {
     Halt,
     /// Drop the actor, or have it dropped when its turn ends, and let no message through any more.
     Abandon,
+    /// End for good, behind what was sent before.
+    End,
 }
 
 /// What has come of it, or has happened meanwhile.
@@ -38,8 +40,6 @@ pub(super) enum Report {
     Up(u32),
     /// The actor is dropped, or will be without anybody waiting for it.
     Down,
-    /// The turn that a halt waited for is over.
-    Free,
     /// A turn that handled what was held back was undone; the next message is to be handled.
     Undone,
     /// The actor is not to handle anything until somebody has decided. With the number of the incarnation that

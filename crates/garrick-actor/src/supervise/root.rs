@@ -103,8 +103,9 @@ impl Root {
             Note::Due(number) => self.crew.is_due(number),
             Note::Overdue(id) => {
                 if let Some(slot) = self.crew.slot(id) {
-                    slot.is_overdue = true;
                     slot.member.job(Job::Abandon, turn);
+                    // Its turn may never end.
+                    self.crew.remove(id);
                 }
             }
             Note::Ended(id) => self.crew.remove(id),
@@ -130,14 +131,9 @@ impl Root {
                 slot.member.job(Job::Drain, turn);
                 self.crew.set_state(id, ChildState::Up);
             }
-            Report::Down if slot.is_ending => {
-                // Its end is waited for, unless it takes too long.
-                if slot.is_overdue {
-                    self.crew.remove(id);
-                }
-            }
+            // Its end is waited for.
+            Report::Down if slot.is_ending => {}
             Report::Down => self.crew.set_state(id, ChildState::Down),
-            Report::Free if !slot.is_ending => slot.member.job(Job::Halt, turn),
             Report::Undone if slot.state() == ChildState::Up || slot.is_ending => {
                 slot.member.job(Job::Drain, turn);
             }
@@ -150,7 +146,7 @@ impl Root {
                 quiet::drop(fault);
             }
             Report::Fault(_, fault) => quiet::drop(fault),
-            Report::Up(_) | Report::Free | Report::Undone => {}
+            Report::Up(_) | Report::Undone => {}
         }
     }
 
@@ -264,6 +260,7 @@ impl Root {
                 self.report(turn, Report::Down);
                 self.hear(Note::Stop(None), turn);
             }
+            Job::End => self.hear(Note::Stop(None), turn),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use garrick_core::backoff::{Backoff, Intensity};
-use garrick_sched::{Address, Ask, Ended, Watch};
+use garrick_sched::{Address, Ask, Ended, Orders, Watch};
 
 use super::crew::Crew;
 use super::face::{self, Face, Snapshot};
@@ -14,7 +14,7 @@ use super::member::{Branch, Leaf};
 use super::note::{Desk, Line, Note};
 use super::policy::{Decision, Policy, Restart, Shutdown, Strategy, policy_setters};
 use super::root::Root;
-use super::seat::{Front, Seat};
+use super::seat::Front;
 use crate::actor::Actor;
 use crate::fault::Fault;
 use crate::handle::Handle;
@@ -256,15 +256,11 @@ impl Tree {
     {
         let line = self.line();
         let id = line.id;
-        let seat = Arc::new(Seat::new(child.factory, line));
-        let front = Front {
-            seat: seat.clone(),
-            actor: None,
-        };
-        let front = handle.spawn_task(front);
+        let orders = Arc::new(Orders::default());
+        let front = handle.spawn_task(Front::new(child.factory, line, orders.clone()));
         let front = front.map_err(|_| SuperviseError::SystemEnding)?;
-        let leaf = Leaf {
-            seat,
+        let leaf = Leaf::<A> {
+            orders,
             front: front.clone(),
             sponsor,
         };

@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Wake,
     /// Asks the owner to stop the task once what came before is handled.
     Stop,
+    /// Asks for a turn of the task without a message, in its place among the messages.
+    Nudge,
     /// Brings somebody who wants to know when the task ends.
     Watch,
     /// Asks the owner to give the cell to another sponsor before it handles what comes behind.

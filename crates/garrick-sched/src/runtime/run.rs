@@ -280,45 +280,65 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
 /// The next batch, if the activation goes on.
 #[inline(never)]
 fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
-    let tail = cell.mailbox_tail();
-    if tail.is_null() {
-        finish::<T>(cell, worker);
-        return None;
-    }
-    // SAFETY: the local mailbox is ours, circular, and not empty.
-    let (oldest, envelope) = unsafe { ((*tail).next(), &*(*tail).next()) };
-    if envelope.kind() == Kind::Stop {
-        worker.drop_oldest(cell);
-        worker.stop(cell, &Ended::Stopped);
-        return None;
-    }
-    if envelope.kind() == Kind::Move {
-        if worker.move_away(cell, oldest) {
+    loop {
+        let tail = cell.mailbox_tail();
+        if tail.is_null() {
+            finish::<T>(cell, worker);
             return None;
         }
-        worker.limits.set(Limits::of(cell, worker));
-        return next_batch::<T>(cell, worker);
+        // SAFETY: the local mailbox is ours, circular, and not empty.
+        let (oldest, envelope) = unsafe { ((*tail).next(), &*(*tail).next()) };
+        if envelope.kind() == Kind::Stop {
+            worker.drop_oldest(cell);
+            worker.stop(cell, &Ended::Stopped);
+            return None;
+        }
+        if envelope.kind() == Kind::Move {
+            if worker.move_away(cell, oldest) {
+                return None;
+            }
+            worker.limits.set(Limits::of(cell, worker));
+            continue;
+        }
+        let count = take_share(worker, envelope);
+        if count == 0 {
+            worker.requeue(cell);
+            worker.keep_pace();
+            return None;
+        }
+        if envelope.kind() == Kind::Nudge {
+            worker.drop_oldest(cell);
+            if nudge::<T>(cell, worker) == Next::Over {
+                stop(cell, worker, true);
+                return None;
+            }
+            continue;
+        }
+        let slot = u32::from(envelope.read()) - 1;
+        envelope.set_read(slot as u16);
+        let mut batch = Batch {
+            // SAFETY: it is the slot of the oldest message, in an envelope for messages of this type.
+            at: unsafe { parcel::place::<T::Message>(oldest, slot) },
+            slot,
+            last: slot + 1 - count,
+            envelope: ptr::from_ref(envelope).cast_mut(),
+            busy: true,
+        };
+        if batch.slot == batch.last {
+            batch.busy = leave_last(cell, worker, batch.envelope);
+        }
+        return Some(batch);
     }
-    let count = take_share(worker, envelope);
-    if count == 0 {
-        worker.requeue(cell);
-        worker.keep_pace();
-        return None;
-    }
-    let slot = u32::from(envelope.read()) - 1;
-    envelope.set_read(slot as u16);
-    let mut batch = Batch {
-        // SAFETY: it is the slot of the oldest message, in an envelope for messages of this type.
-        at: unsafe { parcel::place::<T::Message>(oldest, slot) },
-        slot,
-        last: slot + 1 - count,
-        envelope: ptr::from_ref(envelope).cast_mut(),
-        busy: true,
-    };
-    if batch.slot == batch.last {
-        batch.busy = leave_last(cell, worker, batch.envelope);
-    }
-    Some(batch)
+}
+
+/// One turn without a message.
+#[cold]
+fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
+    worker.begin_turn();
+    // SAFETY: as in `turn`.
+    let task = unsafe { task_of::<T>(cell).as_mut() };
+    let flow = task.nudged(&Turn::new(worker, cell));
+    finish_turn(worker, flow)
 }
 
 /// How many messages of the oldest envelope are to be handled now.

@@ -40,6 +40,12 @@ pub trait Task: Sized + 'static {
     /// Handles one message.
     fn receive(&mut self, message: Self::Message, turn: &Turn<'_, Self::Message>) -> Flow;
 
+    /// Handles a [nudge](Turn::nudge). Does nothing by default.
+    fn nudged(&mut self, turn: &Turn<'_, Self::Message>) -> Flow {
+        let _ = turn;
+        Flow::Continue
+    }
+
     /// Says that turns use [`Turn::blocking`] as a rule. If so, the task waits, without a worker, while as many block as
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
     const BLOCKS: bool = false;
@@ -81,6 +87,10 @@ impl<T: Task> Task for Boxed<T> {
 
     fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
         self.0.receive(message, turn)
+    }
+
+    fn nudged(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
+        self.0.nudged(turn)
     }
 
     const BLOCKS: bool = T::BLOCKS;

@@ -265,6 +265,16 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
+    /// Has a task called without a message, by [`Task::nudged`], behind what was sent to it before. Nothing comes of it if the task has
+    /// stopped, or is a [`door`](crate::door()).
+    #[doc(hidden)]
+    pub fn nudge<N: 'static>(&self, to: &Address<N>) {
+        let (worker, cell) = (self.worker, to.cell());
+        if !cell.is_door() {
+            worker.send_note(cell, parcel::nudge(&worker.pool));
+        }
+    }
+
     /// Whether another message waits in the mailbox of the task whose turn it is, which will be handled next. One that
     /// gathers messages, to do something for several of them at once, does it when this is false. What is still on its
     /// way from other threads is not seen.

@@ -37,8 +37,6 @@ pub(in crate::supervise) struct Slot {
     pub(super) plan: Option<Key>,
     /// Whether it has been asked to end for good.
     pub(in crate::supervise) is_ending: bool,
-    /// Whether it has not ended in time, so that nobody waits for it any more.
-    pub(in crate::supervise) is_overdue: bool,
     /// How many actors were made, counting as its seat does.
     pub(in crate::supervise) incarnation: u32,
     /// Restarts since it was up for long enough.
@@ -59,7 +57,6 @@ impl Slot {
             is_doomed: false,
             plan: None,
             is_ending: false,
-            is_overdue: false,
             incarnation: 0,
             streak: 0,
             up_since: None,
@@ -110,9 +107,9 @@ impl Slot {
         }
         match self.policy.shutdown {
             Shutdown::Now => self.member.job(Job::Abandon, turn),
-            Shutdown::DrainAll => self.member.end(turn),
+            Shutdown::DrainAll => self.member.job(Job::End, turn),
             Shutdown::Drain(within) => {
-                self.member.end(turn);
+                self.member.job(Job::End, turn);
                 let _ = turn.send_after(within, &turn.address(), Note::Overdue(self.id));
             }
         }

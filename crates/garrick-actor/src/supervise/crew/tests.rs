@@ -15,8 +15,6 @@ struct Nobody;
 impl Member for Nobody {
     fn job(&self, _: Job, _: &Turn<'_, Note>) {}
 
-    fn end(&self, _: &Turn<'_, Note>) {}
-
     fn watch(&self, _: Id, _: &Turn<'_, Note>) -> Watch {
         unreachable!("nobody is watched here")
     }

@@ -629,6 +629,13 @@ impl Handle {
         taken
     }
 
+    /// Returns whether the sponsor has begun to end. False may be out of date at once, true never is.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_ending(&self) -> bool {
+        !*self.shared.admits()
+    }
+
     /// The sponsor's name.
     pub fn name(&self) -> &str {
         &self.shared.name

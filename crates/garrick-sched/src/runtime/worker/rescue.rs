@@ -154,7 +154,7 @@ impl Worker {
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
             // SAFETY: the visitor reads it, up to there.
             if unsafe { (*envelope).kind() } != Kind::Messages {
-                // It does something to the cell that only its owner may do.
+                // As in `handle`.
                 outcome = Outcome::ForOwner;
                 break;
             }
@@ -211,8 +211,8 @@ impl Worker {
                     visit.releases += 1;
                     Outcome::Done
                 }
-                // It does something to the cell that only its owner may do.
-                Kind::Stop | Kind::Move | Kind::Watch => Outcome::ForOwner,
+                // They do something to the cell that only its owner may do, or wait for a turn that its owner runs.
+                Kind::Nudge | Kind::Stop | Kind::Move | Kind::Watch => Outcome::ForOwner,
             };
             let is_over = match envelope.kind() {
                 Kind::Messages => envelope.unread() == 0,

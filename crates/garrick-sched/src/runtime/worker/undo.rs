@@ -157,7 +157,7 @@ impl Worker {
                     Kind::Move => {
                         parcel::drop_unread::<Handle>(list, |_| false);
                     }
-                    Kind::Release | Kind::Wake | Kind::Stop => {}
+                    Kind::Release | Kind::Wake | Kind::Nudge | Kind::Stop => {}
                 }
                 self.pool.give_envelope(list);
                 list = next;

@@ -1,0 +1,274 @@
+//! A supervised actor's place: one cell for good, in which one actor after the other sits.
+//!
+//! The cell, the [`Front`], is what addresses name. It makes, runs and drops the actors, each in a turn of its own; while there is
+//! none that may run, it holds messages back, in order. Its supervisor gives it [`Orders`], and hears what comes of them. Nobody else
+//! has anything of it, so there is no lock on the way of a message: the front looks at its state and at one flag, and runs the actor.
+//!
+//! ```text
+//!   Address --message--> front: open, and no order? -- yes --> [ actor ]
+//!                          |                                       ^
+//!                          '-- no --> held, in order --- drain ----'
+//!   supervisor --order, nudge--> front        front --report--> supervisor
+//! ```
+//!
+//! `README.md` has the vocabulary and the table of transitions.
+
+mod state;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use garrick_sched::{Flow, Orders, Task, Turn, cancel_timers_of, count_dead_letters};
+
+use self::state::Seat;
+use super::note::{Job, Line, Report};
+use crate::actor::{Actor, Next};
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::pipes::Pipes;
+use crate::quiet::Several;
+
+/// Makes one actor after the other.
+type Factory<A> = Box<dyn Fn() -> A + Send>;
+
+/// What a front needs when something happens to its actor, and not for each message.
+struct Care<A: Actor> {
+    factory: Factory<A>,
+    line: Line,
+    /// Actors made so far, as the supervisor counts them.
+    incarnation: u32,
+    /// True once the supervisor wants it to end behind what was sent before.
+    is_ending: bool,
+    /// Messages that came while the seat was not open, oldest first.
+    held: Several<VecDeque<A::Msg>>,
+}
+
+/// The cell that addresses name.
+pub(super) struct Front<A: Actor> {
+    seat: Seat<A>,
+    orders: Arc<Orders<Job>>,
+    care: Box<Care<A>>,
+}
+
+impl<A: Actor> Front<A> {
+    pub(super) fn new(factory: Factory<A>, line: Line, orders: Arc<Orders<Job>>) -> Self {
+        let care = Care {
+            factory,
+            line,
+            incarnation: 0,
+            is_ending: false,
+            held: Several::default(),
+        };
+        Self {
+            seat: Seat::Empty,
+            orders,
+            care: Box::new(care),
+        }
+    }
+
+    /// Handles a message that the actor cannot have at once: because the seat is not open, or because an order comes first.
+    #[cold]
+    #[inline(never)]
+    fn hold(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        if self.seat.is_over() {
+            count_dead_letters(1);
+            return Flow::Stop;
+        }
+        self.care.held.push_back(message);
+        if matches!(self.seat, Seat::Open(_)) {
+            self.seat.drain();
+        }
+        if self.orders.are_any() {
+            return self.obey(turn);
+        }
+        // With each message that comes one is handled, so that what is held does not grow. A nudge for the rest is under way.
+        self.drain(turn, false)
+    }
+
+    /// Does what the oldest order says.
+    fn obey(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        let Some(job) = self.orders.take() else {
+            return Flow::Continue;
+        };
+        let flow = match job {
+            Job::Begin => self.begin(turn),
+            Job::Drain | Job::Resume => {
+                self.seat.drain();
+                return self.drain(turn, true);
+            }
+            Job::Halt => self.halt(turn),
+            Job::Abandon => self.abandon(),
+            Job::End => {
+                self.care.is_ending = true;
+                if matches!(self.seat, Seat::Open(_)) {
+                    turn.address().stop();
+                }
+                Flow::Continue
+            }
+        };
+        if self.seat.is_draining() {
+            turn.nudge(&turn.address());
+        }
+        flow
+    }
+
+    /// Makes the next actor and starts it.
+    fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        if self.seat.is_over() {
+            return Flow::Stop;
+        }
+        self.care.incarnation = self.care.incarnation.wrapping_add(1);
+        // If it panics, the seat is empty.
+        let made = (self.care.factory)();
+        let actor = self.seat.fill(made);
+        let next = if A::STARTS {
+            #[cfg(feature = "tracing")]
+            let _span = crate::span::turn(A::name());
+            actor.started(&mut Context::new(turn))
+        } else {
+            Next::Continue
+        };
+        let up = Report::Up(self.care.incarnation);
+        match next {
+            Next::Continue => self.care.line.report(turn, up),
+            Next::Undo => self.care.line.report_all_the_same(up),
+            Next::Stop | Next::Fail => {}
+        }
+        self.leave(next, turn)
+    }
+
+    /// Has the actor handle the oldest message that is held. Opens the seat if there is none; if there is one, the next is for another
+    /// turn, and the front `nudges` itself to have that.
+    fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
+        let Seat::Draining(actor) = &mut self.seat else {
+            return Flow::Continue;
+        };
+        let Some(message) = self.care.held.pop_front() else {
+            self.seat.open();
+            if self.care.is_ending {
+                turn.address().stop();
+            }
+            return Flow::Continue;
+        };
+        #[cfg(feature = "tracing")]
+        let _span = crate::span::turn(A::name());
+        let next = actor.receive(message, &mut Context::new(turn));
+        match next {
+            Next::Continue if nudges => turn.nudge(&turn.address()),
+            // A nudge would vanish with the turn: the supervisor sends the next one.
+            Next::Undo if nudges => self.care.line.report_all_the_same(Report::Undone),
+            _ => {}
+        }
+        self.leave(next, turn)
+    }
+
+    /// A turn of the actor is over: the supervisor hears if it must. Returns how the cell's turn is to end.
+    fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
+        let line = &self.care.line;
+        match next {
+            Next::Continue => return Flow::Continue,
+            Next::Undo => return Flow::Undo,
+            Next::Stop => line.report(turn, self.fault(Fault::Stopped)),
+            Next::Fail => line.report_all_the_same(self.fault(Fault::of_turn())),
+        }
+        self.seat.suspend();
+        if next == Next::Fail {
+            Flow::Undo
+        } else {
+            Flow::Continue
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> Report {
+        Report::Fault(self.care.incarnation, fault)
+    }
+
+    /// Drops the actor.
+    fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        let actor = self.seat.take();
+        // What it has under way would come to the next one, also if its destructor panics.
+        let id = turn.address().id();
+        Pipes::cancel_of(id);
+        cancel_timers_of(id);
+        drop(actor);
+        self.halted(turn)
+    }
+
+    /// The actor is dropped.
+    fn halted(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        self.seat.empty();
+        self.care.line.report(turn, Report::Down);
+        Flow::Continue
+    }
+
+    /// Drops the actor, for good.
+    fn abandon(&mut self) -> Flow {
+        let actor = self.seat.end();
+        // In this order: a panic of the actor's destructor ends the turn.
+        self.care.drop_held();
+        drop(actor);
+        Flow::Stop
+    }
+}
+
+impl<A: Actor> Care<A> {
+    /// Drops messages that nobody will handle.
+    fn drop_held(&mut self) {
+        count_dead_letters(self.held.len() as u64);
+        drop(std::mem::take(&mut self.held));
+    }
+}
+
+impl<A: Actor> Task for Front<A> {
+    type Message = A::Msg;
+
+    #[inline(always)]
+    fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        if let Seat::Open(actor) = &mut self.seat
+            && !self.orders.are_any()
+        {
+            #[cfg(feature = "tracing")]
+            let _span = crate::span::turn(A::name());
+            let next = actor.receive(message, &mut Context::new(turn));
+            if next == Next::Continue {
+                return Flow::Continue;
+            }
+            return self.leave(next, turn);
+        }
+        self.hold(message, turn)
+    }
+
+    fn nudged(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        if self.orders.are_any() {
+            self.obey(turn)
+        } else {
+            self.drain(turn, true)
+        }
+    }
+
+    const BLOCKS: bool = A::BLOCKS;
+    const RECOVERS: bool = true;
+
+    fn recover(&mut self, message: &str, turn: &Turn<'_, A::Msg>) -> Flow {
+        match self.seat {
+            Seat::Over => return Flow::Stop,
+            // The actor's destructor panicked; it is gone all the same.
+            Seat::Emptying => return self.halted(turn),
+            Seat::Empty | Seat::Suspended(_) | Seat::Draining(_) | Seat::Open(_) => {}
+        }
+        self.seat.suspend();
+        let fault = self.fault(Fault::Panic(message.into()));
+        self.care.line.report(turn, fault);
+        Flow::Continue
+    }
+
+    fn name() -> &'static str {
+        A::name()
+    }
+}
+
+impl<A: Actor> Drop for Front<A> {
+    fn drop(&mut self) {
+        self.care.drop_held();
+    }
+}

@@ -1,0 +1,110 @@
+//! How a supervised actor's seat stands. See the table in `README.md`.
+
+use std::mem;
+
+/// See the module.
+pub(super) enum Seat<A> {
+    /// There is no actor: none was made yet, or the last one was dropped. Messages are held.
+    Empty,
+    /// The actor's destructor runs. Messages are held.
+    Emptying,
+    /// There is an actor, which handles nothing until its supervisor says so. Messages are held.
+    Suspended(A),
+    /// The actor handles what was held, and what comes is held behind it.
+    Draining(A),
+    /// The actor handles what comes. Nothing is held.
+    Open(A),
+    /// The child has ended for good.
+    Over,
+}
+
+impl<A> Seat<A> {
+    /// Seats the next actor, which is to start.
+    pub(super) fn fill(&mut self, actor: A) -> &mut A {
+        debug_assert!(matches!(self, Self::Empty), "one actor at a time");
+        *self = Self::Suspended(actor);
+        match self {
+            Self::Suspended(actor) => actor,
+            _ => unreachable!("it was just seated"),
+        }
+    }
+
+    /// Has the actor handle nothing, if there is one.
+    pub(super) fn suspend(&mut self) {
+        *self = match mem::replace(self, Self::Empty) {
+            Self::Suspended(actor) | Self::Draining(actor) | Self::Open(actor) => {
+                Self::Suspended(actor)
+            }
+            other => other,
+        };
+    }
+
+    /// Has the actor handle what is held, if there is one.
+    pub(super) fn drain(&mut self) {
+        *self = match mem::replace(self, Self::Empty) {
+            Self::Suspended(actor) | Self::Draining(actor) | Self::Open(actor) => {
+                Self::Draining(actor)
+            }
+            other => other,
+        };
+    }
+
+    /// Has the actor handle what comes, now that nothing is held.
+    pub(super) fn open(&mut self) {
+        *self = match mem::replace(self, Self::Empty) {
+            Self::Draining(actor) => Self::Open(actor),
+            other => unreachable!("a seat opens once it is drained, and is {}", other.name()),
+        };
+    }
+
+    /// Takes the actor out, to drop it. Call [`Seat::empty`] when that is done.
+    pub(super) fn take(&mut self) -> Option<A> {
+        let (actor, after) = match mem::replace(self, Self::Empty) {
+            Self::Suspended(actor) | Self::Draining(actor) | Self::Open(actor) => {
+                (Some(actor), Self::Emptying)
+            }
+            Self::Empty | Self::Emptying => (None, Self::Emptying),
+            Self::Over => (None, Self::Over),
+        };
+        *self = after;
+        actor
+    }
+
+    /// The destructor is done.
+    pub(super) fn empty(&mut self) {
+        debug_assert!(
+            matches!(self, Self::Emptying | Self::Over),
+            "only a seat that was emptied is empty"
+        );
+        if matches!(self, Self::Emptying) {
+            *self = Self::Empty;
+        }
+    }
+
+    /// Ends the child for good. Returns the actor, to be dropped.
+    pub(super) fn end(&mut self) -> Option<A> {
+        let actor = self.take();
+        *self = Self::Over;
+        actor
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        matches!(self, Self::Draining(_))
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self, Self::Over)
+    }
+
+    /// Returns the name of the state.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Emptying => "emptying",
+            Self::Suspended(_) => "suspended",
+            Self::Draining(_) => "draining",
+            Self::Open(_) => "open",
+            Self::Over => "over",
+        }
+    }
+}
