@@ -4,7 +4,7 @@
 //! leaves the path on its thread on the way up, for the report that follows.
 
 use std::cell::RefCell;
-use std::thread;
+use std::mem;
 
 use garrick_sched::{Address, SpawnError};
 
@@ -28,17 +28,16 @@ pub(crate) fn take_failed(task: &str) -> Option<ActorPath> {
     failed.and_then(|(name, path)| (name == task).then_some(path))
 }
 
-/// Leaves the path behind if it is dropped by a panic.
+/// Leaves the path behind when it is dropped, by a panic of the turn. A turn that ends in order forgets it.
 struct Witness<'a> {
     name: &'static str,
     path: &'a ActorPath,
 }
 
 impl Drop for Witness<'_> {
+    #[cold]
     fn drop(&mut self) {
-        if thread::panicking() {
-            FAILED.set(Some((self.name, self.path.clone())));
-        }
+        FAILED.set(Some((self.name, self.path.clone())));
     }
 }
 
@@ -49,6 +48,7 @@ struct Named<A> {
 }
 
 impl<A: Actor> Named<A> {
+    #[inline(always)]
     fn turn(
         &mut self,
         cx: &mut Context<'_, A::Msg>,
@@ -58,12 +58,14 @@ impl<A: Actor> Named<A> {
         #[cfg(feature = "tracing")]
         let _span = span::named(path);
         let name = A::name();
-        let _witness = Witness { name, path };
+        let witness = Witness { name, path };
         let beside = Beside {
             path: Some(path),
             ..cx.beside()
         };
-        turn(&mut self.actor, &mut cx.with(&beside))
+        let next = turn(&mut self.actor, &mut cx.with(&beside));
+        mem::forget(witness);
+        next
     }
 }
 
@@ -76,6 +78,7 @@ impl<A: Actor> Actor for Named<A> {
         self.turn(cx, A::started)
     }
 
+    #[inline]
     fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
         self.turn(cx, |actor, cx| actor.receive(msg, cx))
     }

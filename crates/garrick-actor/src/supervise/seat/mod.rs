@@ -87,18 +87,16 @@ impl<A: Actor> Front<A> {
 
     /// Does what the oldest order says.
     fn obey(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
-        let Some(job) = self.orders.take() else {
-            return Flow::Continue;
-        };
-        let flow = match job {
-            Job::Begin => self.begin(turn),
-            Job::Drain | Job::Resume => {
+        let flow = match self.orders.take() {
+            None => Flow::Continue,
+            Some(Job::Begin) => self.begin(turn),
+            Some(Job::Drain | Job::Resume) => {
                 self.seat.drain();
                 return self.drain(turn, true);
             }
-            Job::Halt => self.halt(turn),
-            Job::Abandon => self.abandon(),
-            Job::End => {
+            Some(Job::Halt) => self.halt(turn),
+            Some(Job::Abandon) => self.abandon(),
+            Some(Job::End) => {
                 self.care.is_ending = true;
                 if matches!(self.seat, Seat::Open(_)) {
                     turn.address().stop();
