@@ -785,6 +785,62 @@ fn a_branch_that_is_stopped_for_good_is_not_begun_again() {
     );
 }
 
+#[test]
+fn one_that_fails_while_its_supervisor_hears_of_an_undone_turn_handles_nothing_more() {
+    let ([near, far], go, gate) = two_systems();
+    let (entered, at_work) = mpsc::channel();
+    let (told, heard) = mpsc::channel();
+    let made = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let tree = Supervisor::new("app", Strategy::OneForOne);
+    let tree = tree.spawn(&near.handle()).unwrap();
+    // A gate of its own: the child waits at the other one.
+    let (go_near, gate_near) = mpsc::channel();
+    let gate_near = Gate::new(gate_near.into());
+    let blocks_near = || {
+        let (entered, gate) = (entered.clone(), gate_near.clone());
+        let blocks = near.spawn(behavior(move |(): (), _| {
+            entered.send(()).unwrap();
+            let _ = gate.lock().unwrap().recv_timeout(HANGS_AFTER);
+            Next::Stop
+        }));
+        blocks.unwrap().send(()).unwrap();
+        at_work.recv_timeout(HANGS_AFTER).unwrap();
+    };
+    let child = Child::new("child", {
+        let (entered, gate) = (entered.clone(), gate.clone());
+        move || {
+            let (entered, gate, told) = (entered.clone(), gate.clone(), told.clone());
+            let incarnation = 1 + made.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            behavior(move |number: u32, cx| {
+                if number == 1 {
+                    entered.send(()).unwrap();
+                    let _ = gate.lock().unwrap().recv_timeout(HANGS_AFTER);
+                }
+                told.send((incarnation, number)).unwrap();
+                match number {
+                    1 => Next::Undo,
+                    2 => cx.fail("as it is told"),
+                    _ => Next::Continue,
+                }
+            })
+        }
+    });
+    // Held, because nobody makes the actor yet.
+    blocks_near();
+    let child = tree.start_on(&far.handle(), child).unwrap();
+    (1..=3).for_each(|number| child.send(number).unwrap());
+    go_near.send(()).unwrap();
+    at_work.recv_timeout(HANGS_AFTER).unwrap();
+    // The supervisor hears of the first turn, which is undone, when the second one has failed, for which a message has come.
+    blocks_near();
+    child.send(4).unwrap();
+    go.send(()).unwrap();
+    let hear = || heard.recv_timeout(HANGS_AFTER).unwrap();
+    assert_eq!([hear(), hear()], [(1, 1), (1, 2)]);
+    go_near.send(()).unwrap();
+    assert_eq!([hear(), hear()], [(2, 3), (2, 4)]);
+}
+
 /// Has a tree stopped when it is dropped.
 struct Stops(std::sync::Arc<std::sync::Mutex<Option<Tree>>>);
 

@@ -90,8 +90,12 @@ impl<A: Actor> Front<A> {
         let flow = match self.orders.take() {
             None => Flow::Continue,
             Some(Job::Begin) => self.begin(turn),
-            Some(Job::Drain | Job::Resume) => {
+            Some(Job::Drain) => {
                 self.seat.drain();
+                return self.drain(turn, true);
+            }
+            Some(Job::Resume) => {
+                self.seat.resume();
                 return self.drain(turn, true);
             }
             Some(Job::Halt) => self.halt(turn),
@@ -126,6 +130,9 @@ impl<A: Actor> Front<A> {
         } else {
             Next::Continue
         };
+        if matches!(next, Next::Continue | Next::Undo) {
+            self.seat.start();
+        }
         let up = Report::Up(self.care.incarnation);
         match next {
             Next::Continue => self.care.line.report(turn, up),
@@ -252,7 +259,11 @@ impl<A: Actor> Task for Front<A> {
             Seat::Over => return Flow::Stop,
             // The actor's destructor panicked; it is gone all the same.
             Seat::Emptying => return self.halted(turn),
-            Seat::Empty | Seat::Suspended(_) | Seat::Draining(_) | Seat::Open(_) => {}
+            Seat::Empty
+            | Seat::Suspended(_)
+            | Seat::Started(_)
+            | Seat::Draining(_)
+            | Seat::Open(_) => {}
         }
         self.seat.suspend();
         let fault = self.fault(Fault::Panic(message.into()));

@@ -8,8 +8,11 @@ pub(super) enum Seat<A> {
     Empty,
     /// The actor's destructor runs. Messages are held.
     Emptying,
-    /// There is an actor, which handles nothing until its supervisor says so. Messages are held.
+    /// There is an actor, which has not started yet, or has failed: it handles nothing until its supervisor has decided. Messages are
+    /// held.
     Suspended(A),
+    /// The actor has started, and its supervisor is about to hear. Messages are held.
+    Started(A),
     /// The actor handles what was held, and what comes is held behind it.
     Draining(A),
     /// The actor handles what comes. Nothing is held.
@@ -29,22 +32,36 @@ impl<A> Seat<A> {
         }
     }
 
-    /// Has the actor handle nothing, if there is one.
+    /// Has the actor, if there is one, wait for its supervisor's decision.
     pub(super) fn suspend(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
-            Self::Suspended(actor) | Self::Draining(actor) | Self::Open(actor) => {
+            Self::Started(actor) | Self::Draining(actor) | Self::Open(actor) => {
                 Self::Suspended(actor)
             }
             other => other,
         };
     }
 
-    /// Has the actor handle what is held, if there is one.
+    /// The actor has started.
+    pub(super) fn start(&mut self) {
+        *self = match mem::replace(self, Self::Empty) {
+            Self::Suspended(actor) => Self::Started(actor),
+            other => unreachable!("an actor starts once, and its seat is {}", other.name()),
+        };
+    }
+
+    /// Has an actor that is suspended handle what is held, if there is one.
+    pub(super) fn resume(&mut self) {
+        *self = match mem::replace(self, Self::Empty) {
+            Self::Suspended(actor) => Self::Draining(actor),
+            other => other,
+        };
+    }
+
+    /// Has the actor handle what is held, if it is up.
     pub(super) fn drain(&mut self) {
         *self = match mem::replace(self, Self::Empty) {
-            Self::Suspended(actor) | Self::Draining(actor) | Self::Open(actor) => {
-                Self::Draining(actor)
-            }
+            Self::Started(actor) | Self::Open(actor) => Self::Draining(actor),
             other => other,
         };
     }
@@ -60,9 +77,10 @@ impl<A> Seat<A> {
     /// Takes the actor out, to drop it. Call [`Seat::empty`] when that is done.
     pub(super) fn take(&mut self) -> Option<A> {
         let (actor, after) = match mem::replace(self, Self::Empty) {
-            Self::Suspended(actor) | Self::Draining(actor) | Self::Open(actor) => {
-                (Some(actor), Self::Emptying)
-            }
+            Self::Suspended(actor)
+            | Self::Started(actor)
+            | Self::Draining(actor)
+            | Self::Open(actor) => (Some(actor), Self::Emptying),
             Self::Empty | Self::Emptying => (None, Self::Emptying),
             Self::Over => (None, Self::Over),
         };
@@ -102,6 +120,7 @@ impl<A> Seat<A> {
             Self::Empty => "empty",
             Self::Emptying => "emptying",
             Self::Suspended(_) => "suspended",
+            Self::Started(_) => "started",
             Self::Draining(_) => "draining",
             Self::Open(_) => "open",
             Self::Over => "over",
