@@ -5,9 +5,9 @@
 //! ([`root`]), whose [`crew`] keeps the order of stops and starts; it never waits, and nobody waits for it with a lock.
 //!
 //! ```text
-//!   Tree --add, remove, stop--> root --job--> errand --begin, drain, halt--> seat <--runs-- front <-- Address
-//!                                 ^                                           |
-//!                                 '------------- report: up, down, fault -----'
+//!   Tree --add, remove, stop--> root --order: begin, drain, halt--> front [ seat: actor ] <-- Address
+//!                                 ^                                   |
+//!                                 '------ report: up, down, fault ----'
 //! ```
 //!
 //! - A child handles nothing from its failure to its restart: messages are held back, in order.
