@@ -120,14 +120,6 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
-/// Makes a nudge. It counts as one message that is not read, so that an activation handles no more nudges than messages.
-pub(crate) fn nudge(pool: &Pool) -> *mut Envelope {
-    let envelope = pool.take_envelope(Kind::Nudge, 0, 1);
-    // SAFETY: the envelope is ours.
-    unsafe { (*envelope).set_free(0) };
-    envelope
-}
-
 /// Where the message of a slot lies, or where the slots end.
 ///
 /// # Safety

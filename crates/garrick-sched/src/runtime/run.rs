@@ -357,7 +357,11 @@ fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     } else {
         envelope.free()
     };
-    let unread = u32::from(envelope.read()) - end;
+    let unread = match envelope.kind() {
+        // It counts as one message, or a task that nudges itself would keep all others waiting.
+        Kind::Nudge => 1,
+        _ => u32::from(envelope.read()) - end,
+    };
     let mut count = unread.min(limits.left);
     if !worker.timers.are_calm() {
         count = count.min(STRETCH);

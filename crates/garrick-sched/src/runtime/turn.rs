@@ -271,7 +271,7 @@ impl<M: 'static> Turn<'_, M> {
     pub fn nudge<N: 'static>(&self, to: &Address<N>) {
         let (worker, cell) = (self.worker, to.cell());
         if !cell.is_door() {
-            worker.send_note(cell, parcel::nudge(&worker.pool));
+            worker.send_note(cell, worker.pool.take_envelope(Kind::Nudge, 0, 0));
         }
     }
 
