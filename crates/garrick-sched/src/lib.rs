@@ -64,7 +64,8 @@ pub use {
 pub use {
     orders::Orders,
     pool::Audit,
-    room::{Place, Room},
+    room::{Place, Room, WhenFull},
+    runtime::bounded::TrySendError,
     runtime::current::in_turn,
     runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},

@@ -1,42 +1,11 @@
 //! The sending end of a mailbox, for those who care how full it is.
 
-use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-use garrick_sched::{Address, SendError};
+use garrick_sched::{Address, Place, Room, SendError, TrySendError};
 
-use super::{bounded, latest};
-
-/// Why a message was not accepted. It comes back.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TrySendError<M> {
-    /// There is no room just now.
-    Full(M),
-    /// The actor is gone.
-    Stopped(M),
-}
-
-impl<M> fmt::Debug for TrySendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Stopped(_) => "Stopped(..)",
-        })
-    }
-}
-
-impl<M> fmt::Display for TrySendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = type_name::<M>();
-        match self {
-            Self::Full(_) => write!(f, "there is no room for this {message}"),
-            Self::Stopped(_) => write!(f, "the receiver of this {message} has stopped"),
-        }
-    }
-}
-
-impl<M> std::error::Error for TrySendError<M> {}
+use super::{latest, outlet};
 
 /// The sending end of a mailbox. Its [`address`](Inlet::address) is what others send to; it counts for the bound
 /// like any other. Cloning is cheap.
@@ -48,8 +17,10 @@ pub struct Inlet<M> {
 /// What stands in front of the actor.
 enum Front<M> {
     Open,
-    Bounded(Arc<bounded::Front<M>>),
+    /// Nothing: the room is part of the cell.
+    Bounded(Arc<Room>),
     Latest(Arc<latest::Front<M>>),
+    Outward(Arc<outlet::Front<M>>),
 }
 
 impl<M: Send + 'static> Inlet<M> {
@@ -60,10 +31,16 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    pub(super) fn bounded(address: Address<M>, front: Arc<bounded::Front<M>>) -> Self {
+    /// For an actor whose mailbox may be bounded.
+    pub(super) fn bounded(address: Address<M>) -> Self {
+        let front = address.room().map_or(Front::Open, Front::Bounded);
+        Self { address, front }
+    }
+
+    pub(super) fn outward(address: Address<M>, front: Arc<outlet::Front<M>>) -> Self {
         Self {
             address,
-            front: Front::Bounded(front),
+            front: Front::Outward(front),
         }
     }
 
@@ -74,11 +51,30 @@ impl<M: Send + 'static> Inlet<M> {
         }
     }
 
-    /// What stands in front of the actor, if its mailbox is bounded and somebody can wait for a place.
-    pub(super) fn bounded_front(&self) -> Option<&Arc<bounded::Front<M>>> {
+    /// Waits for a place; none at once where there always is one.
+    pub(super) async fn place(&self) -> Option<Place> {
         match &self.front {
-            Front::Bounded(front) => Some(front),
             Front::Open | Front::Latest(_) => None,
+            Front::Bounded(_) => self.address.place().await,
+            Front::Outward(front) => Some(front.room().take().await),
+        }
+    }
+
+    /// The room, where messages wait for places.
+    pub(super) fn room(&self) -> Option<&Arc<Room>> {
+        match &self.front {
+            Front::Open | Front::Latest(_) => None,
+            Front::Bounded(room) => Some(room),
+            Front::Outward(front) => Some(front.room()),
+        }
+    }
+
+    /// Sends a message with the place that [`Inlet::place`] has waited for.
+    pub(super) fn send_in(&self, place: Option<Place>, msg: M) -> Result<(), SendError<M>> {
+        match (&self.front, place) {
+            (Front::Outward(front), Some(place)) => front.send(msg, place),
+            (_, Some(place)) => self.address.send_in(place, msg),
+            (_, None) => self.address.send(msg),
         }
     }
 
@@ -94,11 +90,8 @@ impl<M: Send + 'static> Inlet<M> {
     /// # Errors
     /// Gives the message back if the actor has stopped.
     pub async fn send(&self, msg: M) -> Result<(), SendError<M>> {
-        let Front::Bounded(front) = &self.front else {
-            return self.address.send(msg);
-        };
-        let permit = front.room().take().await;
-        front.send(msg, permit, self.address.clone())
+        let place = self.place().await;
+        self.send_in(place, msg)
     }
 
     /// Sends `msg` as [`Inlet::send`] does, blocking this thread until there is room.
@@ -114,11 +107,12 @@ impl<M: Send + 'static> Inlet<M> {
             !garrick_sched::in_turn(),
             "an actor must not wait for room: use `try_send`"
         );
-        let Front::Bounded(front) = &self.front else {
-            return self.address.send(msg);
+        let place = match &self.front {
+            Front::Open | Front::Latest(_) => None,
+            Front::Bounded(_) => self.address.place_blocking(),
+            Front::Outward(front) => Some(front.room().take_blocking()),
         };
-        let permit = front.room().take_blocking();
-        front.send(msg, permit, self.address.clone())
+        self.send_in(place, msg)
     }
 
     /// Sends `msg` if there is room just now, whether the mailbox fails, waits or drops the newest otherwise; where it
@@ -127,14 +121,13 @@ impl<M: Send + 'static> Inlet<M> {
     /// # Errors
     /// Gives the message back, and says why.
     pub fn try_send(&self, msg: M) -> Result<(), TrySendError<M>> {
-        let stopped = |SendError(msg)| TrySendError::Stopped(msg);
-        let Front::Bounded(front) = &self.front else {
-            return self.address.send(msg).map_err(stopped);
+        let Front::Outward(front) = &self.front else {
+            return self.address.try_send(msg);
         };
         match front.room().try_take() {
-            Some(permit) => front
-                .send(msg, permit, self.address.clone())
-                .map_err(stopped),
+            Some(place) => front
+                .send(msg, place)
+                .map_err(|SendError(msg)| TrySendError::Stopped(msg)),
             None if front.is_stopped() => Err(TrySendError::Stopped(msg)),
             None => Err(TrySendError::Full(msg)),
         }
@@ -143,36 +136,33 @@ impl<M: Send + 'static> Inlet<M> {
     /// How many messages may wait; none if there is no bound.
     pub fn capacity(&self) -> Option<usize> {
         match &self.front {
-            Front::Open => None,
-            Front::Bounded(front) => Some(front.room().capacity()),
             Front::Latest(front) => Some(front.capacity()),
+            _ => self.room().map(|room| room.capacity()),
         }
     }
 
     /// How many messages wait, where there is a bound.
     pub fn waiting(&self) -> Option<usize> {
         match &self.front {
-            Front::Open => None,
-            Front::Bounded(front) => Some(front.room().taken()),
             Front::Latest(front) => Some(front.waiting()),
+            _ => self.room().map(|room| room.taken()),
         }
     }
 
     /// Messages that were dropped for want of room.
     pub fn dropped(&self) -> u64 {
         match &self.front {
-            Front::Open => 0,
-            Front::Bounded(front) => front.room().dropped(),
             Front::Latest(front) => front.dropped(),
+            _ => self.room().map_or(0, |room| room.dropped()),
         }
     }
 
     /// Whether the actor has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
         match &self.front {
-            Front::Open => self.address.is_stopped(),
-            Front::Bounded(front) => front.is_stopped(),
+            Front::Open | Front::Bounded(_) => self.address.is_stopped(),
             Front::Latest(front) => front.is_stopped(),
+            Front::Outward(front) => front.is_stopped(),
         }
     }
 }
@@ -183,8 +173,9 @@ impl<M> Clone for Inlet<M> {
             address: self.address.clone(),
             front: match &self.front {
                 Front::Open => Front::Open,
-                Front::Bounded(front) => Front::Bounded(front.clone()),
+                Front::Bounded(room) => Front::Bounded(room.clone()),
                 Front::Latest(front) => Front::Latest(front.clone()),
+                Front::Outward(front) => Front::Outward(front.clone()),
             },
         }
     }

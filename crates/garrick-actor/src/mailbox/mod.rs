@@ -1,15 +1,14 @@
 //! Mailboxes: how many messages may wait for an actor, what happens to one too many, and which comes next.
 //!
 //! An actor's own mailbox is unbounded: a chain of arrays that grow, so that a flood costs one store a message
-//! (the chunked queue of seed 001's table). What bounds it, or brings it into another order, stands in front
-//! of the actor as a door: it costs the senders a count, and actors without one nothing.
+//! (the chunked queue of seed 001's table). A bound is part of the actor's cell: senders count what they send, the actor what it
+//! takes, and actors without a bound pay nothing. Another order, and dropping the oldest, are done by a door in front of the actor.
 //!
 //! ```text
-//!              Address<M>                     counted, with a permit
-//!   senders ---------------> door: room? ------------------------------> actor
-//!                             |    ^                                       |
-//!                             +----|-- no: wait, fail, drop               |
-//!                                  +------- permit back when handled -----+
+//!              Address<M>
+//!   senders ---------------> room? ----------------------> actor
+//!                             |                              |
+//!                             +-- no: wait, fail, drop       +-- one more is handled
 //! ```
 
 mod behind;
@@ -23,14 +22,15 @@ mod sink;
 use std::fmt;
 use std::sync::Arc;
 
-use garrick_sched::{Address, Room, SpawnError};
+use garrick_sched::{Address, SpawnError, WhenFull};
 
-use crate::actor::Actor;
+use crate::actor::{Actor, Cell};
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::system::System;
 use crate::workload::Workload;
-pub use inlet::{Inlet, TrySendError};
+pub use garrick_sched::TrySendError;
+pub use inlet::Inlet;
 pub use outlet::Outlet;
 pub use sink::{InletSink, SinkError};
 
@@ -206,6 +206,16 @@ trait Place {
     where
         A: Actor + Send,
         A::Msg: Send;
+
+    fn spawn_bounded<A>(
+        &self,
+        capacity: usize,
+        when_full: WhenFull,
+        actor: A,
+    ) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send;
 }
 
 /// The workload of a sponsor.
@@ -225,6 +235,21 @@ impl Place for Handle {
     {
         Handle::spawn(self, actor)
     }
+
+    fn spawn_bounded<A>(
+        &self,
+        capacity: usize,
+        when_full: WhenFull,
+        actor: A,
+    ) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        self.sponsor()
+            .spawn_bounded(capacity, when_full, Cell(actor))
+            .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
+    }
 }
 
 impl<M: 'static> Place for Context<'_, M> {
@@ -238,6 +263,19 @@ impl<M: 'static> Place for Context<'_, M> {
         A::Msg: Send,
     {
         Ok(Context::spawn(self, actor))
+    }
+
+    fn spawn_bounded<A>(
+        &self,
+        capacity: usize,
+        when_full: WhenFull,
+        actor: A,
+    ) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        Ok(self.turn().spawn_bounded(capacity, when_full, Cell(actor)))
     }
 }
 
@@ -257,9 +295,7 @@ where
             capacity,
             on_full: OnFull::DropOldest,
         } => latest::spawn(place, capacity, actor),
-        Kind::Bounded { capacity, on_full } => {
-            bounded::spawn(place, Room::new(capacity), on_full, actor)
-        }
+        Kind::Bounded { capacity, on_full } => bounded::spawn(place, capacity, on_full, actor),
         Kind::Priority(rank) => priority::spawn(place, rank, actor).map(Inlet::open),
     }
 }

@@ -29,7 +29,7 @@ pub struct InletSink<M> {
     /// The place for the next message.
     place: Option<Permit>,
     /// Waits for one, from the first time that there was none.
-    waiting: Option<Pin<Box<dyn Future<Output = Permit> + Send>>>,
+    waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
 }
 
 impl<M: Send + 'static> Inlet<M> {
@@ -67,18 +67,18 @@ impl<M: Send + 'static> Sink<M> for InletSink<M> {
 
     fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
         let this = self.get_mut();
-        let Some(front) = this.inlet.bounded_front() else {
+        let Some(room) = this.inlet.room() else {
             return ready_unless(this.inlet.is_stopped());
         };
         if this.place.is_none() && this.waiting.is_none() {
-            this.place = front.room().try_take();
+            this.place = room.try_take();
         }
         if this.place.is_none() {
             let waiting = this.waiting.get_or_insert_with(|| {
-                let room = front.room().clone();
-                Box::pin(async move { room.take().await })
+                let inlet = this.inlet.clone();
+                Box::pin(async move { inlet.place().await })
             });
-            this.place = Some(ready!(waiting.as_mut().poll(context)));
+            this.place = ready!(waiting.as_mut().poll(context));
             this.waiting = None;
         }
         ready_unless(this.inlet.is_stopped())
@@ -86,16 +86,12 @@ impl<M: Send + 'static> Sink<M> for InletSink<M> {
 
     fn start_send(self: Pin<&mut Self>, message: M) -> Result<(), SinkError> {
         let this = self.get_mut();
-        let address = this.inlet.address().clone();
-        let sent = match this.inlet.bounded_front() {
-            None => address.send(message),
-            Some(front) => {
-                let place = this.place.take();
-                let place = place.expect("`start_send` comes after a `poll_ready` that was ready");
-                front.send(message, place, address)
-            }
-        };
-        sent.map_err(|_| SinkError)
+        let place = this.place.take();
+        assert!(
+            place.is_some() || this.inlet.room().is_none(),
+            "`start_send` comes after a `poll_ready` that was ready"
+        );
+        this.inlet.send_in(place, message).map_err(|_| SinkError)
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), SinkError>> {

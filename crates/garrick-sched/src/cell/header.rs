@@ -19,7 +19,7 @@ use garrick_core::prim::UnsafeCell;
 use garrick_core::prim::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::envelope::Envelope;
-use super::inbox::DOOR;
+use super::inbox::{DOOR, idle_of};
 use super::refs::ORPHAN;
 use crate::quiet;
 
@@ -120,7 +120,7 @@ pub(crate) struct Table {
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// For a task that can survive a turn that panicked.
     pub(crate) recover: Option<Recover>,
-    /// Drops the task in place.
+    /// Drops the task in place. In the table of a task that is gone: drops what it has left in the block.
     pub(crate) drop_task: unsafe fn(CellPtr),
     /// Drops the unread messages of one envelope, and says how many of them were letters.
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
@@ -136,6 +136,8 @@ pub(crate) struct Table {
     pub(crate) blocks: bool,
     /// True if the first activation begins with a start.
     pub(crate) starts: bool,
+    /// True if the mailbox has room for so many messages only. So for the dead task as well: senders ask as long as there is the block.
+    pub(crate) bounded: bool,
     /// For a door.
     pub(crate) door: Option<&'static DoorTable>,
     /// The table of the same block when somebody wants to know of its end; none if this is it.
@@ -182,7 +184,7 @@ impl Header {
         Self {
             table: AtomicPtr::new(ptr::from_ref(table).cast_mut()),
             state: AtomicU64::new(home.0 | flag::NEWBORN),
-            inbox: AtomicPtr::default(),
+            inbox: AtomicPtr::new(idle_of(table.bounded)),
             local_refs: UnsafeCell::new(1),
             shared_refs: AtomicU32::new(0),
             #[cfg(garrick_loom)]
@@ -251,6 +253,12 @@ impl Header {
         // Relaxed: a table is a constant, and both that a cell has are right for its messages.
         // SAFETY: made from a `&'static Table`.
         unsafe { &*self.table.load(Relaxed) }
+    }
+
+    /// Whether the mailbox is bounded. It is for good, or never.
+    #[inline]
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.table().bounded
     }
 
     /// Owner only: replaces the table.

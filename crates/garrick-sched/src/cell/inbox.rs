@@ -12,6 +12,8 @@
 //!                             push       +-> CLOSED   (for good)
 //! ```
 //!
+//! A cell whose mailbox is bounded has BOUNDED in place of IDLE, so that the owner's own sends do not pass its bound unseen.
+//!
 //! While a cell is lent (`runtime/sponsor/README.md`, rescue) RESTING stands for IDLE: a push takes the token from it as well.
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -28,8 +30,27 @@ pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
 /// Empty, and nobody holds the token: IDLE to everybody but the owner, who sends through the inbox, because others take from it.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
+/// IDLE of a cell whose mailbox is bounded. Another value, so that who sends to other cells pays nothing for the bound.
+const BOUNDED: *mut Envelope = std::ptr::without_provenance_mut(5);
+
 fn is_list(inbox: *mut Envelope) -> bool {
-    inbox.addr() > RESTING.addr()
+    inbox.addr() > BOUNDED.addr()
+}
+
+/// Returns whether the value is IDLE, of whichever kind of cell.
+#[inline]
+fn is_idle(inbox: *mut Envelope) -> bool {
+    inbox.is_null() || inbox == BOUNDED
+}
+
+/// IDLE of a cell, which is bounded or not.
+#[inline]
+pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
+    if is_bounded {
+        BOUNDED
+    } else {
+        std::ptr::null_mut()
+    }
 }
 
 /// Envelopes to be pushed in one step: `newest` leads by `next` to `oldest`.
@@ -70,7 +91,21 @@ impl Header {
     pub(crate) fn inbox_is_idle(&self) -> bool {
         // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
         // that order between one sender and one receiver asks for) is seen by coherence.
+        is_idle(self.inbox.load(Relaxed))
+    }
+
+    /// Whether the inbox is idle, of a cell whose mailbox is not bounded.
+    ///
+    /// For the owner only, as above.
+    #[inline]
+    pub(crate) fn inbox_is_idle_and_unbounded(&self) -> bool {
+        // Relaxed: as above.
         self.inbox.load(Relaxed).is_null()
+    }
+
+    /// IDLE of this cell.
+    fn idle(&self) -> *mut Envelope {
+        idle_of(self.is_bounded())
     }
 
     /// Whether the inbox was closed. False may be out of date at once, true never is.
@@ -117,7 +152,7 @@ impl Header {
                 .inbox
                 .compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed)
             {
-                Ok(_) if seen.is_null() || seen == RESTING => return Push::Token,
+                Ok(_) if is_idle(seen) || seen == RESTING => return Push::Token,
                 Ok(_) => return Push::Queued,
                 Err(now) => seen = now,
             }
@@ -129,7 +164,7 @@ impl Header {
     pub(crate) fn try_hold(&self) -> bool {
         // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
         self.inbox
-            .compare_exchange(std::ptr::null_mut(), NOTIFIED, Relaxed, Relaxed)
+            .compare_exchange(self.idle(), NOTIFIED, Relaxed, Relaxed)
             .is_ok()
     }
 
@@ -138,7 +173,7 @@ impl Header {
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
         // the home to the next one who takes the token.
-        taken(self.inbox.swap(std::ptr::null_mut(), AcqRel))
+        taken(self.inbox.swap(self.idle(), AcqRel))
     }
 
     /// Token holder: takes all and keeps the token. The list is newest first. Returns null if there is nothing.
@@ -162,7 +197,7 @@ impl Header {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self
             .inbox
-            .compare_exchange(RESTING, std::ptr::null_mut(), Relaxed, Relaxed);
+            .compare_exchange(RESTING, self.idle(), Relaxed, Relaxed);
     }
 
     /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.
@@ -176,7 +211,7 @@ impl Header {
 /// The list in what a token holder took out of an inbox; null if there is none.
 fn taken(inbox: *mut Envelope) -> *mut Envelope {
     debug_assert!(
-        !inbox.is_null() && inbox != CLOSED,
+        !is_idle(inbox) && inbox != CLOSED,
         "the caller held the token"
     );
     if is_list(inbox) {

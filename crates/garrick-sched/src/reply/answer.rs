@@ -22,7 +22,7 @@ use super::slot::Slot;
 use crate::cell::{CellPtr, Header};
 use crate::parcel;
 use crate::quiet;
-use crate::runtime::address::{Address, SendError};
+use crate::runtime::address::Address;
 use crate::runtime::current::{self, Entered};
 use crate::runtime::stage::{Given, Owed};
 use crate::runtime::worker::Worker;
@@ -224,10 +224,7 @@ where
     let Some(worker) = current::worker() else {
         return drop(to.send_from_outside(message, true));
     };
-    let sent = worker.send(&to, message);
-    // A closed gate does not stop an answer.
-    let sent = sent.or_else(|SendError(message)| worker.send_past_gate(&to, message));
-    if sent.is_ok() {
+    if worker.send_answer(&to, message).is_ok() {
         let refuse = refuse_undone::<R, M, F>;
         let cell = to.cell();
         worker.stage.owe(worker.turn(), Owed { cell, refuse });
@@ -247,7 +244,7 @@ where
     let convert = unsafe { NonNull::<F>::dangling().read() };
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(cell) };
-    let _ = worker.send(&to, convert(Err(NoReply::Dropped)));
+    let _ = worker.send_answer(&to, convert(Err(NoReply::Dropped)));
 }
 
 /// # Safety

@@ -112,6 +112,19 @@ impl<M: 'static> Address<M> {
             // SAFETY: its messages are of this type, and we hold a reference.
             return unsafe { door::pass(self.cell, message) }.map(|()| Wake::NOBODY);
         }
+        if self.cell.is_bounded() {
+            return self.push_to_bounded(message, is_answer, keeps);
+        }
+        self.push_admitted(message, is_answer, keeps)
+    }
+
+    /// The same for a message to a task, for which there is room.
+    pub(super) fn push_admitted(
+        &self,
+        message: M,
+        is_answer: bool,
+        keeps: impl FnOnce(&Remote) -> bool,
+    ) -> Result<Wake, SendError<M>> {
         if let Some(worker) = current::resting()
             && worker.is_at_home_and_calm(self.cell)
         {
@@ -351,7 +364,7 @@ pub(crate) unsafe fn push_out(
 #[must_use]
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     debug_assert!(
-        matches!(kind, Kind::Release | Kind::Wake | Kind::Stop),
+        matches!(kind, Kind::Release | Kind::Wake | Kind::Stop | Kind::Nudge),
         "notes of other kinds have something in them"
     );
     let note = pool.take_envelope(kind, 0, 0);
@@ -377,7 +390,7 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
                 // SAFETY: nobody else can reach it, and it has no owner.
                 unsafe {
                     let class = crate::pool::cell_class(cell.table().block_bytes);
-                    // A door's; a task's owner has dropped it.
+                    // A door's, or what is left of a task that its owner has dropped.
                     let _ = quiet::call(|| (cell.table().drop_task)(cell));
                     current::with_pool(|pool| pool.give_cell(class, cell));
                 }

@@ -7,9 +7,12 @@
 //! its order, `sponsor` is the threads, their rest and their end.
 
 pub(crate) mod address;
+pub(crate) mod bounded;
 pub(crate) mod current;
 pub(crate) mod door;
+pub(crate) mod purse;
 pub(crate) mod run;
+pub(crate) mod send;
 pub(crate) mod shards;
 pub(crate) mod sponsor;
 pub(crate) mod stage;

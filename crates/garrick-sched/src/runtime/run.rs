@@ -6,6 +6,7 @@ use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::fits_slot;
+use crate::runtime::bounded;
 use crate::runtime::task::{Flow, Task, class_of, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
@@ -438,6 +439,9 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         worker.tell_watchers(cell, &Ended::Unreachable);
         if let Err(panic) = quiet::call(|| task_of::<T>(cell).drop_in_place()) {
             worker.report(cell, &panic);
+        }
+        if T::BOUNDED {
+            bounded::drop_room(cell);
         }
         // From here on another cell may get the block.
         worker.forget_running();

@@ -15,7 +15,7 @@ use crate::cell::{CellPtr, Chain, Envelope, Header, flag};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::{SendError, is_refused};
-use crate::runtime::door;
+use crate::runtime::purse::{Purse, Used};
 use crate::runtime::timer::{Later, Timer};
 use crate::runtime::worker::Worker;
 
@@ -83,6 +83,7 @@ pub(crate) struct Carried {
     owed: Vec<Owed>,
     given: Vec<Given>,
     kept: Vec<CellPtr>,
+    places: Used,
 }
 
 impl Carried {
@@ -116,6 +117,8 @@ pub(crate) struct Stage {
     /// Doors that the turn has answered to: kept by a reference of this list's own, because an answer that is
     /// passed on at once keeps nothing.
     kept: RefCell<Vec<CellPtr>>,
+    /// Places that the turn has taken in bounded mailboxes.
+    pub(crate) purse: Purse,
     /// Whether the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
@@ -135,6 +138,7 @@ impl Stage {
             owed_by: Cell::new(0),
             given: RefCell::default(),
             kept: RefCell::default(),
+            purse: Purse::new(),
             dirty: Cell::new(false),
         }
     }
@@ -194,28 +198,23 @@ impl Stage {
         self.covered.set(cell.state());
     }
 
-    /// Keeps a message for a cell that others may reach too.
+    /// Keeps one more message for the cell that was sent to last, which others may reach too.
+    ///
+    /// # Errors
+    /// Gives the message back if that is another cell, or its envelope is full.
+    #[inline(always)]
+    pub(crate) fn send_out_again<M>(&self, cell: CellPtr, message: M) -> Result<(), M> {
+        if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
+            return Err(message);
+        }
+        // SAFETY: the envelope is the newest of a chain of ours, which holds messages `M`.
+        unsafe { parcel::put(self.out_envelope.get(), message) }
+    }
+
+    /// Keeps a message for a cell that others may reach too, and that is no door. A closed gate does not stop an answer.
     ///
     /// # Errors
     /// Gives the message back if the cell is closed.
-    #[inline(never)]
-    pub(crate) fn send_out<M: 'static>(
-        &self,
-        pool: &Pool,
-        cell: CellPtr,
-        message: M,
-    ) -> Result<(), SendError<M>> {
-        if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
-            return self.send_out_to_other(pool, cell, message, false);
-        }
-        // SAFETY: the envelope is the newest of a chain of ours, which holds messages `M`.
-        match unsafe { parcel::put(self.out_envelope.get(), message) } {
-            Ok(()) => Ok(()),
-            Err(message) => self.send_out_to_other(pool, cell, message, false),
-        }
-    }
-
-    /// The same for a cell that is not the last one that was sent to, or whose envelope is full. A closed gate does not stop an answer.
     #[inline(never)]
     pub(crate) fn send_out_to_other<M: 'static>(
         &self,
@@ -224,10 +223,6 @@ impl Stage {
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
-        if cell.is_door() {
-            // SAFETY: the caller holds a reference, and says that its messages are of this type.
-            return unsafe { door::pass(cell, message) };
-        }
         let mut outgoing = self.outgoing.borrow_mut();
         let same = outgoing
             .iter_mut()
@@ -249,8 +244,11 @@ impl Stage {
             outgoing.push(Outgoing { cell, chain });
             chain.newest
         };
-        self.out_cell.set(cell.0.as_ptr());
-        self.out_envelope.set(envelope);
+        // Each message to a bounded cell asks for its place first.
+        if !cell.is_bounded() {
+            self.out_cell.set(cell.0.as_ptr());
+            self.out_envelope.set(envelope);
+        }
         Ok(())
     }
 
@@ -363,6 +361,7 @@ impl Stage {
         mut undone: impl FnMut(CellPtr, *mut Envelope),
         mut discard: impl FnMut(CellPtr, Chain),
     ) -> Cut {
+        self.purse.undo();
         self.covered.set(0);
         self.out_cell.set(ptr::null());
         let appended = self.appended.take();
@@ -423,6 +422,7 @@ impl Stage {
             owed: self.take_owed(turn),
             given: self.given.take(),
             kept: self.kept.take(),
+            places: self.purse.carry(),
         };
         (carried, Cut(appended))
     }
@@ -436,20 +436,23 @@ impl Stage {
             owed,
             given,
             kept,
+            places,
         } = carried;
         *self.outgoing.borrow_mut() = outgoing;
         *self.later.borrow_mut() = later;
         *self.cancelled.borrow_mut() = cancelled;
         *self.given.borrow_mut() = given;
         *self.kept.borrow_mut() = kept;
+        self.purse.restore(places);
         *self.owed.borrow_mut() = owed;
         self.owed_by.set(turn);
         self.set_dirty();
     }
 
-    /// Makes what was appended final: the mailboxes do not count as appended to any more.
+    /// Makes what was appended final: the mailboxes do not count as appended to any more, and the places for it are used.
     #[inline]
     pub(crate) fn forget_appended(&self) {
+        self.purse.settle();
         self.covered.set(0);
         // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
         fence(Release);

@@ -8,8 +8,8 @@ use crate::cell::{CellPtr, Envelope, Header, Home, Slot, Table};
 use crate::parcel;
 use crate::pool::{self, Pool};
 use crate::run_queue::fits_slot;
-use crate::runtime::run;
 use crate::runtime::turn::Turn;
+use crate::runtime::{bounded, run};
 
 /// What a handled message leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,10 @@ pub trait Task: Sized + 'static {
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
     const BLOCKS: bool = false;
 
+    /// True for a task whose mailbox is bounded, and for no other.
+    #[doc(hidden)]
+    const BOUNDED: bool = false;
+
     /// Whether [`Task::recover`] is to be called after a turn that panicked. If not, the task is dropped.
     const RECOVERS: bool = false;
 
@@ -75,7 +79,7 @@ pub trait Task: Sized + 'static {
 }
 
 /// A task that is too large for a pool's block, or aligned too strictly.
-struct Boxed<T>(Box<T>);
+pub(crate) struct Boxed<T>(pub(crate) Box<T>);
 
 impl<T: Task> Task for Boxed<T> {
     type Message = T::Message;
@@ -151,6 +155,7 @@ impl<T: Task> Tables<T> {
         drop_task: drop_task::<T>,
         blocks: T::BLOCKS,
         starts: T::STARTS,
+        bounded: T::BOUNDED,
         dead: Some(&Self::DEAD),
         ..Self::DEAD
     };
@@ -160,7 +165,12 @@ impl<T: Task> Tables<T> {
         name: T::name,
         drop_unread: drop_unread_of::<T>,
         drop_slot: drop_slot_of::<T>,
-        ..Table::of_messages::<T::Message>(nothing_to_drop)
+        bounded: T::BOUNDED,
+        ..Table::of_messages::<T::Message>(if T::BOUNDED {
+            bounded::drop_room
+        } else {
+            nothing_to_drop
+        })
     };
 }
 
@@ -179,6 +189,7 @@ impl Table {
             moves: true,
             blocks: false,
             starts: false,
+            bounded: false,
             door: None,
             watched: None,
             dead: None,
@@ -209,6 +220,12 @@ pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
 /// home's thread.
 #[inline]
 pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
+    const {
+        assert!(
+            !T::BOUNDED || !is_boxed::<T>(),
+            "the room of a bounded mailbox lies behind the header of its cell"
+        );
+    }
     if const { is_boxed::<T>() } {
         return place(pool, home, Boxed(Box::new(task)), moves);
     }

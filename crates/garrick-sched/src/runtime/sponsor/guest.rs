@@ -223,7 +223,8 @@ pub(crate) fn send_and_run<M: 'static>(
 ) {
     let cell = to.cell();
     // Who sits down works for the sponsor, so the gate is asked before.
-    let welcome = if cell.is_door() || current::resting().is_some() || is_refused(cell) {
+    let is_special = cell.is_door() || cell.is_bounded();
+    let welcome = if is_special || current::resting().is_some() || is_refused(cell) {
         Welcome::Unwanted
     } else {
         Guest::sit(cell.home())

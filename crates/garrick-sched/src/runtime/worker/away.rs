@@ -107,6 +107,8 @@ impl Worker {
         self.begin_pause();
         cut.end();
         self.away.set(self.away.get() + 1);
+        // Step 5: what it has taken too much is there for others, who are foreign code.
+        self.stage.purse.wake_waiting();
         journey
     }
 

@@ -33,6 +33,9 @@ impl Worker {
                 self.lane.ended(cell);
                 self.tell_watchers(cell, &Ended::Unreachable);
                 self.drop_task(cell, table);
+                if let Some(dead) = table.dead {
+                    self.drop_task(cell, dead);
+                }
                 self.pool
                     .give_cell(pool::cell_class(table.block_bytes), cell);
             }

@@ -557,6 +557,7 @@ impl Worker {
             self.stage
                 .commit(|cell, chain| self.deliver_staged(cell, chain));
             self.commit_timers();
+            self.stage.purse.wake_waiting();
             self.stage.commit_given(|given| {
                 // Whoever is woken may take long.
                 self.let_others();

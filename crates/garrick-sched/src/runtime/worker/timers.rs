@@ -4,6 +4,7 @@ use garrick_core::wheel::Wheel;
 
 use super::Worker;
 use crate::remote::Serve;
+use crate::runtime::bounded::room_of;
 use crate::runtime::current::Entered;
 use crate::runtime::timer::{Later, Timed};
 use crate::world::Nanos;
@@ -111,6 +112,10 @@ impl Worker {
             return timed.drop_unsent();
         }
         let (cell, chain) = timed.take_apart();
+        if cell.is_bounded() {
+            // Its sender was told that it will come.
+            room_of(cell).take_anyway();
+        }
         if cell.is_door() || !self.is_at_home_and_calm(cell) {
             return self.deliver_staged(cell, chain);
         }

@@ -54,6 +54,7 @@ impl Worker {
             // SAFETY: it was given in the turn, and is taken out of the stage.
             unsafe { (given.refuse)(given.slot) };
         }
+        self.stage.purse.wake_waiting();
         for (cell, envelope) in envelopes {
             // SAFETY: cut off its mailbox, so it is ours alone.
             unsafe {

@@ -9,6 +9,8 @@
 //! well, and nothing of any other. Places are counted as for any bounded mailbox, and are free again when the reader has
 //! taken the message.
 
+mod front;
+
 use std::any::type_name;
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,15 +25,16 @@ use std::task::{self, Poll, Waker};
 use futures_core::Stream;
 use garrick_sched::{Place as Permit, Room, SpawnError, count_dead_letters};
 
+use super::Place;
 use super::behind::{self, Arrived, Way};
-use super::bounded::{self, Held};
 use super::inlet::Inlet;
-use super::{OnFull, Place};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::quiet::{self, Several};
 use crate::system::System;
+pub(super) use front::Front;
+use front::Held;
 
 /// What lies between the cell and the reader.
 struct Inner<M> {
@@ -73,7 +76,7 @@ impl<M: Send + 'static> Way<M> for Outward<M> {
     type Arrival = Held<M>;
 
     fn arrive(&mut self, held: Held<M>, _: &mut Context<'_, Held<M>>) -> Arrived<M> {
-        let mut held = Some(held.split());
+        let mut held = Some((held.message, held.permit));
         self.0.tell(|inner| {
             if !inner.is_closed {
                 inner.queue.extend(held.take());
@@ -115,7 +118,7 @@ impl<M: Send + 'static> Actor for Nobody<M> {
 pub struct Outlet<M: Send + 'static> {
     channel: Arc<Channel<M>>,
     /// The senders' side, while there is one.
-    front: Weak<bounded::Front<M>>,
+    front: Weak<Front<M>>,
 }
 
 impl<M: Send + 'static> Outlet<M> {
@@ -197,14 +200,14 @@ fn open<M: Send + 'static>(
         is_over: false,
         is_closed: false,
     })));
-    let front = bounded::Front::new(Room::new(capacity.get()), OnFull::Wait);
+    let front = Front::new(Room::new(capacity.get()));
     let outlet = Outlet {
         channel: channel.clone(),
         front: Arc::downgrade(&front),
     };
     let address = behind::spawn(place, &front, Outward(channel), Nobody(PhantomData))
         .map_err(|_| SpawnError(()))?;
-    Ok((Inlet::bounded(address, front), outlet))
+    Ok((Inlet::outward(address, front), outlet))
 }
 
 impl Handle {

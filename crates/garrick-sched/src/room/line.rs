@@ -1,0 +1,169 @@
+//! The line of those who wait for a place.
+//!
+//! Wakers are cloned, called and dropped outside the lock, because all three are foreign code.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::{Arc, PoisonError};
+use std::task::Waker;
+
+use garrick_core::prim::{
+    self, Mutex, MutexGuard,
+    atomic::{
+        AtomicUsize,
+        Ordering::{Relaxed, SeqCst},
+    },
+};
+
+use crate::quiet;
+use crate::runtime::current::Entered;
+
+/// Those who wait, first come, first woken.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// How many stand in the line. Written under its lock, read by those who give places back.
+    waiting: AtomicUsize,
+    queue: Mutex<Queue>,
+}
+
+/// Those who wait, by the number of their ticket.
+#[derive(Debug, Default)]
+struct Queue {
+    /// Counted by us, because cloning a waker is foreign code.
+    wakers: BTreeMap<u64, Arc<Waker>>,
+    next: u64,
+}
+
+impl Line {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // No code that holds the lock can panic half way.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts one more at the end.
+    pub(super) fn stand(&self, waker: Waker) -> Ticket<'_> {
+        let waker = Arc::new(waker);
+        let mut queue = self.lock();
+        let number = queue.next;
+        queue.next += 1;
+        queue.wakers.insert(number, waker);
+        self.note_waiting(&queue);
+        drop(queue);
+        prim::fence_for_loom();
+        Ticket { line: self, number }
+    }
+
+    /// Tells how many wait, under the lock.
+    fn note_waiting(&self, queue: &Queue) {
+        // SeqCst: against the load in `any_after_write`, see the module above.
+        self.waiting.store(queue.wakers.len(), SeqCst);
+    }
+
+    /// Returns whether somebody waits, to one who has just written by a sequentially consistent access what they wait for.
+    pub(super) fn any_after_write(&self) -> bool {
+        prim::fence_for_loom();
+        // SeqCst: against the store in `note_waiting`, see the module above.
+        self.waiting.load(SeqCst) > 0
+    }
+
+    /// Returns whether somebody waits, as far as can be seen.
+    #[inline]
+    pub(super) fn any(&self) -> bool {
+        // Relaxed: who is missed here nudges, see the module above.
+        self.waiting.load(Relaxed) > 0
+    }
+
+    /// Takes the first out of the line and wakes it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wake_first(&self) {
+        let first = {
+            let mut queue = self.lock();
+            let first = queue.wakers.pop_first();
+            self.note_waiting(&queue);
+            first
+        };
+        if let Some((_, waker)) = first {
+            wake(waker);
+        }
+    }
+
+    /// Takes all out of the line and wakes them.
+    pub(super) fn wake_all(&self) {
+        let all = {
+            let mut queue = self.lock();
+            let all = mem::take(&mut queue.wakers);
+            self.note_waiting(&queue);
+            all
+        };
+        all.into_values().for_each(wake);
+    }
+}
+
+fn wake(waker: Arc<Waker>) {
+    // A panic of a waker is none of who gives a place back, which may be where a turn unwinds.
+    let _ = quiet::call(|| {
+        // What it sends is not undone with the turn either: the place is free in any case.
+        let _nobody = Entered::nobody();
+        waker.wake_by_ref();
+    });
+    quiet::drop(waker);
+}
+
+/// The place in the line of one who waits. Dropping it leaves the line, and passes on a wake-up that is not used.
+#[derive(Debug)]
+pub(super) struct Ticket<'a> {
+    line: &'a Line,
+    number: u64,
+}
+
+impl Ticket<'_> {
+    /// Returns whether it is still in the line.
+    pub(super) fn is_in_line(&self) -> bool {
+        self.line.lock().wakers.contains_key(&self.number)
+    }
+
+    /// Returns whether it is still in the line; if so, `waker` is called from now on.
+    pub(super) fn waits_with(&self, waker: &Waker) -> bool {
+        // Cloned before, and dropped after, because both are foreign code.
+        let mut spare = None;
+        loop {
+            let mut queue = self.line.lock();
+            let Some(known) = queue.wakers.get_mut(&self.number) else {
+                return false;
+            };
+            if known.will_wake(waker) {
+                return true;
+            }
+            if let Some(new) = spare.take() {
+                let old = mem::replace(known, new);
+                drop(queue);
+                quiet::drop(old);
+                return true;
+            }
+            drop(queue);
+            spare = Some(Arc::new(waker.clone()));
+        }
+    }
+
+    /// Ends it, for one that was taken out of the line and looks for a place now.
+    pub(super) fn used(self) {
+        mem::forget(self);
+    }
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        let waker = {
+            let mut queue = self.line.lock();
+            let waker = queue.wakers.remove(&self.number);
+            self.line.note_waiting(&queue);
+            waker
+        };
+        if waker.is_none() {
+            // It was woken for a place that it does not look for.
+            self.line.wake_first();
+        }
+        quiet::drop(waker);
+    }
+}

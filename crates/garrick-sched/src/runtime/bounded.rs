@@ -1,0 +1,392 @@
+//! Tasks whose mailbox is bounded: room for so many messages, as part of the cell.
+//!
+//! ```text
+//!   block   [ header | room | task ]      the inbox of the header has a word of its own for IDLE
+//!
+//!   a turn sends      a place out of its purse, then as to any cell; undone: the place goes back
+//!   a thread sends    a place, or it waits for one, then as to any cell
+//!   the task          counts each message that it takes, by a plain store
+//! ```
+//!
+//! Senders read the room as long as they hold a reference, so it is dropped with the block, and the task before it.
+//!
+//! What was promised before comes in above the bound: an answer to the task's own question, and what a timer brings.
+
+use std::fmt;
+use std::marker::PhantomPinned;
+use std::mem::{ManuallyDrop, size_of};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::cell::{CellPtr, Header, Kind};
+use crate::quiet;
+use crate::remote::{Remote, Wake};
+use crate::room::{Place, Room, WhenFull};
+use crate::runtime::address::{Address, SendError, deliver_note};
+use crate::runtime::current;
+use crate::runtime::sponsor::{Handle, SpawnError};
+use crate::runtime::task::{Boxed, Flow, Task, is_boxed};
+use crate::runtime::turn::Turn;
+use crate::runtime::worker::Worker;
+
+/// Why a message was not accepted. It comes back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum TrySendError<M> {
+    /// There is no room just now.
+    Full(M),
+    /// The task has stopped.
+    Stopped(M),
+}
+
+impl<M> fmt::Debug for TrySendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full(_) => "Full(..)",
+            Self::Stopped(_) => "Stopped(..)",
+        })
+    }
+}
+
+impl<M> fmt::Display for TrySendError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let message = std::any::type_name::<M>();
+        match self {
+            Self::Full(_) => write!(f, "there is no room for this {message}"),
+            Self::Stopped(_) => write!(f, "the receiver of this {message} has stopped"),
+        }
+    }
+}
+
+impl<M> std::error::Error for TrySendError<M> {}
+
+/// A task with its room, as they lie in a block.
+///
+/// Senders read `room` while the task runs and a unique reference to all of this exists. Nobody writes it, and the type is not `Unpin`, so
+/// the compiler does not take the reference for the only way to it.
+#[repr(C)]
+struct Bounded<T> {
+    /// Made by `Arc::into_raw`. Dropped by [`drop_room`].
+    room: NonNull<Room>,
+    /// Dropped by [`Bounded::drop`].
+    task: ManuallyDrop<T>,
+    pinned: PhantomPinned,
+}
+
+// SAFETY: it owns the task, and a count of the room, which is shared by threads.
+unsafe impl<T: Send> Send for Bounded<T> {}
+
+impl<T> Bounded<T> {
+    fn new(room: Arc<Room>, task: T) -> Self {
+        // SAFETY: an `Arc` is not null.
+        let room = unsafe { NonNull::new_unchecked(Arc::into_raw(room).cast_mut()) };
+        Self {
+            room,
+            task: ManuallyDrop::new(task),
+            pinned: PhantomPinned,
+        }
+    }
+
+    /// Takes the task out of one that has not come into a block.
+    fn into_task(self) -> T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: each is taken once, because `this` is not dropped.
+        unsafe {
+            drop(Arc::from_raw(this.room.as_ptr()));
+            ManuallyDrop::take(&mut this.task)
+        }
+    }
+
+    #[inline]
+    fn room(&self) -> &Room {
+        // SAFETY: counted here.
+        unsafe { self.room.as_ref() }
+    }
+}
+
+impl<T> Drop for Bounded<T> {
+    fn drop(&mut self) {
+        // Those who wait go on, and get their messages back.
+        self.room().close();
+        // SAFETY: dropped once, here.
+        unsafe { ManuallyDrop::drop(&mut self.task) };
+    }
+}
+
+impl<T: Task> Task for Bounded<T> {
+    type Message = T::Message;
+    const STARTS: bool = T::STARTS;
+    const BLOCKS: bool = T::BLOCKS;
+    const RECOVERS: bool = T::RECOVERS;
+    const BOUNDED: bool = true;
+
+    fn start(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
+        self.task.start(turn)
+    }
+
+    #[inline]
+    fn receive(&mut self, message: T::Message, turn: &Turn<'_, T::Message>) -> Flow {
+        self.room().use_up();
+        self.task.receive(message, turn)
+    }
+
+    fn nudged(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
+        self.room().nudged();
+        self.task.nudged(turn)
+    }
+
+    fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
+        self.task.recover(message, turn)
+    }
+
+    fn is_letter(message: &T::Message) -> bool {
+        T::is_letter(message)
+    }
+
+    fn name() -> &'static str {
+        T::name()
+    }
+}
+
+/// Where the room of a bounded cell lies.
+fn place_of(cell: CellPtr) -> *const NonNull<Room> {
+    debug_assert!(cell.is_bounded(), "others have no room");
+    // SAFETY: the first field of what follows the header in the block.
+    unsafe { cell.0.as_ptr().byte_add(size_of::<Header>()).cast() }
+}
+
+/// The room of a bounded cell, to which the caller has a reference.
+#[inline]
+pub(crate) fn room_of<'a>(cell: CellPtr) -> &'a Room {
+    // SAFETY: the room is there as long as the block, and its place is not written.
+    unsafe { place_of(cell).read().as_ref() }
+}
+
+/// Returns the room of a bounded cell, to which the caller has a reference, and counts it.
+fn counted_room_of(cell: CellPtr) -> Arc<Room> {
+    let room = ptr::from_ref(room_of(cell));
+    // SAFETY: it was made by `Arc::into_raw`, and the block has a count.
+    unsafe {
+        Arc::increment_strong_count(room);
+        Arc::from_raw(room)
+    }
+}
+
+/// Drops the room of a bounded cell, whose block is about to be freed. Its task has been dropped.
+pub(crate) fn drop_room(cell: CellPtr) {
+    // SAFETY: the count of the block, which nobody can reach any more.
+    unsafe { drop(Arc::from_raw(place_of(cell).read().as_ptr())) };
+}
+
+/// What becomes of a message for which there is no room.
+///
+/// # Errors
+/// Gives it back, if it is not dropped.
+fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
+    if room.when_full() != WhenFull::Drop {
+        return Err(SendError(message));
+    }
+    room.count_dropped();
+    // Nobody's panic but that of who made the message.
+    quiet::drop(message);
+    Ok(())
+}
+
+impl Worker {
+    /// Sends to a bounded cell, in a turn. Calls `before` once there is a place, before anything is sent.
+    #[inline(never)]
+    pub(crate) fn send_to_bounded<M: 'static>(
+        &self,
+        cell: CellPtr,
+        message: M,
+        is_answer: bool,
+        before: impl FnOnce(),
+    ) -> Result<(), SendError<M>> {
+        let room = room_of(cell);
+        if is_answer {
+            room.take_anyway();
+            self.stage.purse.add(room);
+        } else if !self.stage.purse.take(room) {
+            return overflow(room, message);
+        }
+        before();
+        self.send_in_place(cell, message, is_answer)
+    }
+
+    /// Sends a message for which there is a place in the purse.
+    #[inline(always)]
+    fn send_in_place<M: 'static>(
+        &self,
+        cell: CellPtr,
+        message: M,
+        is_answer: bool,
+    ) -> Result<(), SendError<M>> {
+        // The turn's end gives back what is left in the purse.
+        self.stage.set_dirty();
+        let sent = self.send_admitted(cell, message, is_answer);
+        if sent.is_err() {
+            self.stage.purse.put_back(room_of(cell));
+        }
+        sent
+    }
+}
+
+/// Has the task of a bounded cell look who waits, to which the caller has a reference. Not part of the turn under way, if there is one: who
+/// waits goes on to do so if that is undone.
+fn nudge(cell: CellPtr) {
+    // One that has stopped has let all go on who waited.
+    // SAFETY: by contract.
+    let _ = current::with_pool(|pool| unsafe { deliver_note(pool, cell, Kind::Nudge) });
+}
+
+impl<M: 'static> Address<M> {
+    /// Sends a message to a bounded cell from a thread that runs no turn, as [`Address::push_from_outside`] does.
+    #[inline(never)]
+    pub(super) fn push_to_bounded(
+        &self,
+        message: M,
+        is_answer: bool,
+        keeps: impl FnOnce(&Remote) -> bool,
+    ) -> Result<Wake, SendError<M>> {
+        let cell = self.cell();
+        let room = room_of(cell);
+        if is_answer {
+            room.take_anyway();
+        } else if room.take_some(|_| 1) == 0 {
+            if room.when_full() != WhenFull::Wait || current::in_turn() {
+                return overflow(room, message).map(|()| Wake::NOBODY);
+            }
+            room.wait_for_place(|| nudge(cell));
+        }
+        let pushed = self.push_admitted(message, is_answer, keeps);
+        if pushed.is_err() {
+            room.give_back(1);
+        }
+        pushed
+    }
+
+    /// Sends a message if there is room just now, whatever the mailbox does otherwise.
+    ///
+    /// # Errors
+    /// Gives the message back, and says why.
+    #[doc(hidden)]
+    pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
+        let cell = self.cell();
+        let stopped = |SendError(message)| TrySendError::Stopped(message);
+        if !cell.is_bounded() {
+            return self.send(message).map_err(stopped);
+        }
+        let room = room_of(cell);
+        if let Some(worker) = current::worker() {
+            if worker.stage.purse.take(room) {
+                return worker.send_in_place(cell, message, false).map_err(stopped);
+            }
+        } else if room.take_some(|_| 1) == 1 {
+            let pushed = self.push_admitted(message, false, |_| false);
+            if pushed.is_err() {
+                room.give_back(1);
+            }
+            return pushed.map(Wake::call).map_err(stopped);
+        }
+        if self.is_stopped() {
+            return Err(TrySendError::Stopped(message));
+        }
+        Err(TrySendError::Full(message))
+    }
+
+    /// Returns the room of the mailbox, if it is bounded.
+    #[doc(hidden)]
+    pub fn room(&self) -> Option<Arc<Room>> {
+        let cell = self.cell();
+        cell.is_bounded().then(|| counted_room_of(cell))
+    }
+
+    /// Waits for a place; none at once if the mailbox is not bounded. Once the task has stopped there are places for everybody. Cancel safe.
+    #[doc(hidden)]
+    pub async fn place(&self) -> Option<Place> {
+        let room = self.room()?;
+        Some(room.take_with(|| nudge(self.cell())).await)
+    }
+
+    /// Does what [`Address::place`] does, blocking this thread.
+    #[doc(hidden)]
+    pub fn place_blocking(&self) -> Option<Place> {
+        let room = self.room()?;
+        room.wait_for_place(|| nudge(self.cell()));
+        Some(Place::of(room))
+    }
+
+    /// Sends a message for which there is a place of this mailbox.
+    ///
+    /// # Errors
+    /// Gives the message back if the task has stopped.
+    ///
+    /// # Panics
+    /// If the place is one of another mailbox.
+    #[doc(hidden)]
+    pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
+        let cell = self.cell();
+        assert!(
+            cell.is_bounded() && ptr::eq(place.room(), room_of(cell)),
+            "a place of another mailbox"
+        );
+        if let Some(worker) = current::worker() {
+            worker.stage.purse.add(room_of(cell));
+            drop(place.keep());
+            return worker.send_in_place(cell, message, false);
+        }
+        let pushed = self.push_admitted(message, false, |_| false)?;
+        drop(place.keep());
+        pushed.call();
+        Ok(())
+    }
+}
+
+impl Handle {
+    /// Makes a task as [`Handle::spawn`] does, whose mailbox has room for so many messages.
+    ///
+    /// # Errors
+    /// Gives the task back if the sponsor is ending.
+    #[doc(hidden)]
+    pub fn spawn_bounded<T>(
+        &self,
+        capacity: usize,
+        when_full: WhenFull,
+        task: T,
+    ) -> Result<Address<T::Message>, SpawnError<T>>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        let room = Room::with(capacity, when_full);
+        if const { is_boxed::<Bounded<T>>() } {
+            let task = Bounded::new(room, Boxed(Box::new(task)));
+            self.spawn(task)
+                .map_err(|SpawnError(task)| SpawnError(*task.into_task().0))
+        } else {
+            self.spawn(Bounded::new(room, task))
+                .map_err(|SpawnError(task)| SpawnError(task.into_task()))
+        }
+    }
+}
+
+impl<M: 'static> Turn<'_, M> {
+    /// Makes a task as [`Turn::spawn`] does, whose mailbox has room for so many messages.
+    #[doc(hidden)]
+    pub fn spawn_bounded<T>(
+        &self,
+        capacity: usize,
+        when_full: WhenFull,
+        task: T,
+    ) -> Address<T::Message>
+    where
+        T: Task + Send,
+        T::Message: Send,
+    {
+        let room = Room::with(capacity, when_full);
+        if const { is_boxed::<Bounded<T>>() } {
+            self.spawn(Bounded::new(room, Boxed(Box::new(task))))
+        } else {
+            self.spawn(Bounded::new(room, task))
+        }
+    }
+}
