@@ -31,8 +31,6 @@ mod probe;
 
 mod runtime;
 
-mod room;
-
 mod orders;
 
 mod reply;
@@ -64,9 +62,9 @@ pub use {
 pub use {
     orders::Orders,
     pool::Audit,
-    room::{Place, Room, WhenFull},
     runtime::bounded::TrySendError,
     runtime::current::in_turn,
+    runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},
     world::nanos,

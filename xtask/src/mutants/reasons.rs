@@ -36,11 +36,21 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
     ("sched/remote.rs:claim:swap:AcqRel->Acquire", REMOTES),
     ("sched/remote.rs:of:load:Acquire->Relaxed", REMOTES),
     (
-        "sched/room.rs:try_take:fetch_update/failure:SeqCst->Relaxed",
+        "sched/runtime/room/line.rs:note_waiting:store:SeqCst->Relaxed",
         ROOM,
     ),
-    ("sched/room.rs:note_waiting:store:SeqCst->Relaxed", ROOM),
-    ("sched/room.rs:give_back:load:SeqCst->Relaxed", ROOM),
+    (
+        "sched/runtime/room/line.rs:any_after_write:load:SeqCst->Relaxed",
+        ROOM,
+    ),
+    (
+        "sched/runtime/room/mod.rs:take_some:load:SeqCst->Relaxed",
+        ROOM,
+    ),
+    (
+        "sched/runtime/room/mod.rs:take_some:compare_exchange_weak/failure:SeqCst->Relaxed",
+        ROOM,
+    ),
     (
         "sched/runtime/sponsor/crew.rs:call:store:Release->Relaxed",
         TICKET,
@@ -178,7 +188,7 @@ const THREE_WORKERS: Reason = Reason::NotModelled(
 const ROOM: Reason = Reason::NotModelled(
     "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
      between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
-     of `room.rs` stands in",
+     of `room/mod.rs` stands in",
 );
 
 /// A look at what stood in the run queues of a worker in a turn.

@@ -86,7 +86,6 @@ impl<A: AsyncActor> Named for NameOf<A> {
 
 /// What lies between one handler and the next.
 pub(super) struct Course<M: Send + 'static> {
-    mailbox: Incoming<M>,
     pub(super) cx: AsyncContext<M>,
     /// The poll in which the handler under way began.
     began: u64,
@@ -94,9 +93,9 @@ pub(super) struct Course<M: Send + 'static> {
 
 impl<M: Send + 'static> Course<M> {
     pub(super) fn new(mailbox: Incoming<M>) -> Self {
-        let cx = mailbox.context();
+        let cx = mailbox.into_context();
         let began = cx.poll_number();
-        Self { mailbox, cx, began }
+        Self { cx, began }
     }
 
     /// A handler is done, and the next message, unless the actor is done too. The end of each handler is the end of a turn:
@@ -108,7 +107,7 @@ impl<M: Send + 'static> Course<M> {
             Next::Undo | Next::Fail => self.cx.end_turn(next).await,
             Next::Stop => return None,
         }
-        let msg = self.mailbox.recv().await;
+        let msg = self.cx.receive_by_hand().await;
         self.began = self.cx.poll_number();
         msg
     }

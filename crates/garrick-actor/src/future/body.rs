@@ -6,14 +6,16 @@ use std::marker::PhantomData;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::task::{self, Poll, Waker};
 
 use garrick_core::bell::Call;
 use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_dead_letters};
 
 use super::gate;
+use super::hand::Hand;
 use super::incoming::Incoming;
-use super::shared::{Note, Says, Shared, Word};
+use super::shared::{Note, Receives, Ringer, Says, Shared, Word};
 use crate::actor::Next;
 use crate::quiet;
 
@@ -33,22 +35,46 @@ impl<M: Send + 'static> Drop for Failing<'_, M> {
     }
 }
 
-/// See the module.
-pub(super) struct Body<M: Send + 'static, D, Fut, N> {
+/// Where an actor is between its making and its end.
+enum Life<D, M: Send + 'static, Fut> {
     /// What the future is made of when the actor starts, and how. Boxed, because it would take its place for as long as the actor
     /// lives.
-    plan: Option<(Box<D>, Make<D, M, Fut>)>,
-    /// From the start to the end.
-    future: Option<Pin<Box<Fut>>>,
+    Planned(Box<D>, Make<D, M, Fut>),
+    /// It has a future.
+    Lives(Pin<Box<Fut>>),
+    /// The future is done, or being polled.
+    Over,
+}
+
+/// Why the future is to be polled next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    /// For a message, or a ring.
+    ForMessage,
+    /// For a ring.
+    ForRing,
+    /// There is a reason already, and the body gathers what has come besides.
+    Over,
+}
+
+/// How messages get to the future.
+enum Inbound<M: Send + 'static> {
+    /// By the queue of the shared part, which any thread may read. What has come since the last poll waits here.
+    Queue(VecDeque<M>),
+    /// From hand to hand. None during a poll.
+    Hand(Option<Box<Hand<M>>>),
+}
+
+/// See the module.
+pub(super) struct Body<M: Send + 'static, D, Fut, N> {
+    life: Life<D, M, Fut>,
+    pause: Pause,
+    inbound: Inbound<M>,
     shared: Arc<Shared<M>>,
-    /// The shared part, as what wakes the actor.
+    /// What wakes the actor.
     waker: Waker,
-    /// Messages that the future cannot receive yet.
-    arrived: VecDeque<M>,
-    /// Whether the future waited for a message when it was polled last.
-    wants: bool,
-    /// Whether there is a reason to poll it.
-    owes: bool,
+    /// The same, to see whether anybody else has it.
+    ringer: Arc<Ringer<M>>,
     /// Words that have come since the last poll.
     gathered: usize,
     /// How many of them are worth waiting for, as long as more are there. None for one that is supervised: what it was given at
@@ -71,19 +97,23 @@ where
     N: Named,
 {
     pub(super) fn new(shared: Arc<Shared<M>>, data: D, make: Make<D, M, Fut>) -> Self {
+        let ringer = Arc::new(Ringer(shared.clone()));
+        let inbound = match shared.receives {
+            Receives::AsItLikes => Inbound::Queue(VecDeque::new()),
+            Receives::ByHand => Inbound::Hand(Some(Hand::of(shared.take_queue()))),
+        };
         Self {
-            plan: Some((Box::new(data), make)),
-            future: None,
-            waker: Waker::from(shared.clone()),
+            life: Life::Planned(Box::new(data), make),
+            pause: Pause::ForMessage,
+            inbound,
+            waker: Waker::from(ringer.clone()),
+            ringer,
             gathers: if shared.heir.is_none() {
-                shared.share
+                shared.receives.share()
             } else {
                 0
             },
             shared,
-            arrived: VecDeque::new(),
-            wants: true,
-            owes: false,
             gathered: 0,
             alarm: None,
             armed: None,
@@ -94,18 +124,37 @@ where
 
     /// What it was to be made of, if it has not begun.
     pub(super) fn take_data(&mut self) -> Option<D> {
-        self.plan.take().map(|(data, _)| *data)
+        match mem::replace(&mut self.life, Life::Over) {
+            Life::Planned(data, _) => Some(*data),
+            _ => None,
+        }
+    }
+
+    fn is_planned(&self) -> bool {
+        matches!(self.life, Life::Planned(..))
     }
 
     /// A ring, or the first word: the future begins, if it has not.
     fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
-        if let Some((data, make)) = self.plan.take() {
+        if self.is_planned()
+            && let Life::Planned(data, make) = mem::replace(&mut self.life, Life::Over)
+        {
             self.shared.open(turn.address());
             let mailbox = Incoming::new(self.shared.clone());
-            let future = self.future.insert(Box::pin(make(*data, mailbox)));
-            self.shared.knows_future(&**future);
+            let future = Box::pin(make(*data, mailbox));
+            self.shared.knows_future(&*future);
+            self.life = Life::Lives(future);
         }
-        self.owes |= self.shared.bell.arrived();
+        if self.shared.bell.arrived() {
+            self.pause = Pause::Over;
+        }
+    }
+
+    /// Something has come that the future may wait for at its mailbox.
+    fn note_arrival(&mut self) {
+        if self.pause == Pause::ForMessage {
+            self.pause = Pause::Over;
+        }
     }
 
     /// Takes a note; false if that is the end.
@@ -114,21 +163,39 @@ where
             None => {}
             Some(Says::Ring) => self.begin(turn),
             // The turn that was to make it was undone.
-            Some(Says::Closed(_)) if self.plan.is_some() => return false,
+            Some(Says::Closed(_)) if self.is_planned() => return false,
             // An opening of before has been followed by another one.
             Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
             Some(Says::Closed(_)) => {
                 self.shared.inner().closed = true;
-                self.owes |= self.wants;
+                if let Inbound::Hand(Some(hand)) = &mut self.inbound {
+                    hand.closed = true;
+                }
+                self.note_arrival();
             }
         }
         true
     }
 
-    /// Wakes those inside of the future who wait for what has come: messages, or a time.
-    fn wake_inside(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) {
+    /// Keeps a message until the future is polled.
+    fn keep(&mut self, message: Option<M>) {
+        let Some(message) = message else {
+            return;
+        };
+        match &mut self.inbound {
+            Inbound::Queue(arrived) => arrived.push_back(message),
+            Inbound::Hand(Some(hand)) => hand.push(message),
+            Inbound::Hand(None) => unreachable!("a poll gives the hand back"),
+        }
+    }
+
+    /// Puts the messages into the queue of the shared part, and collects who waits for them there.
+    fn fill_queue(&mut self, message: Option<M>) {
+        let Inbound::Queue(arrived) = &mut self.inbound else {
+            return self.keep(message);
+        };
         let mut inner = self.shared.inner();
-        inner.queue.append(&mut self.arrived);
+        inner.queue.append(arrived);
         if let Some(message) = message {
             inner.queue.push(message);
         }
@@ -143,7 +210,10 @@ where
         {
             self.woken.extend(inner.receiver.take());
         }
-        drop(inner);
+    }
+
+    /// Wakes those inside of the future who wait for what has come: messages, or a time.
+    fn wake_inside(&mut self, turn: &Turn<'_, Word<M>>) {
         if let Some(sleepers) = self.shared.known_sleepers()
             && (self.armed.is_some() || sleepers.any())
         {
@@ -164,23 +234,41 @@ where
         self.shared.bell.answer();
     }
 
+    /// Returns whether nobody can wake the actor but what is called here.
+    fn is_alone(&self) -> bool {
+        // The waker of the body, and the ringer beside it. Who sleeps has the timing wheel ring.
+        let is_alone =
+            Arc::strong_count(&self.ringer) == 2 && self.shared.known_sleepers().is_none();
+        // Pairs with the release by which the last other waker was dropped: what it has rung before is seen.
+        fence(Ordering::Acquire);
+        is_alone
+    }
+
     /// One poll, in which the future can receive what has arrived, and `message` behind it.
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        (self.owes, self.gathered) = (false, 0);
-        let Some(mut future) = self.future.take() else {
-            self.arrived.extend(message);
+        self.gathered = 0;
+        let Life::Lives(mut future) = mem::replace(&mut self.life, Life::Over) else {
+            self.keep(message);
             return Next::Continue;
         };
-        self.shared.bell.begin();
-        self.wake_inside(message, turn);
+        if self.is_alone() {
+            self.shared.bell.begin_alone();
+        } else {
+            self.shared.bell.begin();
+        }
+        self.fill_queue(message);
+        self.wake_inside(turn);
         let failing = Failing(&self.shared);
-        let polled = future
-            .as_mut()
-            .poll(&mut task::Context::from_waker(&self.waker));
+        let waker = &self.waker;
+        let mut poll = || future.as_mut().poll(&mut task::Context::from_waker(waker));
+        let polled = match &mut self.inbound {
+            Inbound::Queue(_) => poll(),
+            Inbound::Hand(hand) => Hand::lend(hand, poll),
+        };
         mem::forget(failing);
         match polled {
             Poll::Pending => {
-                self.future = Some(future);
+                self.life = Life::Lives(future);
                 self.rest(turn)
             }
             Poll::Ready(()) => {
@@ -192,11 +280,21 @@ where
 
     /// The future waits.
     fn rest(&mut self, turn: &Turn<'_, Word<M>>) -> Next {
-        let mut inner = self.shared.inner();
-        self.wants = inner.receiver.is_some();
-        let (hungry, end) = (inner.hungry, inner.end.take());
-        let born = mem::take(&mut inner.born);
-        drop(inner);
+        let (wants, hungry) = match &self.inbound {
+            Inbound::Hand(hand) => hand
+                .as_ref()
+                .map_or((false, false), |hand| (hand.wants, hand.is_hungry())),
+            Inbound::Queue(_) => {
+                let inner = self.shared.inner();
+                (inner.receiver.is_some(), inner.hungry)
+            }
+        };
+        self.pause = if wants {
+            Pause::ForMessage
+        } else {
+            Pause::ForRing
+        };
+        let (end, born) = self.shared.take_wishes();
         if end == Some(Next::Fail) {
             self.shared.abandon();
             return Next::Fail;
@@ -204,7 +302,12 @@ where
         if end.is_none() {
             born.into_iter().for_each(|birth| birth(turn));
         }
-        if self.shared.bell.end(hungry) == Call::Ring {
+        let call = if self.is_alone() {
+            self.shared.bell.end_alone(hungry)
+        } else {
+            self.shared.bell.end(hungry)
+        };
+        if call == Call::Ring {
             self.shared.tell(Says::Ring);
         }
         self.set_alarm(turn);
@@ -247,11 +350,11 @@ where
             Word::Message(it) => {
                 // Nobody else's word comes before the first one, unless the turn was undone that has made the actor. Whoever
                 // has got its address out of there finds it alive, as any other actor.
-                if self.plan.is_some() {
+                if self.is_planned() {
                     self.begin(turn);
                 }
                 message = Some(it);
-                self.owes |= self.wants;
+                self.note_arrival();
             }
             Word::Start => self.begin(turn),
             Word::Note(note) => {
@@ -260,15 +363,13 @@ where
                 }
             }
         }
-        if self.plan.is_none() && self.future.is_none() {
-            self.arrived.extend(message);
+        if matches!(self.life, Life::Over) {
+            self.keep(message);
             return self.linger();
         }
         self.gathered += 1;
-        if !self.owes || self.gathered < self.gathers && turn.has_more() {
-            if let Some(message) = message {
-                self.arrived.push_back(message);
-            }
+        if self.pause != Pause::Over || self.gathered < self.gathers && turn.has_more() {
+            self.keep(message);
             return Next::Continue;
         }
         self.poll(message, turn)
@@ -314,11 +415,18 @@ impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
     fn drop(&mut self) {
         // It may hold messages that it has not received. Whatever its destructor does, those who wait for an answer must
         // not wait for ever.
-        quiet::drop(self.future.take());
+        quiet::drop(mem::replace(&mut self.life, Life::Over));
         if let Some((_, timer)) = self.alarm.take() {
             timer.cancel();
         }
-        let left = self.shared.close(mem::take(&mut self.arrived));
+        let arrived = match &mut self.inbound {
+            Inbound::Queue(arrived) => mem::take(arrived),
+            Inbound::Hand(hand) => hand
+                .as_mut()
+                .map(|hand| hand.take_all())
+                .unwrap_or_default(),
+        };
+        let left = self.shared.close(arrived);
         count_dead_letters(left as u64);
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use garrick_sched::{Address, SendError, Turn};
 
-use super::gate;
 use super::shared::{Shared, Word};
 use super::sleep::Sleep;
+use super::{gate, hand};
 use crate::actor::Next;
 use crate::fault::set_why;
 
@@ -100,9 +100,14 @@ impl<M: Send + 'static> AsyncContext<M> {
         Next::Fail
     }
 
+    /// Waits for the next message, of one that receives by hand.
+    pub(super) async fn receive_by_hand(&self) -> Option<M> {
+        poll_fn(|_| hand::receive(&self.shared)).await
+    }
+
     /// Has something done in the turn of this poll, if that ends well.
     pub(super) fn at_end(&self, birth: impl FnOnce(&Turn<'_, Word<M>>) + Send + 'static) {
-        self.shared.inner().born.push(Box::new(birth));
+        self.shared.wish_for_birth(Box::new(birth));
     }
 
     /// Which poll of the actor this is.
@@ -112,7 +117,7 @@ impl<M: Send + 'static> AsyncContext<M> {
 
     /// Ends the turn of this poll in another way than well, and goes on in the next one, if there is one.
     pub(super) async fn end_turn(&self, next: Next) {
-        self.shared.inner().end = Some(next);
+        self.shared.wish_for_end(next);
         self.yield_now().await;
     }
 }

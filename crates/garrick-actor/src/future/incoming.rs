@@ -36,7 +36,7 @@ pub struct Incoming<M: Send + 'static> {
 impl<M: Send + 'static> Incoming<M> {
     pub(super) fn new(shared: Arc<Shared<M>>) -> Self {
         Self {
-            share: shared.share,
+            share: shared.receives.share(),
             shared,
             batch: VecDeque::new(),
             poll: 0,
@@ -65,6 +65,11 @@ impl<M: Send + 'static> Incoming<M> {
     #[must_use]
     pub fn context(&self) -> AsyncContext<M> {
         AsyncContext::new(self.shared.clone())
+    }
+
+    /// The context alone, for one that receives by hand.
+    pub(super) fn into_context(self) -> AsyncContext<M> {
+        self.context()
     }
 
     /// Waits for the next message. None once no address leads to the actor any more, and everything that was sent to it

@@ -43,6 +43,7 @@ mod actor;
 mod local;
 mod spawn;
 
+mod hand;
 mod queue;
 mod resident;
 
@@ -59,5 +60,5 @@ pub use incoming::Incoming;
 pub use local::LocalAsyncActor;
 pub use piped::PipeError;
 pub(crate) use resident::{House, Make, Resident, make_of_actor};
+pub(crate) use shared::Receives;
 pub use sleep::Sleep;
-pub(crate) use spawn::{SHARE, SHARE_OF_HANDLERS};

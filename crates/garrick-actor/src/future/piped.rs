@@ -14,13 +14,10 @@ use garrick_sched::{Address, Flow, Task, Turn};
 
 use super::body::{Body, Named};
 use super::incoming::Incoming;
-use super::shared::{Shared, Word};
+use super::shared::{Receives, Shared, Word};
 use crate::actor::Next;
 use crate::context::Context;
 use crate::pipes::{Entered, Pipes};
-
-/// Messages that it may receive in a poll. It receives none.
-const SHARE: usize = 1;
 
 /// What its cell receives: wakes.
 pub(super) type Wake = Word<Infallible>;
@@ -145,7 +142,7 @@ where
     Fut: Future<Output = ()> + Send + 'static,
 {
     let cell = turn.spawn(Piped {
-        body: Body::new(Shared::new(SHARE), data, make),
+        body: Body::new(Shared::new(Receives::AsItLikes), data, make),
         on_panic: Some(on_panic),
     });
     // One that has not begun takes it.

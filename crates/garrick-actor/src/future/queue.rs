@@ -52,6 +52,11 @@ impl<M> Queue<M> {
         self.rest.pop_front()
     }
 
+    /// Takes the first.
+    pub(super) fn take_one(&mut self) -> Option<M> {
+        self.lone.take().or_else(|| self.rest.pop_front())
+    }
+
     /// Puts all of them behind those, and keeps none.
     pub(super) fn drain_behind(&mut self, messages: &mut VecDeque<M>) {
         messages.extend(self.lone.take());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::actor::{self, AsyncActor};
 use super::body::{Body, Named};
 use super::incoming::Incoming;
-use super::shared::{Heir, Shared, Word};
+use super::shared::{Heir, Receives, Shared, Word};
 use crate::actor::{Actor, Next};
 use crate::context::Context;
 
@@ -43,22 +43,21 @@ pub(crate) struct House<M: Send + 'static> {
     make: Arc<Make<M>>,
     /// What those who were restarted have not received.
     heir: Arc<Heir<M>>,
-    /// Messages that a poll may receive.
-    share: usize,
+    receives: Receives,
 }
 
 impl<M: Send + 'static> House<M> {
-    pub(crate) fn new(share: usize, make: Arc<Make<M>>) -> Self {
+    pub(crate) fn new(receives: Receives, make: Arc<Make<M>>) -> Self {
         Self {
             make,
             heir: Heir::new(),
-            share,
+            receives,
         }
     }
 
     /// The next incarnation.
     pub(crate) fn resident(&self) -> Resident<M> {
-        let shared = Shared::after(self.share, &self.heir);
+        let shared = Shared::after(self.receives, &self.heir);
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));
         Resident(body)
     }

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::mem;
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Wake, Waker};
 
@@ -24,6 +25,28 @@ use super::sleepers::Sleepers;
 use crate::actor::Next;
 use crate::pipes::Cancel;
 use crate::quiet::{self, Several};
+
+/// Messages that one poll may receive, before others get their turn.
+const SHARE: usize = 64;
+
+/// How the future of an actor gets its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receives {
+    /// It has an [`Incoming`](super::Incoming), and polls it as it likes, wherever it likes.
+    AsItLikes,
+    /// It is the handlers of an actor, whose messages are a turn each.
+    ByHand,
+}
+
+impl Receives {
+    /// Returns how many messages a poll may receive.
+    pub(super) fn share(self) -> usize {
+        match self {
+            Self::AsItLikes => SHARE,
+            Self::ByHand => 1,
+        }
+    }
+}
 
 /// What the task of an async actor receives.
 pub(crate) enum Word<M: Send + 'static> {
@@ -97,9 +120,9 @@ pub(super) struct Inner<M: Send + 'static> {
     /// Whether the task has ended.
     pub(super) is_over: bool,
     /// How the turn of this poll is to end, if not well.
-    pub(super) end: Option<Next>,
+    end: Option<Next>,
     /// What is to be made when the poll ends well. The future adds, the task takes.
-    pub(super) born: Vec<Birth<M>>,
+    born: Vec<Birth<M>>,
 }
 
 /// What is brought near at once before a poll, at most. In a future, what the poll needs is anywhere.
@@ -133,8 +156,10 @@ pub(super) struct Shared<M: Send + 'static> {
     sleepers: OnceLock<Arc<Sleepers>>,
     /// Where its future is, once it has begun. Nobody but the task looks in there.
     future: OnceLock<Place>,
-    /// Messages that a poll may receive.
-    pub(super) share: usize,
+    /// How its future gets its messages.
+    pub(super) receives: Receives,
+    /// Whether there is an `end` or something `born`. Written under the lock of `inner`.
+    has_wishes: AtomicBool,
     /// Who gets what nobody has received; only for one that is supervised, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
     /// The task, from its start to its end: what keeps it alive while it waits. The task writes, wakers read.
@@ -149,16 +174,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<M: Send + 'static> Shared<M> {
-    pub(super) fn new(share: usize) -> Arc<Self> {
-        Self::with(share, None)
+    pub(super) fn new(receives: Receives) -> Arc<Self> {
+        Self::with(receives, None)
     }
 
     /// The same for one that is supervised. It receives first what its predecessor has not.
-    pub(super) fn after(share: usize, heir: &Arc<Heir<M>>) -> Arc<Self> {
-        Self::with(share, Some(heir.clone()))
+    pub(super) fn after(receives: Receives, heir: &Arc<Heir<M>>) -> Arc<Self> {
+        Self::with(receives, Some(heir.clone()))
     }
 
-    fn with(share: usize, heir: Option<Arc<Heir<M>>>) -> Arc<Self> {
+    fn with(receives: Receives, heir: Option<Arc<Heir<M>>>) -> Arc<Self> {
         let queue = heir.as_ref().map(|heir| mem::take(&mut **lock(&heir.0)));
         let inner = Inner {
             queue: Queue::of(queue.unwrap_or_default()),
@@ -171,7 +196,8 @@ impl<M: Send + 'static> Shared<M> {
         };
         Arc::new(Self {
             bell: Bell::new(),
-            share,
+            receives,
+            has_wishes: AtomicBool::new(false),
             heir,
             inner: Mutex::new(inner),
             body: Mutex::new(None),
@@ -183,6 +209,40 @@ impl<M: Send + 'static> Shared<M> {
 
     pub(super) fn inner(&self) -> MutexGuard<'_, Inner<M>> {
         lock(&self.inner)
+    }
+
+    /// Takes what waits in the queue.
+    pub(super) fn take_queue(&self) -> VecDeque<M> {
+        let mut taken = VecDeque::new();
+        self.inner().queue.drain_behind(&mut taken);
+        taken
+    }
+
+    /// Has the turn of this poll end in that way.
+    pub(super) fn wish_for_end(&self, end: Next) {
+        let mut inner = self.inner();
+        inner.end = Some(end);
+        // Relaxed: the poll that it is for runs on this thread, as a rule; another one finds it in a later poll.
+        self.has_wishes.store(true, Relaxed);
+    }
+
+    /// Has something made if this poll ends well.
+    pub(super) fn wish_for_birth(&self, birth: Birth<M>) {
+        let mut inner = self.inner();
+        inner.born.push(birth);
+        // Relaxed: as above.
+        self.has_wishes.store(true, Relaxed);
+    }
+
+    /// Takes what was wished for the end of the poll: another end of its turn, and what is to be made.
+    pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
+        // Relaxed: as above.
+        if !self.has_wishes.load(Relaxed) {
+            return (None, Vec::new());
+        }
+        let mut inner = self.inner();
+        self.has_wishes.store(false, Relaxed);
+        (inner.end.take(), mem::take(&mut inner.born))
     }
 
     pub(super) fn entry(&self) -> MutexGuard<'_, (Weak<Entry<M>>, u64)> {
@@ -288,13 +348,16 @@ impl<M: Send + 'static> Shared<M> {
     }
 }
 
-impl<M: Send + 'static> Wake for Shared<M> {
+/// What wakes the actor; apart from the shared part, so that its count says how many wakers there are.
+pub(super) struct Ringer<M: Send + 'static>(pub(super) Arc<Shared<M>>);
+
+impl<M: Send + 'static> Wake for Ringer<M> {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.0.ring();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
+        self.0.ring();
     }
 }
 

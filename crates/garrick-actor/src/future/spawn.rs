@@ -12,16 +12,11 @@ use super::body::{Body, Named};
 use super::gate::{self, Entry};
 use super::incoming::Incoming;
 use super::local::{self, LocalAsyncActor, NameOfLocal};
-use super::shared::{Says, Shared, Word};
+use super::shared::{Receives, Says, Shared, Word};
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::local::Local;
 use crate::system::System;
-
-/// Messages that one poll may receive, before others get their turn.
-pub(crate) const SHARE: usize = 64;
-/// The same for one whose messages are a turn each.
-pub(crate) const SHARE_OF_HANDLERS: usize = 1;
 
 /// The name of a function's future.
 struct NameOfFuture<F>(PhantomData<fn(F)>);
@@ -46,8 +41,8 @@ where
     Fut: Future<Output = ()> + 'static,
     N: Named,
 {
-    fn new(share: usize, data: D, make: fn(D, Incoming<M>) -> Fut) -> Self {
-        let shared = Shared::new(share);
+    fn new(receives: Receives, data: D, make: fn(D, Incoming<M>) -> Fut) -> Self {
+        let shared = Shared::new(receives);
         Self {
             body: Body::new(shared.clone(), data, make),
             entry: Entry::first(&shared),
@@ -108,21 +103,23 @@ where
     F: FnOnce(Incoming<M>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
-    Plan::new(SHARE, function, |function, mailbox| function(mailbox))
+    Plan::new(Receives::AsItLikes, function, |function, mailbox| {
+        function(mailbox)
+    })
 }
 
 /// The plan of an actor.
 fn of_actor<A: AsyncActor>(
     actor: A,
 ) -> Plan<A::Msg, A, impl Future<Output = ()> + Send + 'static, NameOf<A>> {
-    Plan::new(SHARE_OF_HANDLERS, actor, run::<A>)
+    Plan::new(Receives::ByHand, actor, run::<A>)
 }
 
 /// The plan of an actor that stays where it is.
 fn of_local_actor<A: LocalAsyncActor>(
     actor: A,
 ) -> Plan<A::Msg, A, impl Future<Output = ()> + 'static, NameOfLocal<A>> {
-    Plan::new(SHARE_OF_HANDLERS, actor, local::run::<A>)
+    Plan::new(Receives::ByHand, actor, local::run::<A>)
 }
 
 impl Handle {

@@ -11,8 +11,7 @@ use super::policy::{Decision, Policy, Restart, Shutdown, policy_setters};
 use super::tree::{Child, SuperviseError, Tree};
 use crate::fault::Fault;
 use crate::future::{
-    AsyncActor, House, Incoming, Make, Resident, SHARE, SHARE_OF_HANDLERS, address_of_kept,
-    make_of_actor,
+    AsyncActor, House, Incoming, Make, Receives, Resident, address_of_kept, make_of_actor,
 };
 use crate::handle::Handle;
 
@@ -59,7 +58,7 @@ use crate::handle::Handle;
 pub struct AsyncChild<M: Send + 'static> {
     policy: Policy,
     make: Arc<Make<M>>,
-    share: usize,
+    receives: Receives,
 }
 
 impl<M: Send + 'static> AsyncChild<M> {
@@ -72,7 +71,7 @@ impl<M: Send + 'static> AsyncChild<M> {
         Self {
             policy: Policy::new(name, Shutdown::default()),
             make: Arc::new(move |mailbox| Box::pin(function(mailbox))),
-            share: SHARE,
+            receives: Receives::AsItLikes,
         }
     }
 
@@ -87,7 +86,7 @@ impl<M: Send + 'static> AsyncChild<M> {
         Self {
             policy: Policy::new(name, Shutdown::default()),
             make: make_of_actor(factory),
-            share: SHARE_OF_HANDLERS,
+            receives: Receives::ByHand,
         }
     }
 
@@ -101,7 +100,7 @@ impl<M: Send + 'static> AsyncChild<M> {
                 decision => decision,
             });
         }
-        let house = House::new(self.share, self.make);
+        let house = House::new(self.receives, self.make);
         Child {
             policy: self.policy,
             factory: Box::new(move || house.resident()),

@@ -114,6 +114,15 @@ impl Bell {
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
+    /// Does what [`Bell::begin`] does, without a read-modify-write. Only the actor calls this, while nobody on another thread can call
+    /// anything.
+    pub fn begin_alone(&self) {
+        // Relaxed: nobody else writes.
+        let word = self.word.load(Ordering::Relaxed);
+        self.word.store(word & RINGING | RUNNING, Ordering::Relaxed);
+        self.polls.store(self.polls() + 1, Ordering::Relaxed);
+    }
+
     /// The poll that has begun, and has looked at nothing yet, answers what has woken since as well. Only the actor calls this.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
@@ -136,6 +145,24 @@ impl Bell {
             }
         });
         if (before | again) & WOKEN != 0 && before & RINGING == 0 {
+            Call::Ring
+        } else {
+            Call::Quiet
+        }
+    }
+
+    /// Does what [`Bell::end`] does, without a read-modify-write. Only the actor calls this, while nobody on another thread can call
+    /// anything.
+    pub fn end_alone(&self, again: bool) -> Call {
+        // Relaxed: nobody else writes.
+        let before = self.word.load(Ordering::Relaxed) & !RUNNING;
+        let again = if again { WOKEN } else { 0 };
+        if (before | again) & WOKEN == 0 {
+            self.word.store(before, Ordering::Relaxed);
+            return Call::Quiet;
+        }
+        self.word.store(before | again | RINGING, Ordering::Relaxed);
+        if before & RINGING == 0 {
             Call::Ring
         } else {
             Call::Quiet

@@ -15,8 +15,8 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
-use garrick_core::prim::UnsafeCell;
 use garrick_core::prim::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use garrick_core::prim::{UnsafeCell, unmodelled};
 
 use super::envelope::Envelope;
 use super::inbox::{DOOR, idle_of};
@@ -163,8 +163,8 @@ impl Table {
 /// One cell's header; the task follows it in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// What runs here. Owner writes; whoever drops messages for the cell reads.
-    table: AtomicPtr<Table>,
+    /// What runs here. Owner writes; whoever sends to the cell or drops messages for it reads. Not modelled, because it orders nothing.
+    table: unmodelled::AtomicPtr<Table>,
     /// See the module's picture. Owner writes; everyone reads `home`.
     state: AtomicU64,
     /// The shared mailbox and the token, see `inbox`. Everyone writes.
@@ -182,7 +182,7 @@ impl Header {
     /// A newborn cell of `home`, with one reference, counted by the owner.
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
-            table: AtomicPtr::new(ptr::from_ref(table).cast_mut()),
+            table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
             state: AtomicU64::new(home.0 | flag::NEWBORN),
             inbox: AtomicPtr::new(idle_of(table.bounded)),
             local_refs: UnsafeCell::new(1),
@@ -195,7 +195,7 @@ impl Header {
     /// A door, with one reference.
     pub(crate) fn door(table: &'static Table) -> Self {
         Self {
-            table: AtomicPtr::new(ptr::from_ref(table).cast_mut()),
+            table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
             state: AtomicU64::new(Home::NOBODY.0),
             inbox: AtomicPtr::new(DOOR),
             local_refs: UnsafeCell::new(0),

@@ -13,6 +13,7 @@
 
 mod asks;
 mod away;
+mod bounded;
 mod cells;
 mod moves;
 mod rescue;

@@ -9,11 +9,11 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 
 use super::{check, spawn};
-use crate::room::{Place, Room};
+use crate::runtime::room::{Place, Room};
 use crate::waker::waker_of_thread;
 
 /// What only who has the place touches.
-struct Guarded(UnsafeCell<u32>);
+pub(super) struct Guarded(UnsafeCell<u32>);
 
 // SAFETY: loom checks that one thread after the other touches it.
 unsafe impl Send for Guarded {}
@@ -21,11 +21,16 @@ unsafe impl Send for Guarded {}
 unsafe impl Sync for Guarded {}
 
 impl Guarded {
-    fn new() -> Arc<Self> {
+    pub(super) fn new() -> Arc<Self> {
         Arc::new(Self(UnsafeCell::new(0)))
     }
 
-    fn add(&self, _place: &Place) {
+    pub(super) fn add(&self, _place: &Place) {
+        self.add_as_keeper();
+    }
+
+    /// Does the same for the keeper of a room whose place is taken.
+    pub(super) fn add_as_keeper(&self) {
         // SAFETY: there is one place.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }

@@ -3,6 +3,7 @@
 //! One room, because its parts know each other by nature: a worker runs tasks, their turns act on the
 //! worker, and dropping an address anywhere may be the worker's business. Read them in this order:
 //! `task` and `turn` are what a user of the crate writes against, `address` is how cells are reached,
+//! `send` is where a worker's messages go, `bounded` is what a bound adds to that, with the `purse` in which a turn keeps its places,
 //! `stage` is what a turn does before it commits, `run` is one activation, `worker` is the loop and
 //! its order, `sponsor` is the threads, their rest and their end.
 
@@ -11,6 +12,7 @@ pub(crate) mod bounded;
 pub(crate) mod current;
 pub(crate) mod door;
 pub(crate) mod purse;
+pub(crate) mod room;
 pub(crate) mod run;
 pub(crate) mod send;
 pub(crate) mod shards;

@@ -11,7 +11,7 @@ use std::mem;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::room::Room;
+use crate::runtime::room::Room;
 
 /// Places that are taken at once at most.
 const PLACES_MAX: usize = 64;

@@ -5,6 +5,7 @@
 
 mod core;
 mod gate;
+mod rooms;
 mod sched;
 mod seats;
 
@@ -33,6 +34,7 @@ pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Logic)> {
     let sched = sched::MUTANTS
         .iter()
         .chain(seats::MUTANTS)
-        .chain(gate::MUTANTS);
+        .chain(gate::MUTANTS)
+        .chain(rooms::MUTANTS);
     core.chain(sched.map(|logic| ("garrick-sched", logic)))
 }

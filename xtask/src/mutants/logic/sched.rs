@@ -28,9 +28,6 @@ const CANCEL: &[&str] = &["cancelled_timers"];
 /// What should notice how many messages an activation handles.
 const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_messages_at_a_time"];
 
-/// What should notice a place that nobody gets.
-const ROOM: &[&str] = &["lib", "here", "doors"];
-
 pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "winds-up-while-a-turn-is-away",
@@ -322,9 +319,11 @@ pub(super) const MUTANTS: &[Logic] = &[
     Logic {
         name: "sends-past-the-inbox",
         breaks: "a message overtakes those that wait in the inbox",
-        file: "runtime/turn.rs",
-        find: "if !cell.inbox_is_idle() {",
-        put: "if !MUTANT && !cell.inbox_is_idle() {",
+        file: "runtime/send.rs",
+        find: "if !cell.inbox_is_idle_and_unbounded() {
+               return self.send_out(cell, message);",
+        put: "if !MUTANT && !cell.inbox_is_idle_and_unbounded() {
+              return self.send_out(cell, message);",
         tests: TASKS,
     },
     Logic {
@@ -367,33 +366,5 @@ pub(super) const MUTANTS: &[Logic] = &[
         find: "waker.wake();",
         put: "if !MUTANT { ORIGINAL }",
         tests: TASKS,
-    },
-    Logic {
-        name: "a-place-back-wakes-nobody",
-        breaks: "who waits for room waits for ever",
-        file: "room.rs",
-        find: "> 0 {
-                   self.wake_first();",
-        put: "> 0 && !MUTANT {
-                  self.wake_first();",
-        tests: ROOM,
-    },
-    Logic {
-        name: "waits-without-a-second-look",
-        breaks: "a place that came back before the wait is not seen",
-        file: "room.rs",
-        find: "let ticket = self.stand_in_line(waker_of_thread());
-               if let Some(place) = self.try_take() {",
-        put: "let ticket = self.stand_in_line(waker_of_thread());
-              if let Some(place) = if MUTANT { None } else { self.try_take() } {",
-        tests: ROOM,
-    },
-    Logic {
-        name: "awaits-without-a-second-look",
-        breaks: "a place that came back before the wait is not seen",
-        file: "room.rs",
-        find: "let place = self.try_take();",
-        put: "let place = if MUTANT { None } else { self.try_take() };",
-        tests: ROOM,
     },
 ];

@@ -362,9 +362,9 @@ impl Room {
 
     /// Keeper only: handles nothing more. From here on there is a place for everybody.
     pub(crate) fn close(&self) {
+        // Relaxed: who does not see it comes to the line, and sees it by the lock of that, or is woken below.
         let handled = self.keeper.handled.load(Relaxed);
-        // Release: pairs with the Acquire in `take_some`. Who comes to the line later sees it by the lock of that.
-        (self.keeper.handled).store(handled.wrapping_add(CLOSED), Release);
+        (self.keeper.handled).store(handled.wrapping_add(CLOSED), Relaxed);
         self.senders.line.wake_all();
     }
 }

@@ -1,0 +1,101 @@
+//! Places for messages: who takes them, who waits for them, and what a turn gives back.
+
+use super::Logic;
+
+/// What should notice a place that nobody gets.
+const ROOM: &[&str] = &["lib", "here", "doors"];
+
+/// What should notice a bounded mailbox that takes too much, or too little.
+const BOUNDED: &[&str] = &["lib", "bounded"];
+
+pub(super) const MUTANTS: &[Logic] = &[
+    Logic {
+        name: "a-place-back-wakes-nobody",
+        breaks: "who waits for room waits for ever",
+        file: "runtime/room/mod.rs",
+        find: "if self.give_back_quietly(count) {",
+        put: "if self.give_back_quietly(count) && !MUTANT {",
+        tests: ROOM,
+    },
+    Logic {
+        name: "waits-without-a-second-look",
+        breaks: "a place that came back before the wait is not seen",
+        file: "runtime/room/mod.rs",
+        find: "let ticket = self.senders.line.stand(waker_of_thread());
+               if self.take_some(|_| 1) == 1 {",
+        put: "let ticket = self.senders.line.stand(waker_of_thread());
+              if !MUTANT && self.take_some(|_| 1) == 1 {",
+        tests: ROOM,
+    },
+    Logic {
+        name: "awaits-without-a-second-look",
+        breaks: "a place that came back before the wait is not seen",
+        file: "runtime/room/mod.rs",
+        find: "if let Some(place) = self.try_take() {
+               *ticket = None;",
+        put: "if let Some(place) = if MUTANT { None } else { self.try_take() } {
+              *ticket = None;",
+        tests: ROOM,
+    },
+    Logic {
+        name: "uses-a-place-up-and-wakes-nobody",
+        breaks: "who waits for room goes on only when it nudges, and waits for ever if the room is full then",
+        file: "runtime/room/mod.rs",
+        find: "if self.senders.line.any() {
+                   self.senders.line.wake_first();",
+        put: "if self.senders.line.any() && !MUTANT {
+                  self.senders.line.wake_first();",
+        tests: BOUNDED,
+    },
+    Logic {
+        name: "waits-without-a-nudge",
+        breaks: "who comes to the line while the keeper looks is not seen",
+        file: "runtime/room/mod.rs",
+        find: "nudge();",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: BOUNDED,
+    },
+    Logic {
+        name: "leaves-the-nudge-standing",
+        breaks: "the second who waits nudges nobody",
+        file: "runtime/room/mod.rs",
+        find: "self.keeper.is_nudged.swap(false, AcqRel);",
+        put: "ORIGINAL
+              if MUTANT { self.keeper.is_nudged.store(true, Relaxed); }",
+        tests: BOUNDED,
+    },
+    Logic {
+        name: "closes-a-room-and-wakes-nobody",
+        breaks: "who waits for room of a task that stops waits for ever",
+        file: "runtime/room/mod.rs",
+        find: "self.senders.line.wake_all();",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: BOUNDED,
+    },
+    Logic {
+        name: "undoes-a-turn-and-keeps-its-places",
+        breaks: "a mailbox fills up with messages that were never sent",
+        file: "runtime/purse.rs",
+        find: "self.freed.borrow_mut().give_back(room.room, room.taken);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: BOUNDED,
+    },
+    Logic {
+        name: "keeps-the-places-that-a-turn-did-not-use",
+        breaks: "a mailbox fills up with messages that were never sent",
+        file: "runtime/purse.rs",
+        find: "self.freed.borrow_mut().give_back(room.room, left);",
+        put: "if !MUTANT { ORIGINAL }",
+        tests: BOUNDED,
+    },
+    Logic {
+        name: "sends-to-a-bounded-cell-by-the-last-chain",
+        breaks: "messages to a bounded cell of another worker take no place",
+        file: "runtime/stage.rs",
+        find: "if !cell.is_bounded() {
+               self.out_cell.set(cell.0.as_ptr());",
+        put: "if MUTANT || !cell.is_bounded() {
+              self.out_cell.set(cell.0.as_ptr());",
+        tests: BOUNDED,
+    },
+];
