@@ -25,6 +25,7 @@ pub mod bell;
 pub mod count;
 pub mod deque;
 pub mod gate;
+pub mod lend;
 pub mod park;
 pub mod queue;
 pub mod ring;

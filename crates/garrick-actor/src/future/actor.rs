@@ -2,9 +2,14 @@
 
 use std::any::type_name;
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{self, Poll};
+
+use garrick_core::lend::Borrower;
 
 use super::body::Named;
 use super::context::AsyncContext;
+use super::hand::Hand;
 use super::incoming::Incoming;
 use crate::actor::Next;
 
@@ -87,29 +92,67 @@ impl<A: AsyncActor> Named for NameOf<A> {
 /// What lies between one handler and the next.
 pub(super) struct Course<M: Send + 'static> {
     pub(super) cx: AsyncContext<M>,
+    hand: Borrower<Hand<M>>,
     /// The poll in which the handler under way began.
     began: u64,
 }
 
 impl<M: Send + 'static> Course<M> {
     pub(super) fn new(mailbox: Incoming<M>) -> Self {
-        let cx = mailbox.into_context();
+        let (cx, hand) = mailbox.into_parts();
+        let hand = hand.expect("the mailbox of handlers has a hand");
         let began = cx.poll_number();
-        Self { cx, began }
+        Self { cx, hand, began }
     }
 
-    /// A handler is done, and the next message, unless the actor is done too. The end of each handler is the end of a turn:
+    /// A handler is done, and returns the next message, unless the actor is done too. The end of each handler is the end of a turn:
     /// one that was polled once has had its share of messages for that poll, and one that has awaited makes room.
-    pub(super) async fn after(&mut self, next: Next) -> Option<M> {
-        match next {
-            Next::Continue if self.began == self.cx.poll_number() => {}
-            Next::Continue => self.cx.yield_now().await,
-            Next::Undo | Next::Fail => self.cx.end_turn(next).await,
-            Next::Stop => return None,
+    pub(super) fn after(&mut self, next: Next) -> After<'_, M> {
+        let step = match next {
+            Next::Continue if self.began == self.cx.poll_number() => Step::Receives,
+            Next::Stop => Step::Stops,
+            next => Step::Yields(next),
+        };
+        After { course: self, step }
+    }
+}
+
+/// What [`Course::after`] does. Written by hand, because a message passes through it each time.
+pub(super) struct After<'a, M: Send + 'static> {
+    course: &'a mut Course<M>,
+    step: Step,
+}
+
+/// What comes next.
+enum Step {
+    /// The poll ends, and its turn with it.
+    Yields(Next),
+    Receives,
+    Stops,
+}
+
+impl<M: Send + 'static> Future for After<'_, M> {
+    type Output = Option<M>;
+
+    fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Option<M>> {
+        match self.step {
+            Step::Receives => {}
+            Step::Stops => return Poll::Ready(None),
+            Step::Yields(next) => {
+                if next != Next::Continue {
+                    self.course.cx.wish_for_end(next);
+                }
+                self.step = Step::Receives;
+                task.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
-        let msg = self.cx.receive_by_hand().await;
-        self.began = self.cx.poll_number();
-        msg
+        let course = &mut *self.course;
+        let received = course.cx.receive(&course.hand);
+        if received.is_ready() {
+            course.began = course.cx.poll_number();
+        }
+        received
     }
 }
 

@@ -10,12 +10,14 @@ use std::sync::atomic::{Ordering, fence};
 use std::task::{self, Poll, Waker};
 
 use garrick_core::bell::Call;
+use garrick_core::lend::Lender;
 use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_dead_letters};
 
 use super::gate;
 use super::hand::Hand;
 use super::incoming::Incoming;
 use super::shared::{Note, Receives, Ringer, Says, Shared, Word};
+use super::sleepers::Sleepers;
 use crate::actor::Next;
 use crate::quiet;
 
@@ -61,8 +63,8 @@ enum Pause {
 enum Inbound<M: Send + 'static> {
     /// By the queue of the shared part, which any thread may read. What has come since the last poll waits here.
     Queue(VecDeque<M>),
-    /// From hand to hand. None during a poll.
-    Hand(Option<Box<Hand<M>>>),
+    /// From hand to hand.
+    Hand(Lender<Hand<M>>),
 }
 
 /// See the module.
@@ -100,7 +102,7 @@ where
         let ringer = Arc::new(Ringer(shared.clone()));
         let inbound = match shared.receives {
             Receives::AsItLikes => Inbound::Queue(VecDeque::new()),
-            Receives::ByHand => Inbound::Hand(Some(Hand::of(shared.take_queue()))),
+            Receives::ByHand => Inbound::Hand(Lender::new(Hand::of(shared.take_queue()))),
         };
         Self {
             life: Life::Planned(Box::new(data), make),
@@ -135,12 +137,17 @@ where
     }
 
     /// A ring, or the first word: the future begins, if it has not.
+    #[inline(never)]
     fn begin(&mut self, turn: &Turn<'_, Word<M>>) {
         if self.is_planned()
             && let Life::Planned(data, make) = mem::replace(&mut self.life, Life::Over)
         {
             self.shared.open(turn.address());
-            let mailbox = Incoming::new(self.shared.clone());
+            let hand = match &self.inbound {
+                Inbound::Queue(_) => None,
+                Inbound::Hand(hand) => Some(hand.borrower()),
+            };
+            let mailbox = Incoming::new(self.shared.clone(), hand);
             let future = Box::pin(make(*data, mailbox));
             self.shared.knows_future(&*future);
             self.life = Life::Lives(future);
@@ -168,8 +175,8 @@ where
             Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
             Some(Says::Closed(_)) => {
                 self.shared.inner().closed = true;
-                if let Inbound::Hand(Some(hand)) = &mut self.inbound {
-                    hand.closed = true;
+                if let Inbound::Hand(hand) = &mut self.inbound {
+                    hand.get().was_closed = true;
                 }
                 self.note_arrival();
             }
@@ -178,18 +185,19 @@ where
     }
 
     /// Keeps a message until the future is polled.
+    #[inline]
     fn keep(&mut self, message: Option<M>) {
         let Some(message) = message else {
             return;
         };
         match &mut self.inbound {
             Inbound::Queue(arrived) => arrived.push_back(message),
-            Inbound::Hand(Some(hand)) => hand.push(message),
-            Inbound::Hand(None) => unreachable!("a poll gives the hand back"),
+            Inbound::Hand(hand) => hand.get().push(message),
         }
     }
 
     /// Puts the messages into the queue of the shared part, and collects who waits for them there.
+    #[inline(never)]
     fn fill_queue(&mut self, message: Option<M>) {
         let Inbound::Queue(arrived) = &mut self.inbound else {
             return self.keep(message);
@@ -212,11 +220,10 @@ where
         }
     }
 
-    /// Wakes those inside of the future who wait for what has come: messages, or a time.
-    fn wake_inside(&mut self, turn: &Turn<'_, Word<M>>) {
-        if let Some(sleepers) = self.shared.known_sleepers()
-            && (self.armed.is_some() || sleepers.any())
-        {
+    /// Collects whose sleep is over.
+    #[inline(never)]
+    fn look_at_sleepers(&mut self, sleepers: &Sleepers, turn: &Turn<'_, Word<M>>) {
+        if self.armed.is_some() || sleepers.any() {
             // An alarm that has rung is none any more, also if nobody sleeps whom it was for: the next sleep needs one of its own.
             let now = turn.now();
             if self.armed.is_some_and(|armed| armed <= now) {
@@ -224,9 +231,11 @@ where
             }
             sleepers.take_due(now, &mut self.woken);
         }
-        if self.woken.is_empty() {
-            return;
-        }
+    }
+
+    /// Wakes those inside of the future who wait for what has come: messages, or a time.
+    #[inline(never)]
+    fn wake_inside(&mut self) {
         for waker in self.woken.drain(..) {
             waker.wake();
         }
@@ -235,6 +244,7 @@ where
     }
 
     /// Returns whether nobody can wake the actor but what is called here.
+    #[inline]
     fn is_alone(&self) -> bool {
         // The waker of the body, and the ringer beside it. Who sleeps has the timing wheel ring.
         let is_alone =
@@ -245,45 +255,55 @@ where
     }
 
     /// One poll, in which the future can receive what has arrived, and `message` behind it.
+    #[inline]
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         self.gathered = 0;
-        let Life::Lives(mut future) = mem::replace(&mut self.life, Life::Over) else {
-            self.keep(message);
-            return Next::Continue;
-        };
         if self.is_alone() {
             self.shared.bell.begin_alone();
         } else {
             self.shared.bell.begin();
+            if let Some(sleepers) = self.shared.known_sleepers().cloned() {
+                self.look_at_sleepers(&sleepers, turn);
+            }
         }
-        self.fill_queue(message);
-        self.wake_inside(turn);
+        match &mut self.inbound {
+            Inbound::Queue(_) => self.fill_queue(message),
+            Inbound::Hand(hand) => {
+                let hand = hand.get();
+                hand.begin_poll();
+                if let Some(message) = message {
+                    hand.push(message);
+                }
+            }
+        }
+        if !self.woken.is_empty() {
+            self.wake_inside();
+        }
+        let Life::Lives(future) = &mut self.life else {
+            return Next::Continue;
+        };
         let failing = Failing(&self.shared);
         let waker = &self.waker;
         let mut poll = || future.as_mut().poll(&mut task::Context::from_waker(waker));
         let polled = match &mut self.inbound {
             Inbound::Queue(_) => poll(),
-            Inbound::Hand(hand) => Hand::lend(hand, poll),
+            Inbound::Hand(hand) => hand.lend(poll),
         };
         mem::forget(failing);
         match polled {
-            Poll::Pending => {
-                self.life = Life::Lives(future);
-                self.rest(turn)
-            }
-            Poll::Ready(()) => {
-                drop(future);
-                self.finish()
-            }
+            Poll::Pending => self.rest(turn),
+            Poll::Ready(()) => self.finish(),
         }
     }
 
     /// The future waits.
+    #[inline]
     fn rest(&mut self, turn: &Turn<'_, Word<M>>) -> Next {
-        let (wants, hungry) = match &self.inbound {
-            Inbound::Hand(hand) => hand
-                .as_ref()
-                .map_or((false, false), |hand| (hand.wants, hand.is_hungry())),
+        let (wants, hungry) = match &mut self.inbound {
+            Inbound::Hand(hand) => {
+                let hand = hand.get();
+                (hand.wants, hand.is_hungry())
+            }
             Inbound::Queue(_) => {
                 let inner = self.shared.inner();
                 (inner.receiver.is_some(), inner.hungry)
@@ -294,6 +314,18 @@ where
         } else {
             Pause::ForRing
         };
+        if self.shared.has_wishes() || !self.is_alone() {
+            return self.rest_with_others(hungry, turn);
+        }
+        if self.shared.bell.end_alone(hungry) == Call::Ring {
+            self.shared.tell(Says::Ring);
+        }
+        Next::Continue
+    }
+
+    /// The future waits, and others can wake it, or it has wishes for the end of the turn.
+    #[inline(never)]
+    fn rest_with_others(&mut self, hungry: bool, turn: &Turn<'_, Word<M>>) -> Next {
         let (end, born) = self.shared.take_wishes();
         if end == Some(Next::Fail) {
             self.shared.abandon();
@@ -302,12 +334,7 @@ where
         if end.is_none() {
             born.into_iter().for_each(|birth| birth(turn));
         }
-        let call = if self.is_alone() {
-            self.shared.bell.end_alone(hungry)
-        } else {
-            self.shared.bell.end(hungry)
-        };
-        if call == Call::Ring {
+        if self.shared.bell.end(hungry) == Call::Ring {
             self.shared.tell(Says::Ring);
         }
         self.set_alarm(turn);
@@ -337,32 +364,34 @@ where
     }
 
     /// The future is done. A ring that is on its way is waited for, or it would be a dead letter.
+    #[inline(never)]
     fn finish(&mut self) -> Next {
+        drop(mem::replace(&mut self.life, Life::Over));
         let next = self.linger();
         self.shared.bell.begin();
         next
     }
 
     /// What a word leads to.
+    #[inline]
     pub(super) fn hear(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        let mut message = None;
-        match word {
-            Word::Message(it) => {
+        let message = match word {
+            Word::Message(message) => {
                 // Nobody else's word comes before the first one, unless the turn was undone that has made the actor. Whoever
                 // has got its address out of there finds it alive, as any other actor.
                 if self.is_planned() {
                     self.begin(turn);
                 }
-                message = Some(it);
                 self.note_arrival();
+                Some(message)
             }
-            Word::Start => self.begin(turn),
-            Word::Note(note) => {
-                if !self.take(note, turn) {
+            word => {
+                if !self.hear_own(word, turn) {
                     return Next::Stop;
                 }
+                None
             }
-        }
+        };
         if matches!(self.life, Life::Over) {
             self.keep(message);
             return self.linger();
@@ -373,6 +402,17 @@ where
             return Next::Continue;
         }
         self.poll(message, turn)
+    }
+
+    /// What a word of its own leads to; false if that is the end.
+    #[inline(never)]
+    fn hear_own(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> bool {
+        match word {
+            Word::Message(message) => self.keep(Some(message)),
+            Word::Start => self.begin(turn),
+            Word::Note(note) => return self.take(note, turn),
+        }
+        true
     }
 }
 
@@ -421,10 +461,7 @@ impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
         }
         let arrived = match &mut self.inbound {
             Inbound::Queue(arrived) => mem::take(arrived),
-            Inbound::Hand(hand) => hand
-                .as_mut()
-                .map(|hand| hand.take_all())
-                .unwrap_or_default(),
+            Inbound::Hand(hand) => hand.get().take_all(),
         };
         let left = self.shared.close(arrived);
         count_dead_letters(left as u64);

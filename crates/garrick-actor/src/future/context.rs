@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use garrick_core::lend::Borrower;
 use garrick_sched::{Address, SendError, Turn};
 
+use super::gate;
+use super::hand::{self, Hand};
 use super::shared::{Shared, Word};
 use super::sleep::Sleep;
-use super::{gate, hand};
 use crate::actor::Next;
 use crate::fault::set_why;
 
@@ -100,9 +102,10 @@ impl<M: Send + 'static> AsyncContext<M> {
         Next::Fail
     }
 
-    /// Waits for the next message, of one that receives by hand.
-    pub(super) async fn receive_by_hand(&self) -> Option<M> {
-        poll_fn(|_| hand::receive(&self.shared)).await
+    /// Receives the next message of handlers.
+    #[inline]
+    pub(super) fn receive(&self, hand: &Borrower<Hand<M>>) -> Poll<Option<M>> {
+        hand::receive(hand, &self.shared)
     }
 
     /// Has something done in the turn of this poll, if that ends well.
@@ -115,10 +118,9 @@ impl<M: Send + 'static> AsyncContext<M> {
         self.shared.bell.polls()
     }
 
-    /// Ends the turn of this poll in another way than well, and goes on in the next one, if there is one.
-    pub(super) async fn end_turn(&self, next: Next) {
+    /// Has the turn of this poll end in another way than well.
+    pub(super) fn wish_for_end(&self, next: Next) {
         self.shared.wish_for_end(next);
-        self.yield_now().await;
     }
 }
 

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use std::task::{self, Poll};
 
 use futures_core::Stream;
+use garrick_core::lend::Borrower;
 use garrick_sched::count_dead_letters;
 
 use super::context::AsyncContext;
+use super::hand::Hand;
 use super::queue::Queue;
 use super::shared::Shared;
 use crate::pipes::Cancel;
@@ -27,6 +29,8 @@ pub struct Incoming<M: Send + 'static> {
     batch: VecDeque<M>,
     /// Messages that a poll may receive.
     share: usize,
+    /// What it receives from in place of the queue, if it is that of handlers.
+    hand: Option<Borrower<Hand<M>>>,
     /// The poll of which `left` are still to be received.
     poll: u64,
     /// That many.
@@ -34,8 +38,9 @@ pub struct Incoming<M: Send + 'static> {
 }
 
 impl<M: Send + 'static> Incoming<M> {
-    pub(super) fn new(shared: Arc<Shared<M>>) -> Self {
+    pub(super) fn new(shared: Arc<Shared<M>>, hand: Option<Borrower<Hand<M>>>) -> Self {
         Self {
+            hand,
             share: shared.receives.share(),
             shared,
             batch: VecDeque::new(),
@@ -67,9 +72,9 @@ impl<M: Send + 'static> Incoming<M> {
         AsyncContext::new(self.shared.clone())
     }
 
-    /// The context alone, for one that receives by hand.
-    pub(super) fn into_context(self) -> AsyncContext<M> {
-        self.context()
+    /// Takes it apart, if it receives by hand.
+    pub(super) fn into_parts(mut self) -> (AsyncContext<M>, Option<Borrower<Hand<M>>>) {
+        (self.context(), self.hand.take())
     }
 
     /// Waits for the next message. None once no address leads to the actor any more, and everything that was sent to it

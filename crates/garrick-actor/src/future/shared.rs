@@ -234,10 +234,16 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.store(true, Relaxed);
     }
 
+    /// Returns whether anything was wished for the end of the poll.
+    #[inline]
+    pub(super) fn has_wishes(&self) -> bool {
+        // Relaxed: as above.
+        self.has_wishes.load(Relaxed)
+    }
+
     /// Takes what was wished for the end of the poll: another end of its turn, and what is to be made.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
-        // Relaxed: as above.
-        if !self.has_wishes.load(Relaxed) {
+        if !self.has_wishes() {
             return (None, Vec::new());
         }
         let mut inner = self.inner();

@@ -1,0 +1,191 @@
+//! A value that one lends to the code that it calls, however far down the stack that is.
+//!
+//! A [`Lender`] has a value, and a [`Borrower`] can reach it only within [`Lender::lend`], on the same thread. So neither needs a lock,
+//! although the borrower may be anywhere: where nothing is lent it gets nothing.
+//!
+//! The thread knows whose value is lent, by its address. Within a call that lends another value this one is out of reach, and so it is
+//! while a borrower has it.
+
+use std::cell::{Cell, UnsafeCell};
+use std::fmt;
+use std::ptr;
+use std::sync::Arc;
+
+thread_local! {
+    /// The value that is lent on this thread, or null.
+    static LENT: Cell<*const ()> = const { Cell::new(ptr::null()) };
+}
+
+/// The value of both.
+struct Value<T>(UnsafeCell<T>);
+
+// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers do so on a thread where `LENT` is its address, which is so
+// while `Lender::lend` holds `&mut self` on that thread, and outside of `Borrower::with`. So there is one reference at a time, and what goes
+// from one thread to another is the value, with its lender: it is `Send`.
+unsafe impl<T: Send> Sync for Value<T> {}
+
+/// Has a value, and lends it. See the module.
+///
+/// # Examples
+/// ```
+/// use garrick_core::lend::Lender;
+///
+/// let mut sum = Lender::new(0);
+/// let borrower = sum.borrower();
+/// let add = |n: u32| borrower.with(|sum| *sum += n);
+/// assert_eq!(add(1), None);
+/// sum.lend(|| {
+///     assert_eq!(add(2), Some(()));
+///     assert_eq!(add(3), Some(()));
+/// });
+/// assert_eq!(*sum.get(), 5);
+/// ```
+pub struct Lender<T>(Arc<Value<T>>);
+
+/// Reaches the value of a [`Lender`] while that lends it. See the module.
+pub struct Borrower<T>(Arc<Value<T>>);
+
+/// Sets what is lent on this thread, until dropped.
+struct Lent {
+    before: *const (),
+}
+
+impl Lent {
+    #[inline]
+    fn new(now: *const ()) -> Self {
+        Self {
+            before: LENT.replace(now),
+        }
+    }
+}
+
+impl Drop for Lent {
+    #[inline]
+    fn drop(&mut self) {
+        LENT.set(self.before);
+    }
+}
+
+impl<T> Lender<T> {
+    /// Creates a lender of that value.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(Value(UnsafeCell::new(value))))
+    }
+
+    /// Returns one who can borrow the value.
+    pub fn borrower(&self) -> Borrower<T> {
+        Borrower(self.0.clone())
+    }
+
+    /// Returns the value, which is not lent.
+    #[inline]
+    pub fn get(&mut self) -> &mut T {
+        // SAFETY: see `Value`: nobody borrows, because `lend` would hold `self`.
+        unsafe { &mut *self.0.0.get() }
+    }
+
+    /// Calls `f`, within which borrowers on this thread get the value.
+    #[inline]
+    pub fn lend<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        let _lent = Lent::new(Arc::as_ptr(&self.0).cast());
+        f()
+    }
+}
+
+impl<T> Borrower<T> {
+    /// Calls `f` with the value, if it is lent on this thread, and nobody has borrowed it already.
+    #[inline]
+    pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
+        if !ptr::eq(LENT.get(), Arc::as_ptr(&self.0).cast()) {
+            return None;
+        }
+        let _lent = Lent::new(ptr::null());
+        // SAFETY: see `Value`: it is lent on this thread, and from here on nobody else gets it until `f` is over.
+        Some(f(unsafe { &mut *self.0.0.get() }))
+    }
+}
+
+impl<T> fmt::Debug for Lender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lender").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Borrower<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Borrower").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn nobody_borrows_outside_of_the_call_nor_on_another_thread() {
+        let mut lender = Lender::new(1);
+        let borrower = lender.borrower();
+        assert_eq!(borrower.with(|n| *n), None);
+        lender.lend(|| {
+            assert_eq!(borrower.with(|n| *n), Some(1));
+            let elsewhere = thread::scope(|scope| scope.spawn(|| borrower.with(|n| *n)).join());
+            assert_eq!(elsewhere.unwrap(), None);
+        });
+        assert_eq!(borrower.with(|n| *n), None);
+    }
+
+    #[test]
+    fn a_value_is_borrowed_once_at_a_time() {
+        let mut lender = Lender::new(1);
+        let borrower = lender.borrower();
+        lender.lend(|| {
+            let second = borrower.with(|n| {
+                *n += 1;
+                borrower.with(|n| *n)
+            });
+            assert_eq!(second, Some(None));
+            assert_eq!(borrower.with(|n| *n), Some(2));
+        });
+    }
+
+    #[test]
+    fn who_lends_within_hides_what_is_lent_outside() {
+        let (mut outer, mut inner) = (Lender::new(1), Lender::new(2));
+        let (of_outer, of_inner) = (outer.borrower(), inner.borrower());
+        outer.lend(|| {
+            inner.lend(|| {
+                assert_eq!(of_outer.with(|n| *n), None);
+                assert_eq!(of_inner.with(|n| *n), Some(2));
+            });
+            assert_eq!(of_outer.with(|n| *n), Some(1));
+            assert_eq!(of_inner.with(|n| *n), None);
+        });
+    }
+
+    #[test]
+    fn a_panic_ends_what_it_leaves() {
+        let mut lender = Lender::new(1);
+        let borrower = lender.borrower();
+        let failed = catch_unwind(AssertUnwindSafe(|| {
+            lender.lend(|| borrower.with(|_| panic!("on purpose")));
+        }));
+        assert!(failed.is_err());
+        assert_eq!(borrower.with(|n| *n), None);
+        lender.lend(|| assert_eq!(borrower.with(|n| *n), Some(1)));
+        assert_eq!(*lender.get(), 1);
+    }
+
+    #[test]
+    fn the_value_is_dropped_with_the_last_of_both() {
+        let value = Arc::new(());
+        let lender = Lender::new(value.clone());
+        let borrower = lender.borrower();
+        drop(lender);
+        assert_eq!(Arc::strong_count(&value), 2);
+        drop(borrower);
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+}
