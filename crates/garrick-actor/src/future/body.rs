@@ -7,7 +7,7 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use std::task::{self, Poll, Waker};
+use std::task::{self, Waker};
 
 use garrick_core::bell::Call;
 use garrick_core::lend::Lender;
@@ -16,14 +16,38 @@ use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_dead_letters}
 use super::gate;
 use super::hand::Hand;
 use super::incoming::Incoming;
-use super::shared::{Note, Receives, Ringer, Says, Shared, Word};
-use super::sleepers::Sleepers;
+use super::shared::{Receives, Ringer, Shared, Word};
 use crate::actor::Next;
 use crate::quiet;
 
 /// Under which name an actor is reported.
 pub(super) trait Named: 'static {
     fn name() -> &'static str;
+}
+
+/// Puts messages into the queue of the shared part, and wakes who waits for them there, if that is not the actor's own waker.
+#[inline(never)]
+fn fill_queue<M: Send + 'static>(
+    shared: &Shared<M>,
+    arrived: &mut VecDeque<M>,
+    message: Option<M>,
+    own: &Waker,
+) {
+    let mut inner = shared.inner();
+    inner.queue.append(arrived);
+    if let Some(message) = message {
+        inner.queue.push(message);
+    }
+    let due = inner.hungry || inner.closed || !inner.queue.is_empty();
+    inner.hungry = false;
+    // The whole future is about to be polled, so its own waker has nothing to do.
+    let receiver = inner.receiver.take_if(|waker| due && !waker.will_wake(own));
+    drop(inner);
+    if let Some(waker) = receiver {
+        waker.wake();
+        // It is inside of the future, so it has woken the actor as well.
+        shared.bell.answer();
+    }
 }
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
@@ -77,7 +101,7 @@ pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     waker: Waker,
     /// The same, to see whether anybody else has it.
     ringer: Arc<Ringer<M>>,
-    /// Words that have come since the last poll.
+    /// Words that have come since there is a reason for a poll.
     gathered: usize,
     /// How many of them are worth waiting for, as long as more are there. None for one that is supervised: what it was given at
     /// once it would lose at once.
@@ -164,22 +188,19 @@ where
         }
     }
 
-    /// Takes a note; false if that is the end.
-    fn take(&mut self, note: Note<M>, turn: &Turn<'_, Word<M>>) -> bool {
-        match note.read(&self.shared) {
-            None => {}
-            Some(Says::Ring) => self.begin(turn),
+    /// The last address of an opening is gone; false if that is the end.
+    fn hear_closed(&mut self, opening: u64) -> bool {
+        if self.is_planned() {
             // The turn that was to make it was undone.
-            Some(Says::Closed(_)) if self.is_planned() => return false,
-            // An opening of before has been followed by another one.
-            Some(Says::Closed(opening)) if self.shared.entry().1 != opening => {}
-            Some(Says::Closed(_)) => {
-                self.shared.inner().closed = true;
-                if let Inbound::Hand(hand) = &mut self.inbound {
-                    hand.get().was_closed = true;
-                }
-                self.note_arrival();
+            return false;
+        }
+        // An opening of before may have been followed by another one.
+        if self.shared.entry().1 == opening {
+            self.shared.inner().closed = true;
+            if let Inbound::Hand(hand) = &mut self.inbound {
+                hand.get().was_closed = true;
             }
+            self.note_arrival();
         }
         true
     }
@@ -196,53 +217,6 @@ where
         }
     }
 
-    /// Puts the messages into the queue of the shared part, and collects who waits for them there.
-    #[inline(never)]
-    fn fill_queue(&mut self, message: Option<M>) {
-        let Inbound::Queue(arrived) = &mut self.inbound else {
-            return self.keep(message);
-        };
-        let mut inner = self.shared.inner();
-        inner.queue.append(arrived);
-        if let Some(message) = message {
-            inner.queue.push(message);
-        }
-        let due = inner.hungry || inner.closed || !inner.queue.is_empty();
-        inner.hungry = false;
-        // The whole future is about to be polled, so its own waker has nothing to do.
-        if due
-            && inner
-                .receiver
-                .as_ref()
-                .is_some_and(|waker| !waker.will_wake(&self.waker))
-        {
-            self.woken.extend(inner.receiver.take());
-        }
-    }
-
-    /// Collects whose sleep is over.
-    #[inline(never)]
-    fn look_at_sleepers(&mut self, sleepers: &Sleepers, turn: &Turn<'_, Word<M>>) {
-        if self.armed.is_some() || sleepers.any() {
-            // An alarm that has rung is none any more, also if nobody sleeps whom it was for: the next sleep needs one of its own.
-            let now = turn.now();
-            if self.armed.is_some_and(|armed| armed <= now) {
-                self.armed = None;
-            }
-            sleepers.take_due(now, &mut self.woken);
-        }
-    }
-
-    /// Wakes those inside of the future who wait for what has come: messages, or a time.
-    #[inline(never)]
-    fn wake_inside(&mut self) {
-        for waker in self.woken.drain(..) {
-            waker.wake();
-        }
-        // They are inside of the future, so they have woken the actor as well.
-        self.shared.bell.answer();
-    }
-
     /// Returns whether nobody can wake the actor but what is called here.
     #[inline]
     fn is_alone(&self) -> bool {
@@ -257,27 +231,10 @@ where
     /// One poll, in which the future can receive what has arrived, and `message` behind it.
     #[inline]
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        self.gathered = 0;
         if self.is_alone() {
             self.shared.bell.begin_alone();
         } else {
-            self.shared.bell.begin();
-            if let Some(sleepers) = self.shared.known_sleepers().cloned() {
-                self.look_at_sleepers(&sleepers, turn);
-            }
-        }
-        match &mut self.inbound {
-            Inbound::Queue(_) => self.fill_queue(message),
-            Inbound::Hand(hand) => {
-                let hand = hand.get();
-                hand.begin_poll();
-                if let Some(message) = message {
-                    hand.push(message);
-                }
-            }
-        }
-        if !self.woken.is_empty() {
-            self.wake_inside();
+            self.begin_with_others(turn);
         }
         let Life::Lives(future) = &mut self.life else {
             return Next::Continue;
@@ -285,30 +242,24 @@ where
         let failing = Failing(&self.shared);
         let waker = &self.waker;
         let mut poll = || future.as_mut().poll(&mut task::Context::from_waker(waker));
-        let polled = match &mut self.inbound {
-            Inbound::Queue(_) => poll(),
-            Inbound::Hand(hand) => hand.lend(poll),
+        let (polled, wants, hungry) = match &mut self.inbound {
+            Inbound::Hand(hand) => {
+                hand.get().begin_poll(message);
+                let polled = hand.lend(poll);
+                let hand = hand.get();
+                (polled, hand.wants, hand.is_hungry())
+            }
+            Inbound::Queue(arrived) => {
+                fill_queue(&self.shared, arrived, message, waker);
+                let polled = poll();
+                let inner = self.shared.inner();
+                (polled, inner.receiver.is_some(), inner.hungry)
+            }
         };
         mem::forget(failing);
-        match polled {
-            Poll::Pending => self.rest(turn),
-            Poll::Ready(()) => self.finish(),
+        if polled.is_ready() {
+            return self.finish();
         }
-    }
-
-    /// The future waits.
-    #[inline]
-    fn rest(&mut self, turn: &Turn<'_, Word<M>>) -> Next {
-        let (wants, hungry) = match &mut self.inbound {
-            Inbound::Hand(hand) => {
-                let hand = hand.get();
-                (hand.wants, hand.is_hungry())
-            }
-            Inbound::Queue(_) => {
-                let inner = self.shared.inner();
-                (inner.receiver.is_some(), inner.hungry)
-            }
-        };
         self.pause = if wants {
             Pause::ForMessage
         } else {
@@ -318,9 +269,34 @@ where
             return self.rest_with_others(hungry, turn);
         }
         if self.shared.bell.end_alone(hungry) == Call::Ring {
-            self.shared.tell(Says::Ring);
+            self.shared.tell(Word::ring(&self.shared));
         }
         Next::Continue
+    }
+
+    /// A poll begins, and others may wake the actor; those inside of the future are woken whose sleep is over.
+    #[inline(never)]
+    fn begin_with_others(&mut self, turn: &Turn<'_, Word<M>>) {
+        self.shared.bell.begin();
+        let Some(sleepers) = self.shared.known_sleepers() else {
+            return;
+        };
+        if self.armed.is_some() || sleepers.any() {
+            // An alarm that has rung is none any more, also if nobody sleeps whom it was for: the next sleep needs one of its own.
+            let now = turn.now();
+            if self.armed.is_some_and(|armed| armed <= now) {
+                self.armed = None;
+            }
+            sleepers.take_due(now, &mut self.woken);
+        }
+        if self.woken.is_empty() {
+            return;
+        }
+        for waker in self.woken.drain(..) {
+            waker.wake();
+        }
+        // They are inside of the future, so they have woken the actor as well.
+        self.shared.bell.answer();
     }
 
     /// The future waits, and others can wake it, or it has wishes for the end of the turn.
@@ -335,7 +311,7 @@ where
             born.into_iter().for_each(|birth| birth(turn));
         }
         if self.shared.bell.end(hungry) == Call::Ring {
-            self.shared.tell(Says::Ring);
+            self.shared.tell(Word::ring(&self.shared));
         }
         self.set_alarm(turn);
         if end == Some(Next::Undo) {
@@ -396,12 +372,21 @@ where
             self.keep(message);
             return self.linger();
         }
-        self.gathered += 1;
-        if self.pause != Pause::Over || self.gathered < self.gathers && turn.has_more() {
+        if self.pause != Pause::Over || self.gathers > 1 && self.goes_on_gathering(turn) {
             self.keep(message);
             return Next::Continue;
         }
         self.poll(message, turn)
+    }
+
+    /// One more word has come. Returns whether the poll may wait for others.
+    fn goes_on_gathering(&mut self, turn: &Turn<'_, Word<M>>) -> bool {
+        self.gathered += 1;
+        let goes_on = self.gathered < self.gathers && turn.has_more();
+        if !goes_on {
+            self.gathered = 0;
+        }
+        goes_on
     }
 
     /// What a word of its own leads to; false if that is the end.
@@ -410,7 +395,16 @@ where
         match word {
             Word::Message(message) => self.keep(Some(message)),
             Word::Start => self.begin(turn),
-            Word::Note(note) => return self.take(note, turn),
+            Word::Ring(note) => {
+                if note.read(&self.shared) {
+                    self.begin(turn);
+                }
+            }
+            Word::Closed(note) => {
+                return note
+                    .read(&self.shared)
+                    .is_none_or(|opening| self.hear_closed(opening));
+            }
         }
         true
     }

@@ -4,9 +4,9 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use garrick_sched::{Address, Door, Notice, SendError, TaskId, door};
+use garrick_sched::{Address, Door, Notice, SendError, Sender, TaskId, door};
 
-use super::shared::{Place, Says, Shared, Word};
+use super::shared::{Place, Shared, Word, tell_at};
 
 /// What all addresses of an actor have in common; dropped with the last of them.
 pub(super) struct Entry<M: Send + 'static> {
@@ -59,7 +59,7 @@ impl<M: Send + 'static> Drop for Entry<M> {
         if let Some(body) = self.body.get()
             && let Some((shared, opening)) = &self.opening
         {
-            shared.tell_at(body, Says::Closed(*opening));
+            tell_at(body, Word::closed(shared, *opening));
         }
     }
 }
@@ -83,6 +83,25 @@ impl<M: Send + 'static> Gate<M> {
         self.body.as_ref().unwrap_or_else(|| self.entry.body())
     }
 
+    /// Has a message sent to the task.
+    #[inline]
+    fn hand_on(
+        &self,
+        message: M,
+        send: impl FnOnce(&Address<Word<M>>, Word<M>) -> Result<(), SendError<Word<M>>>,
+    ) -> Result<(), SendError<M>> {
+        let body = self.body();
+        if let Some(shared) = &self.shared
+            && body.prefetch_if_idle(BODY_BYTES)
+        {
+            self.prefetch(shared);
+        }
+        match send(body, Word::Message(message)) {
+            Err(SendError(Word::Message(message))) => Err(SendError(message)),
+            _ => Ok(()),
+        }
+    }
+
     /// Has what the poll needs brought near, all at once: one by one they would be waited for, each as long as all of them.
     fn prefetch(&self, shared: &Shared<M>) {
         if let Some(future) = self.future.get() {
@@ -99,16 +118,14 @@ impl<M: Send + 'static> Door for Gate<M> {
     type Message = M;
 
     fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
-        let body = self.body();
-        if let Some(shared) = &self.shared
-            && body.prefetch_if_idle(BODY_BYTES)
-        {
-            self.prefetch(shared);
-        }
-        match body.send(Word::Message(message)) {
-            Err(SendError(Word::Message(message))) => Err(SendError(message)),
-            _ => Ok(()),
-        }
+        self.hand_on(message, Address::send)
+    }
+
+    const RELAYS: bool = true;
+
+    #[inline]
+    fn relay(&self, message: M, sender: &Sender<'_>) -> Result<(), SendError<M>> {
+        self.hand_on(message, |body, word| sender.send(body, word))
     }
 
     fn stop(&self) {

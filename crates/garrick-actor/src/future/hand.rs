@@ -39,10 +39,13 @@ impl<M: Send + 'static> Hand<M> {
         self.queue.push(message);
     }
 
-    /// A poll begins, which may receive one message.
+    /// A poll begins, which may receive one message. This one, if any, is behind all others.
     #[inline]
-    pub(super) fn begin_poll(&mut self) {
+    pub(super) fn begin_poll(&mut self, message: Option<M>) {
         (self.has_received, self.wants) = (false, false);
+        if let Some(message) = message {
+            self.queue.push(message);
+        }
     }
 
     /// Returns whether the future waits for a message although there is one, because it has received one in this poll.

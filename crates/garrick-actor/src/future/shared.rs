@@ -3,7 +3,7 @@
 //! ```text
 //!   Address<M> --> door: Gate --- Word::Message ---> Body [ arrived | future ]
 //!                    | Entry, gone with the last address       |   ^
-//!                    +---------- Word::Note(Closed) ---------->|   | Word::Note(Ring)
+//!                    +---------- Word::Closed ---------->|   | Word::Ring
 //!                                                      Shared: queue, bell <--- wakers
 //! ```
 
@@ -17,7 +17,7 @@ use std::task::{Wake, Waker};
 
 use garrick_core::bell::{Bell, Call};
 use garrick_core::prefetch::prefetch;
-use garrick_sched::{Address, Turn, count_dead_letters};
+use garrick_sched::{Address, SendError, Turn, count_dead_letters};
 
 use super::gate::Entry;
 use super::queue::Queue;
@@ -48,47 +48,91 @@ impl Receives {
     }
 }
 
-/// What the task of an async actor receives.
+/// What the task of an async actor receives. Where a message has 8 bytes this has 16, and stays in registers on its way.
 pub(crate) enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
     /// The first word to one that was made in a turn, unless that was undone.
     Start,
-    /// Something that must not be lost.
-    Note(Note<M>),
-}
-
-/// What a note says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Says {
     /// Somebody has woken the actor.
-    Ring,
-    /// The last address of that opening is gone.
-    Closed(u64),
+    Ring(Note<Arc<Shared<M>>>),
+    /// The last address of an opening is gone.
+    Closed(Note<Box<Closing<M>>>),
 }
 
-/// A note to an actor. Sent in a turn that is undone, it is dropped like all that the turn has sent; but what it tells of has
-/// happened, so it sends itself once more.
-pub(crate) struct Note<M: Send + 'static> {
-    /// Taken when it has been read.
-    to: Option<Arc<Shared<M>>>,
-    says: Says,
-}
+impl<M: Send + 'static> Word<M> {
+    pub(super) fn ring(shared: &Arc<Shared<M>>) -> Self {
+        Self::Ring(Note(Some(shared.clone())))
+    }
 
-impl<M: Send + 'static> Note<M> {
-    /// What it says, if it was sent to that one, and not to one that was there before.
-    pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<Says> {
-        let to = self.to.take();
-        to.is_some_and(|to| Arc::ptr_eq(&to, by))
-            .then_some(self.says)
+    pub(super) fn closed(shared: &Arc<Shared<M>>, opening: u64) -> Self {
+        let closing = Closing {
+            shared: shared.clone(),
+            opening,
+        };
+        Self::Closed(Note(Some(Box::new(closing))))
+    }
+
+    /// It will not be read by anybody, and needs no reading: the task has ended.
+    fn forget(self) {
+        match self {
+            Self::Ring(mut note) => drop(note.0.take()),
+            Self::Closed(mut note) => drop(note.0.take()),
+            Self::Message(_) | Self::Start => {}
+        }
     }
 }
 
-impl<M: Send + 'static> Drop for Note<M> {
+/// What has happened to the actor, in a note.
+pub(crate) trait Tells {
+    /// Tells it once more.
+    fn tell_again(self);
+}
+
+/// A note to an actor. Sent in a turn that is undone, it is dropped like all that the turn has sent; but what it tells of has
+/// happened, so it sends itself once more. None once it has been read.
+pub(crate) struct Note<T: Tells>(Option<T>);
+
+impl<T: Tells> Drop for Note<T> {
     fn drop(&mut self) {
-        if let Some(shared) = self.to.take() {
-            shared.tell(self.says);
+        if let Some(news) = self.0.take() {
+            news.tell_again();
         }
+    }
+}
+
+impl<M: Send + 'static> Tells for Arc<Shared<M>> {
+    fn tell_again(self) {
+        let word = Word::ring(&self);
+        self.tell(word);
+    }
+}
+
+impl<M: Send + 'static> Note<Arc<Shared<M>>> {
+    /// Reads it; true if it was sent to that one, and not to one that was there before.
+    pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
+        self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
+    }
+}
+
+/// An opening of an actor whose last address is gone.
+pub(crate) struct Closing<M: Send + 'static> {
+    shared: Arc<Shared<M>>,
+    opening: u64,
+}
+
+impl<M: Send + 'static> Tells for Box<Closing<M>> {
+    fn tell_again(self) {
+        let word = Word::closed(&self.shared, self.opening);
+        self.shared.tell(word);
+    }
+}
+
+impl<M: Send + 'static> Note<Box<Closing<M>>> {
+    /// Returns which opening it was, if it was sent to that one, and not to one that was there before.
+    pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
+        let closing = self.0.take()?;
+        Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
     }
 }
 
@@ -148,7 +192,7 @@ pub(super) type Birth<M> = Box<dyn FnOnce(&Turn<'_, Word<M>>) + Send>;
 /// See the module. What every poll needs comes first, side by side: most actors of many are out of every cache when a message
 /// comes.
 #[repr(C)]
-pub(super) struct Shared<M: Send + 'static> {
+pub(crate) struct Shared<M: Send + 'static> {
     /// Whether it is to be woken. Its wakers and the task ring and hear it.
     pub(super) bell: Bell,
     inner: Mutex<Inner<M>>,
@@ -296,30 +340,17 @@ impl<M: Send + 'static> Shared<M> {
     }
 
     /// Tells the task, if it has not ended.
-    pub(super) fn tell(self: &Arc<Self>, says: Says) {
-        if let Some(body) = self.body() {
-            self.tell_at(&body, says);
-        }
-    }
-
-    /// The same, for who has its address.
-    pub(super) fn tell_at(self: &Arc<Self>, body: &Address<Word<M>>, says: Says) {
-        let note = Note {
-            to: Some(self.clone()),
-            says,
-        };
-        if let Err(refused) = body.send(Word::Note(note))
-            && let Word::Note(note) = refused.0
-        {
-            // A task that has ended needs no telling.
-            note.read(self);
+    pub(super) fn tell(&self, word: Word<M>) {
+        match self.body() {
+            Some(body) => tell_at(&body, word),
+            None => word.forget(),
         }
     }
 
     /// Wakes the task.
     pub(super) fn ring(self: &Arc<Self>) {
         if self.bell.wake() == Call::Ring {
-            self.tell(Says::Ring);
+            self.tell(Word::ring(self));
         }
     }
 
@@ -351,6 +382,14 @@ impl<M: Send + 'static> Shared<M> {
         quiet::drop_each(queue);
         quiet::drop_each(born);
         left
+    }
+}
+
+/// Tells a task.
+pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>) {
+    if let Err(SendError(word)) = body.send(word) {
+        // A task that has ended needs no telling.
+        word.forget();
     }
 }
 

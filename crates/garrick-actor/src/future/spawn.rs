@@ -12,7 +12,7 @@ use super::body::{Body, Named};
 use super::gate::{self, Entry};
 use super::incoming::Incoming;
 use super::local::{self, LocalAsyncActor, NameOfLocal};
-use super::shared::{Receives, Says, Shared, Word};
+use super::shared::{Receives, Shared, Word, tell_at};
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::local::Local;
@@ -91,7 +91,7 @@ fn begin<M: Send + 'static>(
     entry: Arc<Entry<M>>,
     body: Address<Word<M>>,
 ) -> Address<M> {
-    shared.tell_at(&body, Says::Ring);
+    tell_at(&body, Word::ring(shared));
     entry.set(body);
     gate::address(entry)
 }

@@ -96,10 +96,15 @@ pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 /// said, and is true if the task goes on.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 
+/// Hands a message on to a task, as [`DoorTable::pass`]; gets the worker whose turn it is, untyped because it belongs to a layer above.
+pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
+
 /// How a door is passed, one static table per type.
 pub(crate) struct DoorTable {
     /// Passes the message that the pointer leads to, which is moved out; false if it was put back.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
+    /// Does the same in a turn, for a door that only hands messages on.
+    pub(crate) relay: Option<Relay>,
     /// Passes the unread messages of one envelope, and says how many were refused.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
     /// Asks what stands behind it to stop.

@@ -12,6 +12,7 @@
 use std::any::type_name;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::fmt;
 use std::mem::{ManuallyDrop, size_of};
 use std::ptr::{self, NonNull};
 
@@ -28,6 +29,7 @@ use crate::runtime::current;
 use crate::runtime::task::{Block, Flow, Task, class_of, is_boxed, nothing_to_drop, task_of};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
+use crate::runtime::worker::Worker;
 
 /// Doors that may stand behind one another on one stack. What comes to the next one goes on in a turn of its
 /// own, or, on a thread that is no worker, once the first has been passed.
@@ -97,6 +99,24 @@ pub trait Door: Send + Sync + Sized + 'static {
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
+    /// True for a door that only hands messages on to one task, by [`Door::relay`] in a turn.
+    #[doc(hidden)]
+    const RELAYS: bool = false;
+
+    /// Does what [`Door::pass`] does, in a turn, by that turn. It runs no code of others, and does not panic.
+    ///
+    /// # Errors
+    /// As for [`Door::pass`].
+    #[doc(hidden)]
+    fn relay(
+        &self,
+        message: Self::Message,
+        sender: &Sender<'_>,
+    ) -> Result<(), SendError<Self::Message>> {
+        let _ = sender;
+        Err(SendError(message))
+    }
+
     /// What [`Address::stop`] does: asks what stands behind the door to stop. Nothing, unless the door says otherwise.
     fn stop(&self) {}
 
@@ -122,6 +142,27 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
+    }
+}
+
+/// The turn in which a message comes to a door.
+#[doc(hidden)]
+pub struct Sender<'a>(&'a Worker);
+
+impl Sender<'_> {
+    /// Sends a message, as part of the turn.
+    ///
+    /// # Errors
+    /// As for [`Turn::send`].
+    #[inline]
+    pub fn send<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), SendError<M>> {
+        self.0.send(to, message)
+    }
+}
+
+impl fmt::Debug for Sender<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
     }
 }
 
@@ -187,6 +228,11 @@ struct Tables<D>(D);
 impl<D: Door> Tables<D> {
     const PASS: DoorTable = DoorTable {
         pass: pass_one::<D>,
+        relay: if D::RELAYS {
+            Some(relay_one::<D>)
+        } else {
+            None
+        },
         pass_unread: pass_unread::<D>,
         stop: stop::<D>,
         is_stopped: is_stopped::<D>,
@@ -232,6 +278,28 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
                 worker.report(cell, &panic);
             }
             true
+        }
+    }
+}
+
+/// # Safety
+/// As for [`pass_one`]; `worker` points to the [`Worker`] whose turn it is.
+unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
+    let place = message.cast::<D::Message>();
+    // SAFETY: by contract; the caller's reference keeps the door alive.
+    let (door, message, worker) = unsafe {
+        (
+            task_of::<D>(cell).as_ref(),
+            place.read(),
+            worker.cast::<Worker>().as_ref(),
+        )
+    };
+    match door.relay(message, &Sender(worker)) {
+        Ok(()) => true,
+        Err(SendError(message)) => {
+            // SAFETY: the place was moved out of.
+            unsafe { place.write(message) };
+            false
         }
     }
 }
@@ -305,6 +373,34 @@ impl Deeper {
 impl Drop for Deeper {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Sends to a door in a turn.
+///
+/// # Safety
+/// As for [`pass`].
+///
+/// # Errors
+/// As for [`pass`].
+#[inline(always)]
+pub(crate) unsafe fn pass_in_turn<M: 'static>(
+    worker: &Worker,
+    cell: CellPtr,
+    message: M,
+) -> Result<(), SendError<M>> {
+    let Some(relay) = cell.table().door.and_then(|door| door.relay) else {
+        // SAFETY: by contract.
+        return unsafe { pass(cell, message) };
+    };
+    cell.check_messages::<M>();
+    let mut message = ManuallyDrop::new(message);
+    let worker = NonNull::from(worker).cast();
+    // SAFETY: by contract; the message is moved out unless it is refused.
+    if unsafe { relay(cell, worker, ptr::from_mut(&mut message).cast()) } {
+        Ok(())
+    } else {
+        Err(SendError(ManuallyDrop::into_inner(message)))
     }
 }
 

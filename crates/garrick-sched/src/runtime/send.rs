@@ -139,7 +139,7 @@ impl Worker {
     ) -> Result<(), SendError<M>> {
         if cell.is_door() {
             // SAFETY: the caller holds a reference, and says that its messages are of this type.
-            return unsafe { door::pass(cell, message) };
+            return unsafe { door::pass_in_turn(self, cell, message) };
         }
         if cell.is_bounded() {
             return self.send_to_bounded(cell, message, is_answer, || {});
