@@ -2,10 +2,10 @@
 //!
 //! The task of an async actor is one future. A message is put into a queue that the future receives from, and the future
 //! is polled; its waker sends the task a message like any other, so it is woken, moved, stopped and counted by the
-//! ordinary paths of the scheduler. Each poll is a turn.
+//! ordinary paths of the scheduler. Each poll is a turn. `README.md` in this folder has the states of a body and its invariants.
 //!
 //! ```text
-//!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv
+//!   Address<M>: a door ---> Word::Message ---> Body: arrived ---> queue ---> Incoming::recv, or Hand ---> handlers
 //!                                               ^                              |
 //!   Waker, from any thread ---> Bell: one ring -+---------- polls -------- future, Sleep
 //!                                               ^

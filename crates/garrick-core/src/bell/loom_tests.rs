@@ -1,7 +1,11 @@
 //! What wakers did before they woke is seen by the poll that answers them, and no wake is lost.
 
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use loom::sync::atomic::{
+    AtomicUsize,
+    Ordering::{Acquire, Relaxed},
+    fence,
+};
 use loom::thread;
 
 use super::{Bell, Call};
@@ -45,6 +49,51 @@ fn model(wakes_inside: bool) {
         // A ring that a poll has overtaken is worth nothing: that poll has answered it.
         if waker.join().unwrap() == Call::Ring && bell.arrived() {
             (seen, _) = poll(&bell, &data, wakes_inside);
+        }
+        assert_eq!(seen, 1, "the wake was lost");
+    });
+}
+
+/// A poll that is begun and ended by plain stores, each if nobody else has the bell.
+fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
+    let is_alone = || {
+        let is_alone = Arc::strong_count(bell) == 1;
+        fence(Acquire);
+        is_alone
+    };
+    if is_alone() {
+        bell.begin_alone();
+    } else {
+        bell.begin();
+    }
+    let seen = data.load(Relaxed);
+    let call = if is_alone() {
+        bell.end_alone(false)
+    } else {
+        bell.end(false)
+    };
+    (seen, call)
+}
+
+#[test]
+fn a_wake_by_who_then_lets_go_of_the_bell_is_not_lost() {
+    loom::model(|| {
+        let bell = Arc::new(Bell::new());
+        let data = Arc::new(AtomicUsize::new(0));
+        let (waking, written) = (bell.clone(), data.clone());
+        let waker = thread::spawn(move || {
+            written.store(1, Relaxed);
+            waking.wake()
+        });
+        let _ = bell.arrived();
+        let (mut seen, mut call) = poll_alone(&bell, &data);
+        if call == Call::Ring {
+            assert!(bell.arrived());
+            (seen, call) = poll_alone(&bell, &data);
+            assert_eq!((seen, call), (1, Call::Quiet));
+        }
+        if waker.join().unwrap() == Call::Ring && bell.arrived() {
+            (seen, _) = poll_alone(&bell, &data);
         }
         assert_eq!(seen, 1, "the wake was lost");
     });

@@ -193,6 +193,28 @@ mod tests {
     }
 
     #[test]
+    fn begin_and_end_alone_do_what_they_do_among_others() {
+        for word in 0..8 {
+            for again in [false, true] {
+                let [alone, among] = [0, 1].map(|_| Bell {
+                    word: AtomicU8::new(word),
+                    polls: AtomicU64::new(3),
+                });
+                alone.begin_alone();
+                among.begin();
+                let states = [&alone, &among].map(|bell| format!("{bell:?}"));
+                assert_eq!(states[0], states[1]);
+                for bell in [&alone, &among] {
+                    bell.word.store(word, Ordering::Relaxed);
+                }
+                assert_eq!(alone.end_alone(again), among.end(again));
+                let states = [&alone, &among].map(|bell| format!("{bell:?}"));
+                assert_eq!(states[0], states[1], "{word} {again}");
+            }
+        }
+    }
+
+    #[test]
     fn a_wake_during_a_poll_rings_when_it_ends() {
         let bell = Bell::new();
         assert!(bell.arrived());
