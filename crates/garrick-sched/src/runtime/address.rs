@@ -113,7 +113,8 @@ impl<M: 'static> Address<M> {
             return unsafe { door::pass(self.cell, message) }.map(|()| Wake::NOBODY);
         }
         if self.cell.is_bounded() {
-            return self.push_to_bounded(message, is_answer, keeps);
+            // SAFETY: it is.
+            return unsafe { self.push_to_bounded(message, is_answer, keeps) };
         }
         self.push_admitted(message, is_answer, keeps)
     }

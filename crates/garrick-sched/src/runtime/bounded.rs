@@ -154,26 +154,22 @@ fn place_of(cell: CellPtr) -> *const NonNull<Room> {
     unsafe { cell.0.as_ptr().byte_add(size_of::<Header>()).cast() }
 }
 
-/// The room of a bounded cell, to which the caller has a reference.
+/// The room of a bounded cell.
+///
+/// # Safety
+/// The cell is bounded, and the caller holds a reference for as long as the room is used.
 #[inline]
-pub(crate) fn room_of<'a>(cell: CellPtr) -> &'a Room {
-    // SAFETY: the room is there as long as the block, and its place is not written.
+pub(crate) unsafe fn room_of<'a>(cell: CellPtr) -> &'a Room {
+    // SAFETY: by contract; the room is there as long as the block, and its place is not written.
     unsafe { place_of(cell).read().as_ref() }
 }
 
-/// Returns the room of a bounded cell, to which the caller has a reference, and counts it.
-fn counted_room_of(cell: CellPtr) -> Arc<Room> {
-    let room = ptr::from_ref(room_of(cell));
-    // SAFETY: it was made by `Arc::into_raw`, and the block has a count.
-    unsafe {
-        Arc::increment_strong_count(room);
-        Arc::from_raw(room)
-    }
-}
-
-/// Drops the room of a bounded cell, whose block is about to be freed. Its task has been dropped.
-pub(crate) fn drop_room(cell: CellPtr) {
-    // SAFETY: the count of the block, which nobody can reach any more.
+/// Drops the room of a bounded cell.
+///
+/// # Safety
+/// The cell is bounded, its task has been dropped, and its block is about to be freed.
+pub(crate) unsafe fn drop_room(cell: CellPtr) {
+    // SAFETY: by contract: the count of the block, which nobody can reach any more.
     unsafe { drop(Arc::from_raw(place_of(cell).read().as_ptr())) };
 }
 
@@ -193,23 +189,37 @@ fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
 
 impl Worker {
     /// Sends to a bounded cell, in a turn. Calls `before` once there is a place, before anything is sent.
+    ///
+    /// # Safety
+    /// As for [`room_of`].
+    ///
+    /// # Errors
+    /// Gives the message back if there is no room, or the task has stopped.
     #[inline(never)]
-    pub(crate) fn send_to_bounded<M: 'static>(
+    pub(crate) unsafe fn send_to_bounded<M: 'static>(
         &self,
         cell: CellPtr,
         message: M,
         is_answer: bool,
         before: impl FnOnce(),
     ) -> Result<(), SendError<M>> {
-        let room = room_of(cell);
-        if is_answer {
-            room.take_anyway();
-            self.stage.purse.add(room);
-        } else if !self.stage.purse.take(room) {
+        // SAFETY: by contract.
+        let room = unsafe { room_of(cell) };
+        // SAFETY: what is sent below keeps the receiver, and with it the room; what is not is put back there.
+        let taken = unsafe {
+            if is_answer {
+                room.take_anyway();
+                self.stage.purse.add(room);
+                true
+            } else {
+                self.stage.purse.take(room)
+            }
+        };
+        if !taken {
             return overflow(room, message);
         }
         before();
-        self.send_in_place(cell, message, is_answer)
+        self.send_in_place(cell, room, message, is_answer)
     }
 
     /// Sends a message for which there is a place in the purse.
@@ -217,6 +227,7 @@ impl Worker {
     fn send_in_place<M: 'static>(
         &self,
         cell: CellPtr,
+        room: &Room,
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
@@ -224,7 +235,7 @@ impl Worker {
         self.stage.set_dirty();
         let sent = self.send_admitted(cell, message, is_answer);
         if sent.is_err() {
-            self.stage.purse.put_back(room_of(cell));
+            self.stage.purse.put_back(room);
         }
         sent
     }
@@ -240,15 +251,22 @@ fn nudge(cell: CellPtr) {
 
 impl<M: 'static> Address<M> {
     /// Sends a message to a bounded cell from a thread that runs no turn, as [`Address::push_from_outside`] does.
+    ///
+    /// # Safety
+    /// The cell is bounded.
+    ///
+    /// # Errors
+    /// As for [`Address::push_from_outside`].
     #[inline(never)]
-    pub(super) fn push_to_bounded(
+    pub(super) unsafe fn push_to_bounded(
         &self,
         message: M,
         is_answer: bool,
         keeps: impl FnOnce(&Remote) -> bool,
     ) -> Result<Wake, SendError<M>> {
         let cell = self.cell();
-        let room = room_of(cell);
+        // SAFETY: by contract, and we hold a reference.
+        let room = unsafe { room_of(cell) };
         if is_answer {
             room.take_anyway();
         } else if room.take_some(|_| 1) == 0 {
@@ -275,10 +293,14 @@ impl<M: 'static> Address<M> {
         if !cell.is_bounded() {
             return self.send(message).map_err(stopped);
         }
-        let room = room_of(cell);
+        // SAFETY: it is bounded, and we hold a reference.
+        let room = unsafe { room_of(cell) };
         if let Some(worker) = current::worker() {
-            if worker.stage.purse.take(room) {
-                return worker.send_in_place(cell, message, false).map_err(stopped);
+            // SAFETY: as in `send_to_bounded`.
+            if unsafe { worker.stage.purse.take(room) } {
+                return worker
+                    .send_in_place(cell, room, message, false)
+                    .map_err(stopped);
             }
         } else if room.take_some(|_| 1) == 1 {
             let pushed = self.push_admitted(message, false, |_| false);
@@ -297,7 +319,15 @@ impl<M: 'static> Address<M> {
     #[doc(hidden)]
     pub fn room(&self) -> Option<Arc<Room>> {
         let cell = self.cell();
-        cell.is_bounded().then(|| counted_room_of(cell))
+        if !cell.is_bounded() {
+            return None;
+        }
+        // SAFETY: it is bounded, and we hold a reference. The room was made by `Arc::into_raw`, and the block has a count.
+        unsafe {
+            let room = ptr::from_ref(room_of(cell));
+            Arc::increment_strong_count(room);
+            Some(Arc::from_raw(room))
+        }
     }
 
     /// Waits for a place; none at once if the mailbox is not bounded. Once the task has stopped there are places for everybody. Cancel safe.
@@ -325,14 +355,15 @@ impl<M: 'static> Address<M> {
     #[doc(hidden)]
     pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
         let cell = self.cell();
-        assert!(
-            cell.is_bounded() && ptr::eq(place.room(), room_of(cell)),
-            "a place of another mailbox"
-        );
+        assert!(cell.is_bounded(), "the mailbox has no places");
+        // SAFETY: it is bounded, and we hold a reference.
+        let room = unsafe { room_of(cell) };
+        assert!(ptr::eq(place.room(), room), "a place of another mailbox");
         if let Some(worker) = current::worker() {
-            worker.stage.purse.add(room_of(cell));
+            // SAFETY: as in `send_to_bounded`.
+            unsafe { worker.stage.purse.add(room) };
             drop(place.keep());
-            return worker.send_in_place(cell, message, false);
+            return worker.send_in_place(cell, room, message, false);
         }
         let pushed = self.push_admitted(message, false, |_| false)?;
         drop(place.keep());

@@ -74,10 +74,13 @@ impl Purse {
         }
     }
 
-    /// Takes a place for a message; false if there is none. One that is taken is [put back](Self::put_back) before the message can be
-    /// dropped, or the message stays where it keeps the room until the turn ends.
+    /// Takes a place for a message; false if there is none.
+    ///
+    /// # Safety
+    /// The room is made by an `Arc`. If a place was taken, the room stays until the message is sent, from where on the message keeps it until
+    /// the turn is over, or until the place is [put back](Self::put_back).
     #[inline]
-    pub(crate) fn take(&self, room: &Room) -> bool {
+    pub(crate) unsafe fn take(&self, room: &Room) -> bool {
         let left = self.left.get();
         if ptr::eq(self.last.get(), room) && left > 0 {
             self.left.set(left - 1);
@@ -108,7 +111,10 @@ impl Purse {
     }
 
     /// Counts a place that was taken by other means, as if it had been taken by [`Purse::take`].
-    pub(crate) fn add(&self, room: &Room) {
+    ///
+    /// # Safety
+    /// As for [`Purse::take`].
+    pub(crate) unsafe fn add(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
         last.taken += 1;

@@ -441,6 +441,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
             worker.report(cell, &panic);
         }
         if T::BOUNDED {
+            // It is the last that is left in the block.
             bounded::drop_room(cell);
         }
         // From here on another cell may get the block.

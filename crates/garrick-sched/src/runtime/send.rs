@@ -142,7 +142,8 @@ impl Worker {
             return unsafe { door::pass_in_turn(self, cell, message) };
         }
         if cell.is_bounded() {
-            return self.send_to_bounded(cell, message, is_answer, || {});
+            // SAFETY: it is bounded, and the caller holds a reference.
+            return unsafe { self.send_to_bounded(cell, message, is_answer, || {}) };
         }
         self.stage
             .send_out_to_other(&self.pool, cell, message, is_answer)

@@ -261,7 +261,8 @@ impl<M: 'static> Turn<'_, M> {
         }
         let begin_move = || worker.send_note(cell, move_note(worker, sponsor));
         if cell.is_bounded() {
-            return worker.send_to_bounded(cell, message, false, begin_move);
+            // SAFETY: it is bounded, and the address is a reference.
+            return unsafe { worker.send_to_bounded(cell, message, false, begin_move) };
         }
         begin_move();
         worker.send(to, message)

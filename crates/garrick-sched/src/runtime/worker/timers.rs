@@ -114,7 +114,8 @@ impl Worker {
         let (cell, chain) = timed.take_apart();
         if cell.is_bounded() {
             // Its sender was told that it will come.
-            room_of(cell).take_anyway();
+            // SAFETY: it is bounded, and the timer has a reference.
+            unsafe { room_of(cell) }.take_anyway();
         }
         if cell.is_door() || !self.is_at_home_and_calm(cell) {
             return self.deliver_staged(cell, chain);
