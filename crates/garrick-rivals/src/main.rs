@@ -25,6 +25,10 @@ use garrick_bench::{Scenario, Study};
 /// All that is measured, in the order in which it is shown.
 static SCENARIOS: &[Scenario] = &[
     actors::TELL,
+    actors::TELL_NAMED,
+    actors::TELL_SUPERVISED,
+    actors::TELL_ASYNC,
+    actors::TIMER_CANCEL,
     actors::FAN_IN,
     actors::PING_PONG,
     actors::ASK,

@@ -44,6 +44,10 @@ pub(super) const REASONS: &[(&str, Reason)] = &[
         ROOM,
     ),
     (
+        "sched/runtime/room/mod.rs:nudge_by:swap:Release->Relaxed",
+        ROOM,
+    ),
+    (
         "sched/runtime/room/mod.rs:take_some:load:SeqCst->Relaxed",
         ROOM,
     ),

@@ -7,7 +7,9 @@
 //!   driver (the scenario's) --- spawn, tell, ask ---> host of the framework [ role of the scenario ]
 //! ```
 
+use std::any::Any;
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use garrick_bench::Result;
 use tokio::runtime;
@@ -34,6 +36,26 @@ pub(crate) enum Flow {
     Stop,
 }
 
+/// A way to have an actor beside the plainest one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Known by a name.
+    Named,
+    /// Started again by a supervisor when it fails, behind the same address.
+    Supervised,
+    /// With handlers that may await.
+    Async,
+}
+
+/// What an actor needs beside its address.
+pub(crate) type Kept = Box<dyn Any + Send>;
+
+/// Returns a name that no actor has had.
+pub(crate) fn new_name() -> String {
+    static NAMES: AtomicU64 = AtomicU64::new(0);
+    format!("counter {}", NAMES.fetch_add(1, Ordering::Relaxed))
+}
+
 /// An actor library.
 pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// What it is called in tables.
@@ -41,6 +63,9 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
 
     /// Whether it has mailboxes that a sender waits at when they are full.
     const HAS_BOUNDED: bool;
+
+    /// The other ways in which it has actors.
+    const WAYS: &'static [Way] = &[];
 
     /// The address of an actor in a role.
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
@@ -62,6 +87,17 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         role: R,
         bound: Option<usize>,
     ) -> impl Future<Output = Self::Address<R>> + Send;
+
+    /// Spawns an actor in one of its [`WAYS`](Self::WAYS), with an unbounded mailbox. What comes with the address keeps who else is needed.
+    fn spawn_in_way<R: Role<Self>>(
+        way: Way,
+        role: R,
+    ) -> impl Future<Output = (Self::Address<R>, Kept)> + Send {
+        async move {
+            debug_assert_eq!(way, Way::Async, "others have a way of their own");
+            (Self::spawn(role, None).await, Box::new(()) as Kept)
+        }
+    }
 
     /// Sends an actor a message without waiting for an answer.
     ///

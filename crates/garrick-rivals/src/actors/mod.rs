@@ -21,6 +21,8 @@ mod idle_memory;
 mod relays;
 mod spawn;
 mod tell;
+mod tell_ways;
+mod timer_cancel;
 
 use garrick_bench::{Clock, Contender, Effort, Measured, Point, Stopwatch};
 
@@ -31,6 +33,8 @@ pub(crate) use idle_memory::{IDLE_MEMORY, child};
 pub(crate) use relays::{PING_PONG, RING};
 pub(crate) use spawn::SPAWN;
 pub(crate) use tell::TELL;
+pub(crate) use tell_ways::{TELL_ASYNC, TELL_NAMED, TELL_SUPERVISED};
+pub(crate) use timer_cancel::TIMER_CANCEL;
 
 /// Calls `$contenders::<F>($argument..)` for each of the others, and collects what they return.
 macro_rules! others {

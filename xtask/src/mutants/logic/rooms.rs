@@ -59,7 +59,7 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "leaves-the-nudge-standing",
         breaks: "the second who waits nudges nobody",
         file: "runtime/room/mod.rs",
-        find: "self.keeper.is_nudged.swap(false, AcqRel);",
+        find: "self.keeper.is_nudged.swap(false, Acquire);",
         put: "ORIGINAL
               if MUTANT { self.keeper.is_nudged.store(true, Relaxed); }",
         tests: BOUNDED,

@@ -5,12 +5,12 @@
 
 use std::future::{Future, ready};
 
-use ::actix::{Actor, Addr, Arbiter, Context, Handler, Message, System};
+use ::actix::{Actor, Addr, Arbiter, Context, Handler, Message, Supervised, Supervisor, System};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use garrick_bench::Result;
 
-use crate::actors::framework::{Framework, Role};
+use crate::actors::framework::{Framework, Kept, Role, Way};
 
 /// The library.
 #[derive(Debug)]
@@ -43,6 +43,8 @@ impl<R: Role<Actix>> Handler<Told<R::Message>> for Host<R> {
             .expect("nothing in it waits");
     }
 }
+
+impl<R: Role<Actix>> Supervised for Host<R> {}
 
 /// Answers a number with the next one.
 pub(crate) struct Answerer;
@@ -85,6 +87,16 @@ impl Framework for Actix {
         _: Option<usize>,
     ) -> impl Future<Output = Self::Address<R>> + Send {
         ready(Host(role).start())
+    }
+
+    const WAYS: &'static [Way] = &[Way::Supervised];
+
+    fn spawn_in_way<R: Role<Self>>(
+        _: Way,
+        role: R,
+    ) -> impl Future<Output = (Self::Address<R>, Kept)> + Send {
+        let address = Supervisor::start(|_: &mut Context<Host<R>>| Host(role));
+        ready((address, Box::new(()) as Kept))
     }
 
     fn tell<R: Role<Self>>(

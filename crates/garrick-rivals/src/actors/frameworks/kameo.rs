@@ -3,12 +3,13 @@
 //! `.send().await` does what `.await` does, without the box that the latter puts the request in.
 
 use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
 
 use ::kameo::actor::{Actor, ActorRef, Spawn};
 use ::kameo::mailbox;
 use ::kameo::message::{Context, Message};
 
-use crate::actors::framework::{Framework, Role};
+use crate::actors::framework::{Framework, Kept, Role, Way, new_name};
 
 /// The library.
 #[derive(Debug)]
@@ -71,6 +72,29 @@ impl Framework for Kameo {
     async fn spawn<R: Role<Self>>(role: R, bound: Option<usize>) -> Self::Address<R> {
         let mailbox = bound.map_or_else(mailbox::unbounded, mailbox::bounded);
         Host::spawn_with_mailbox(Host(role), mailbox)
+    }
+
+    const WAYS: &'static [Way] = &[Way::Named, Way::Supervised, Way::Async];
+
+    async fn spawn_in_way<R: Role<Self>>(way: Way, role: R) -> (Self::Address<R>, Kept) {
+        if way == Way::Supervised {
+            let parent = Answerer::spawn_with_mailbox(Answerer, mailbox::unbounded());
+            let role = Mutex::new(Some(role));
+            let made = move || {
+                let role = role.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Host(role.expect("it never fails, so it is made once"))
+            };
+            let child = Host::supervise_with(&parent, made)
+                .spawn_with_mailbox(mailbox::unbounded())
+                .await;
+            return (child, Box::new(parent));
+        }
+        let actor = Self::spawn(role, None).await;
+        if way == Way::Named {
+            let registered = actor.register(new_name());
+            registered.expect("nobody has had the name");
+        }
+        (actor, Box::new(()))
     }
 
     async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {

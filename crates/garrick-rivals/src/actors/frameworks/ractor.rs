@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use ::ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort, call};
 
-use crate::actors::framework::{Flow, Framework, Role};
+use crate::actors::framework::{Flow, Framework, Kept, Role, Way, new_name};
 
 /// The library.
 #[derive(Debug)]
@@ -78,6 +78,22 @@ impl Framework for Ractor {
     async fn spawn<R: Role<Self>>(role: R, _: Option<usize>) -> Self::Address<R> {
         let started = Actor::spawn(None, Host::<R>(PhantomData), role).await;
         started.expect("it has no name that could be taken").0
+    }
+
+    // A supervisor may start an actor again, but behind another address.
+    const WAYS: &'static [Way] = &[Way::Named, Way::Supervised, Way::Async];
+
+    async fn spawn_in_way<R: Role<Self>>(way: Way, role: R) -> (Self::Address<R>, Kept) {
+        let name = (way == Way::Named).then(new_name);
+        let host = Host::<R>(PhantomData);
+        let (started, kept): (_, Kept) = if way == Way::Supervised {
+            let parent = Self::answerer().await;
+            let started = Actor::spawn_linked(name, host, role, parent.get_cell()).await;
+            (started, Box::new(parent))
+        } else {
+            (Actor::spawn(name, host, role).await, Box::new(()))
+        };
+        (started.expect("nobody has had the name").0, kept)
     }
 
     async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {

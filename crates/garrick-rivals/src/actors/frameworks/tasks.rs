@@ -3,7 +3,7 @@
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::actors::framework::{Framework, Role};
+use crate::actors::framework::{Framework, Role, Way};
 
 /// What stands in for a library.
 #[derive(Debug)]
@@ -46,6 +46,7 @@ pub(crate) struct Question(u64, oneshot::Sender<u64>);
 impl Framework for Tasks {
     const NAME: &'static str = "tokio";
     const HAS_BOUNDED: bool = true;
+    const WAYS: &'static [Way] = &[Way::Async];
 
     type Address<R: Role<Self>> = Sender<R::Message>;
     type Answerer = mpsc::UnboundedSender<Question>;

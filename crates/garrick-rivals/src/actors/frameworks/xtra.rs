@@ -2,7 +2,7 @@
 
 use ::xtra::{Actor, Address, Context, Handler, Mailbox};
 
-use crate::actors::framework::{Framework, Role};
+use crate::actors::framework::{Framework, Role, Way};
 
 /// The library.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ impl Handler<Question> for Answerer {
 impl Framework for Xtra {
     const NAME: &'static str = "xtra";
     const HAS_BOUNDED: bool = true;
+    const WAYS: &'static [Way] = &[Way::Async];
 
     type Address<R: Role<Self>> = Address<Host<R>>;
     type Answerer = Address<Answerer>;

@@ -44,7 +44,7 @@ use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     atomic::{
         AtomicBool, AtomicUsize,
-        Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
+        Ordering::{Acquire, Relaxed, Release, SeqCst},
     },
     thread, unmodelled,
 };
@@ -307,8 +307,8 @@ impl Room {
 
     /// Has the keeper nudged, unless a nudge is under way (step 2b).
     fn nudge_by(&self, nudge: &impl Fn()) {
-        // AcqRel: pairs with the swap in `nudged`. If another's nudge is under way, the keeper sees by it who waits here.
-        if !self.keeper.is_nudged.swap(true, AcqRel) {
+        // Release: pairs with the Acquire in `nudged`. If another's nudge is under way, the keeper sees by it who waits here.
+        if !self.keeper.is_nudged.swap(true, Release) {
             nudge();
         }
     }
@@ -353,8 +353,8 @@ impl Room {
 
     /// Keeper only: was nudged, and wakes those for whom there is a place.
     pub(crate) fn nudged(&self) {
-        // AcqRel: pairs with the swap in `nudge_by`.
-        self.keeper.is_nudged.swap(false, AcqRel);
+        // Acquire: pairs with the Release in `nudge_by`.
+        self.keeper.is_nudged.swap(false, Acquire);
         // Relaxed: those who wait look again.
         let taken = self.senders.taken.load(Relaxed);
         self.wake(self.free(taken, self.keeper.handled.load(Relaxed)));

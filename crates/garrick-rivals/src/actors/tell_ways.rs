@@ -1,0 +1,61 @@
+//! Messages to an actor that is more than a plain one: with a name, in a supervisor's care, with handlers that may await.
+
+use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+
+use super::framework::{Framework, Way};
+use super::roles::Counter;
+use super::{measured, others, ours, watch};
+
+/// Messages a turn, as those of `garrick bench`.
+const BURST: u64 = 64;
+
+pub(crate) const TELL_NAMED: Scenario = Scenario {
+    name: "tell-named",
+    operation: "one message as that of tell with bursts of 64, to an actor with a name",
+    contenders: |effort: &Effort| contenders("tell-named", Way::Named, effort),
+};
+
+pub(crate) const TELL_SUPERVISED: Scenario = Scenario {
+    name: "tell-supervised",
+    operation: "one message as that of tell with bursts of 64, to an actor in a supervisor's care",
+    contenders: |effort: &Effort| contenders("tell-supervised", Way::Supervised, effort),
+};
+
+pub(crate) const TELL_ASYNC: Scenario = Scenario {
+    name: "tell-async",
+    operation: "one message as that of tell with bursts of 64, to an actor whose handler may await, and awaits nothing",
+    contenders: |effort: &Effort| contenders("tell-async", Way::Async, effort),
+};
+
+fn contenders(scenario: &str, way: Way, effort: &Effort) -> Vec<Contender> {
+    let mut contenders = ours(scenario, effort, &Point::default());
+    contenders.extend(others!(of, way).into_iter().flatten());
+    contenders
+}
+
+fn of<F: Framework>(way: Way) -> Option<Contender> {
+    F::WAYS.contains(&way).then(|| {
+        Contender::fitted(F::NAME, move |ops| tell::<F>(way, ops))
+            .with("burst", BURST)
+            .at_most(super::FLOOD_MAX)
+    })
+}
+
+fn tell<F: Framework>(way: Way, ops: u64) -> Result<Measured> {
+    let bursts = ops.div_ceil(BURST);
+    F::run(1, async move {
+        let (counter, done) = Counter::new(bursts * BURST);
+        let (counter, kept) = F::spawn_in_way(way, counter).await;
+        let watch = watch();
+        for _ in 0..bursts {
+            for number in 0..BURST {
+                F::tell::<Counter>(&counter, number).await;
+            }
+            F::pause().await;
+        }
+        done.await.expect("the counter says so");
+        let measured = measured(bursts * BURST, &watch);
+        drop(kept);
+        measured
+    })
+}
