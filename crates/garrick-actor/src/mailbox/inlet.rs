@@ -90,8 +90,23 @@ impl<M: Send + 'static> Inlet<M> {
     /// # Errors
     /// Gives the message back if the actor has stopped.
     pub async fn send(&self, msg: M) -> Result<(), SendError<M>> {
+        let Some(msg) = self.send_now(msg)? else {
+            return Ok(());
+        };
         let place = self.place().await;
         self.send_in(place, msg)
+    }
+
+    /// Sends a message if there is room just now; gives it back in `Ok` if there is none.
+    ///
+    /// # Errors
+    /// Gives the message back if the actor has stopped.
+    fn send_now(&self, msg: M) -> Result<Option<M>, SendError<M>> {
+        match self.try_send(msg) {
+            Ok(()) => Ok(None),
+            Err(TrySendError::Full(msg)) => Ok(Some(msg)),
+            Err(TrySendError::Stopped(msg)) => Err(SendError(msg)),
+        }
     }
 
     /// Sends `msg` as [`Inlet::send`] does, blocking this thread until there is room.
@@ -107,6 +122,9 @@ impl<M: Send + 'static> Inlet<M> {
             !garrick_sched::in_turn(),
             "an actor must not wait for room: use `try_send`"
         );
+        let Some(msg) = self.send_now(msg)? else {
+            return Ok(());
+        };
         let place = match &self.front {
             Front::Open | Front::Latest(_) => None,
             Front::Bounded(_) => self.address.place_blocking(),

@@ -1,10 +1,15 @@
 //! Cells that go from one sponsor to another, and what others send to them meanwhile.
 
-use super::{Alive, Log, Sink, check, here, spawn};
+use super::{Alive, Log, Sink, check, here, of, spawn};
+use crate::cell::{Chain, Push};
+use crate::parcel;
+use crate::remote::Remote;
 use crate::runtime::address::Address;
+use crate::runtime::current;
 use crate::runtime::sponsor::Handle;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Handles on whichever thread.
@@ -65,40 +70,76 @@ fn loom_a_task_that_moves_handles_each_senders_messages_in_order() {
     });
 }
 
+/// Sends from where it is, goes to its receiver's sponsor, and sends again.
+struct Wanderer {
+    to: Address<u32>,
+    there: Handle,
+    sent: Arc<AtomicUsize>,
+}
+
+impl Task for Wanderer {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        self.to.send(number).unwrap();
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        if number == 1 {
+            turn.send_on(&self.there, &turn.address(), 2).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+/// Runs a sender that moves, and sends before and after. A stranger may have the token of its receiver all the while, and tell the home
+/// only then.
+fn wander(with_stranger: bool) {
+    let (here, log, alive) = (here(), Log::default(), Alive::default());
+    let to = here.spawn(Sink::new(&log, &alive));
+    let there = here.handle();
+    let carrier = with_stranger.then(|| {
+        let envelope = current::with_pool(|pool| parcel::alone(pool, 11_u32));
+        // SAFETY: the envelope is ours, and so is the address.
+        unsafe {
+            (*envelope).set_token_of(Some(to.cell()));
+            assert_eq!(to.cell().push(Chain::of_one(envelope)), Push::Token);
+        }
+        envelope
+    });
+    let home = Remote::of(to.cell().home());
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counted = sent.clone();
+    let other = spawn(move || {
+        let away = super::here();
+        let wanderer = Wanderer {
+            to,
+            there,
+            sent: counted,
+        };
+        let wanderer = away.handle().spawn(wanderer).unwrap();
+        wanderer.send(1).unwrap();
+        drop(wanderer);
+        away.run();
+    });
+    here.run_until(|| sent.load(Ordering::Relaxed) == 2);
+    other.join().unwrap();
+    if let Some(carrier) = carrier {
+        // SAFETY: it carries the token, which is ours.
+        unsafe { home.notify(carrier, false) }.call();
+    }
+    here.run();
+    assert_eq!(of(&log.borrow(), 0), [1, 2]);
+    assert_eq!(log.borrow().len(), 2 + usize::from(with_stranger));
+    assert_eq!(alive.count(), 0);
+}
+
 #[test]
 fn loom_a_sender_that_moves_keeps_its_order() {
-    /// Sends from where it is, goes to its receiver's sponsor, and sends again.
-    struct Wanderer {
-        to: Address<u32>,
-        there: Handle,
-    }
-    impl Task for Wanderer {
-        type Message = u32;
-        fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
-            self.to.send(number).unwrap();
-            if number == 1 {
-                turn.send_on(&self.there, &turn.address(), 2).unwrap();
-            }
-            Flow::Continue
-        }
-    }
-    check(|| {
-        let (here, log, alive) = (here(), Log::default(), Alive::default());
-        let to = here.spawn(Sink::new(&log, &alive));
-        let there = here.handle();
-        let other = spawn(move || {
-            let away = super::here();
-            let wanderer = away.handle().spawn(Wanderer { to, there }).unwrap();
-            wanderer.send(1).unwrap();
-            drop(wanderer);
-            away.run();
-        });
-        here.run_until(|| log.borrow().len() == 2);
-        other.join().unwrap();
-        here.run();
-        assert_eq!(*log.borrow(), [1, 2]);
-        assert_eq!(alive.count(), 0);
-    });
+    check(|| wander(false));
+}
+
+#[test]
+fn loom_a_sender_that_moves_keeps_its_order_behind_a_stranger() {
+    check(|| wander(true));
 }
 
 #[test]
