@@ -226,7 +226,7 @@ impl Handle {
 impl System {
     /// A way out of the actors: what they send to the [`Inlet`], or to its address, any future reads as a [`Stream`]. At most
     /// `capacity` messages lie between: who sends more waits or gets the message back, as with
-    /// [`Mailbox::bounded`](crate::Mailbox::bounded) and [`OnFull::Wait`]. What a turn sends comes out when that has ended
+    /// [`Mailbox::bounded`](crate::Mailbox::bounded) and [`OnFull::Wait`](crate::OnFull::Wait). What a turn sends comes out when that has ended
     /// well.
     ///
     /// # Errors
