@@ -246,7 +246,7 @@ impl Task for Sender {
 #[test]
 fn loom_a_turn_and_a_thread_take_places_and_all_that_is_sent_is_handled() {
     for undoes in [false, true] {
-        check(move || {
+        check_with(1, move || {
             let (here, alive) = (here(), Alive::default());
             let (to, log) = bounded(&here, 2, usize::MAX, &alive);
             let room = to.room().unwrap();
