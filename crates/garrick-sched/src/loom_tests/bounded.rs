@@ -205,14 +205,12 @@ fn loom_one_who_gives_up_waiting_leaves_the_nudge_to_others() {
         let (here, alive) = (here(), Alive::default());
         let (to, log) = bounded(&here, 1, usize::MAX, &alive);
         to.send(1).unwrap();
-        let there = to.clone();
-        let gives_up = spawn(move || {
+        let waits = spawn(move || {
             // Polled once, and dropped with or without a place.
-            let _ = pin!(there.place()).poll(&mut Context::from_waker(Waker::noop()));
+            let _ = pin!(to.place()).poll(&mut Context::from_waker(Waker::noop()));
+            to.send(2).unwrap();
         });
-        let waits = spawn(move || to.send(2).unwrap());
         here.run_until(|| log.lock().unwrap().len() == 2);
-        gives_up.join().unwrap();
         waits.join().unwrap();
         here.run();
         assert_eq!(alive.count(), 0);
