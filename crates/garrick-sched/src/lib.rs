@@ -64,7 +64,6 @@ pub use {
     pool::Audit,
     runtime::bounded::TrySendError,
     runtime::current::in_turn,
-    runtime::door::Sender,
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
     runtime::{audit, count_dead_letters},

@@ -170,11 +170,10 @@ fn senders_from_everywhere_never_exceed_the_bound_and_lose_nothing() {
         for (workers, capacity) in [(1, 1), (2, 3), (2, 64)] {
             let sponsor = Sponsor::pool(workers).unwrap();
             let (told, heard) = mpsc::channel();
-            let waiting = Arc::new(AtomicU32::new(0));
-            let counted = waiting.clone();
+            let handled = Arc::new(AtomicU32::new(0));
+            let counted = handled.clone();
             let handle = sponsor.handle();
             let receiver = does(move |(from, n): (u32, u32), _: &Turn<'_, _>| {
-                // What was sent and is not handled yet; those who wait for a place have not sent.
                 counted.fetch_add(1, Ordering::Relaxed);
                 told.send((from, n)).unwrap();
                 Flow::Continue
@@ -220,7 +219,7 @@ fn senders_from_everywhere_never_exceed_the_bound_and_lose_nothing() {
             }
             drop(to);
             sponsor.shutdown();
-            assert_eq!(waiting.load(Ordering::Relaxed), 3 * EACH);
+            assert_eq!(handled.load(Ordering::Relaxed), 3 * EACH);
         }
     });
 }
@@ -490,7 +489,10 @@ fn an_address_of_a_bounded_task_that_a_turn_makes_and_drops_leaves_nothing() {
             let mut kept = Vec::new();
             in_turn(&here, move |turn| {
                 let (told, heard) = mpsc::channel();
-                let to = turn.spawn_bounded(2, WhenFull::Fail, teller(told));
+                let to = turn
+                    .sponsor()
+                    .spawn_bounded(2, WhenFull::Fail, teller(told))
+                    .unwrap();
                 assert_eq!(turn.send(&to, 1).and_then(|()| turn.send(&to, 2)), Ok(()));
                 assert!(turn.send(&to, 3).is_err());
                 drop(to);

@@ -117,13 +117,13 @@ impl<M: Send + 'static> Course<M> {
     }
 }
 
-/// What [`Course::after`] does. Written by hand, because a message passes through it each time.
+/// The future of [`Course::after`]. Written by hand, because a message passes through it each time.
 pub(super) struct After<'a, M: Send + 'static> {
     course: &'a mut Course<M>,
     step: Step,
 }
 
-/// What comes next.
+/// The next step of an [`After`].
 enum Step {
     /// The poll ends, and its turn with it.
     Yields(Next),

@@ -66,24 +66,24 @@ enum Life<D, M: Send + 'static, Fut> {
     /// What the future is made of when the actor starts, and how. Boxed, because it would take its place for as long as the actor
     /// lives.
     Planned(Box<D>, Make<D, M, Fut>),
-    /// It has a future.
+    /// The future is there.
     Lives(Pin<Box<Fut>>),
     /// The future is done, or being polled.
     Over,
 }
 
-/// Why the future is to be polled next.
+/// Reasons for the next poll.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pause {
-    /// For a message, or a ring.
+    /// A message, or a ring.
     ForMessage,
-    /// For a ring.
+    /// A ring.
     ForRing,
-    /// There is a reason already, and the body gathers what has come besides.
+    /// One is there already, and the body gathers what has come besides.
     Over,
 }
 
-/// How messages get to the future.
+/// The way of messages to the future.
 enum Inbound<M: Send + 'static> {
     /// By the queue of the shared part, which any thread may read. What has come since the last poll waits here.
     Queue(VecDeque<M>),
@@ -97,9 +97,9 @@ pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     pause: Pause,
     inbound: Inbound<M>,
     shared: Arc<Shared<M>>,
-    /// What wakes the actor.
+    /// Wakes the actor.
     waker: Waker,
-    /// The same, to see whether anybody else has it.
+    /// Counts who has that waker.
     ringer: Arc<Ringer<M>>,
     /// Words that have come since there is a reason for a poll.
     gathered: usize,
@@ -189,6 +189,7 @@ where
     }
 
     /// The last address of an opening is gone; false if that is the end.
+    #[inline(never)]
     fn hear_closed(&mut self, opening: u64) -> bool {
         if self.is_planned() {
             // The turn that was to make it was undone.
@@ -236,7 +237,9 @@ where
         } else {
             self.begin_with_others(turn);
         }
-        let Life::Lives(future) = &mut self.life else {
+        // Taken out, so that a poll that panics drops it.
+        let Life::Lives(mut future) = mem::replace(&mut self.life, Life::Over) else {
+            self.keep(message);
             return Next::Continue;
         };
         let failing = Failing(&self.shared);
@@ -258,8 +261,10 @@ where
         };
         mem::forget(failing);
         if polled.is_ready() {
+            drop(future);
             return self.finish();
         }
+        self.life = Life::Lives(future);
         self.pause = if wants {
             Pause::ForMessage
         } else {
@@ -342,7 +347,6 @@ where
     /// The future is done. A ring that is on its way is waited for, or it would be a dead letter.
     #[inline(never)]
     fn finish(&mut self) -> Next {
-        drop(mem::replace(&mut self.life, Life::Over));
         let next = self.linger();
         self.shared.bell.begin();
         next
@@ -361,8 +365,20 @@ where
                 self.note_arrival();
                 Some(message)
             }
-            word => {
-                if !self.hear_own(word, turn) {
+            Word::Start => {
+                self.begin(turn);
+                None
+            }
+            Word::Ring(note) => {
+                if note.read(&self.shared) {
+                    self.begin(turn);
+                }
+                None
+            }
+            Word::Closed(note) => {
+                if let Some(opening) = note.read(&self.shared)
+                    && !self.hear_closed(opening)
+                {
                     return Next::Stop;
                 }
                 None
@@ -387,26 +403,6 @@ where
             self.gathered = 0;
         }
         goes_on
-    }
-
-    /// What a word of its own leads to; false if that is the end.
-    #[inline(never)]
-    fn hear_own(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> bool {
-        match word {
-            Word::Message(message) => self.keep(Some(message)),
-            Word::Start => self.begin(turn),
-            Word::Ring(note) => {
-                if note.read(&self.shared) {
-                    self.begin(turn);
-                }
-            }
-            Word::Closed(note) => {
-                return note
-                    .read(&self.shared)
-                    .is_none_or(|opening| self.hear_closed(opening));
-            }
-        }
-        true
     }
 }
 

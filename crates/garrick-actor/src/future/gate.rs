@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-use garrick_sched::{Address, Door, Notice, SendError, Sender, TaskId, door};
+use garrick_sched::{Address, Door, Notice, SendError, TaskId, Turn, door};
 
 use super::shared::{Place, Shared, Word, tell_at};
 
@@ -124,8 +124,8 @@ impl<M: Send + 'static> Door for Gate<M> {
     const RELAYS: bool = true;
 
     #[inline]
-    fn relay(&self, message: M, sender: &Sender<'_>) -> Result<(), SendError<M>> {
-        self.hand_on(message, |body, word| sender.send(body, word))
+    fn relay(&self, message: M, turn: &Turn<'_, M>) -> Result<(), SendError<M>> {
+        self.hand_on(message, |body, word| turn.send(body, word))
     }
 
     fn stop(&self) {

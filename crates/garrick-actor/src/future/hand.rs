@@ -1,4 +1,4 @@
-//! What a body hands to the handlers of its actor, for the time of a poll.
+//! The hand: what a body lends to the handlers of its actor for the time of a poll.
 //!
 //! The handlers of an [`AsyncActor`](super::AsyncActor) are one future that only the body polls, so what lies between the two needs no
 //! lock: the body lends it for the poll, and the future takes its message from there.
@@ -11,15 +11,15 @@ use garrick_core::lend::Borrower;
 use super::queue::Queue;
 use super::shared::Shared;
 
-/// See the module.
+/// Messages on their way to handlers.
 pub(super) struct Hand<M> {
     /// Messages that have come.
     queue: Queue<M>,
-    /// Whether the poll under way has received one.
+    /// True once the poll under way has received one.
     has_received: bool,
-    /// Whether the future waits for a message.
+    /// True if the future waits for a message.
     pub(super) wants: bool,
-    /// Whether there was a time when no address led to the actor. The shared part tells whether that is so now.
+    /// True once no address has led to the actor. The shared part tells whether that is still so.
     pub(super) was_closed: bool,
 }
 

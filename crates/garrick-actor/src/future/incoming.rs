@@ -29,7 +29,7 @@ pub struct Incoming<M: Send + 'static> {
     batch: VecDeque<M>,
     /// Messages that a poll may receive.
     share: usize,
-    /// What it receives from in place of the queue, if it is that of handlers.
+    /// The hand that handlers receive from, in place of the queue.
     hand: Option<Borrower<Hand<M>>>,
     /// The poll of which `left` are still to be received.
     poll: u64,

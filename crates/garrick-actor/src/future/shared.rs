@@ -29,12 +29,12 @@ use crate::quiet::{self, Several};
 /// Messages that one poll may receive, before others get their turn.
 const SHARE: usize = 64;
 
-/// How the future of an actor gets its messages.
+/// The way of messages to the future of an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Receives {
-    /// It has an [`Incoming`](super::Incoming), and polls it as it likes, wherever it likes.
+    /// By an [`Incoming`](super::Incoming), which the future polls as it likes, wherever it likes.
     AsItLikes,
-    /// It is the handlers of an actor, whose messages are a turn each.
+    /// By hand, for the handlers of an actor, whose messages are a turn each.
     ByHand,
 }
 
@@ -48,7 +48,7 @@ impl Receives {
     }
 }
 
-/// What the task of an async actor receives. Where a message has 8 bytes this has 16, and stays in registers on its way.
+/// A word to the task of an async actor. Where a message has 8 bytes this has 16, and stays in registers on its way.
 pub(crate) enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
@@ -73,7 +73,7 @@ impl<M: Send + 'static> Word<M> {
         Self::Closed(Note(Some(Box::new(closing))))
     }
 
-    /// It will not be read by anybody, and needs no reading: the task has ended.
+    /// Drops a word that nobody will read, and that tells nothing new: the task has ended.
     fn forget(self) {
         match self {
             Self::Ring(mut note) => drop(note.0.take()),
@@ -83,7 +83,7 @@ impl<M: Send + 'static> Word<M> {
     }
 }
 
-/// What has happened to the actor, in a note.
+/// Something that has happened to the actor, in a note.
 pub(crate) trait Tells {
     /// Tells it once more.
     fn tell_again(self);
@@ -200,9 +200,9 @@ pub(crate) struct Shared<M: Send + 'static> {
     sleepers: OnceLock<Arc<Sleepers>>,
     /// Where its future is, once it has begun. Nobody but the task looks in there.
     future: OnceLock<Place>,
-    /// How its future gets its messages.
+    /// The way of messages to its future.
     pub(super) receives: Receives,
-    /// Whether there is an `end` or something `born`. Written under the lock of `inner`.
+    /// True if there is an `end` or something `born`. Written under the lock of `inner`.
     has_wishes: AtomicBool,
     /// Who gets what nobody has received; only for one that is supervised, whose mailbox does not close.
     pub(super) heir: Option<Arc<Heir<M>>>,
@@ -393,7 +393,7 @@ pub(super) fn tell_at<M: Send + 'static>(body: &Address<Word<M>>, word: Word<M>)
     }
 }
 
-/// What wakes the actor; apart from the shared part, so that its count says how many wakers there are.
+/// Wakes the actor. Apart from the shared part, so that its count says how many wakers there are.
 pub(super) struct Ringer<M: Send + 'static>(pub(super) Arc<Shared<M>>);
 
 impl<M: Send + 'static> Wake for Ringer<M> {

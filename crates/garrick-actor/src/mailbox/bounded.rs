@@ -4,7 +4,7 @@ use garrick_sched::{SpawnError, WhenFull};
 
 use super::inlet::Inlet;
 use super::{OnFull, Place};
-use crate::actor::Actor;
+use crate::actor::{Actor, Cell};
 
 pub(super) fn spawn<A>(
     place: &impl Place,
@@ -22,7 +22,11 @@ where
         OnFull::DropNewest => WhenFull::Drop,
         OnFull::DropOldest => unreachable!("`latest` makes those"),
     };
-    Ok(Inlet::bounded(
-        place.spawn_bounded(capacity, when_full, actor)?,
-    ))
+    let spawned = place
+        .sponsor()
+        .spawn_bounded(capacity, when_full, Cell(actor));
+    match spawned {
+        Ok(address) => Ok(Inlet::bounded(address)),
+        Err(SpawnError(Cell(actor))) => Err(SpawnError(actor)),
+    }
 }

@@ -22,9 +22,9 @@ mod sink;
 use std::fmt;
 use std::sync::Arc;
 
-use garrick_sched::{Address, SpawnError, WhenFull};
+use garrick_sched::{Address, SpawnError};
 
-use crate::actor::{Actor, Cell};
+use crate::actor::Actor;
 use crate::context::Context;
 use crate::handle::Handle;
 use crate::system::System;
@@ -199,33 +199,26 @@ impl<M> Default for Mailbox<M> {
 
 /// Where the actor behind a mailbox is made.
 trait Place {
+    /// The sponsor, as the scheduler has it.
+    fn sponsor(&self) -> garrick_sched::Handle;
+
     /// What the sponsor's actors do.
-    fn workload(&self) -> Workload;
+    fn workload(&self) -> Workload {
+        self.sponsor()
+            .attachment()
+            .copied()
+            .unwrap_or(Workload::Mixed)
+    }
 
     fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
     where
         A: Actor + Send,
         A::Msg: Send;
-
-    fn spawn_bounded<A>(
-        &self,
-        capacity: usize,
-        when_full: WhenFull,
-        actor: A,
-    ) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send;
-}
-
-/// The workload of a sponsor.
-fn workload_of(sponsor: &garrick_sched::Handle) -> Workload {
-    sponsor.attachment().copied().unwrap_or(Workload::Mixed)
 }
 
 impl Place for Handle {
-    fn workload(&self) -> Workload {
-        workload_of(&self.sponsor())
+    fn sponsor(&self) -> garrick_sched::Handle {
+        Handle::sponsor(self)
     }
 
     fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
@@ -235,26 +228,11 @@ impl Place for Handle {
     {
         Handle::spawn(self, actor)
     }
-
-    fn spawn_bounded<A>(
-        &self,
-        capacity: usize,
-        when_full: WhenFull,
-        actor: A,
-    ) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        self.sponsor()
-            .spawn_bounded(capacity, when_full, Cell(actor))
-            .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
-    }
 }
 
 impl<M: 'static> Place for Context<'_, M> {
-    fn workload(&self) -> Workload {
-        workload_of(&self.turn().sponsor())
+    fn sponsor(&self) -> garrick_sched::Handle {
+        self.turn().sponsor()
     }
 
     fn spawn<A>(&self, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
@@ -263,19 +241,6 @@ impl<M: 'static> Place for Context<'_, M> {
         A::Msg: Send,
     {
         Ok(Context::spawn(self, actor))
-    }
-
-    fn spawn_bounded<A>(
-        &self,
-        capacity: usize,
-        when_full: WhenFull,
-        actor: A,
-    ) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        Ok(self.turn().spawn_bounded(capacity, when_full, Cell(actor)))
     }
 }
 

@@ -22,15 +22,21 @@ fn poll(bell: &Bell, data: &AtomicUsize, wakes_inside: bool) -> (usize, Call) {
 
 #[test]
 fn a_wake_is_answered_by_a_poll_that_sees_what_it_was_for() {
-    model(false);
+    model(|bell, data| poll(bell, data, false));
 }
 
 #[test]
 fn so_it_is_by_one_that_has_woken_others() {
-    model(true);
+    model(|bell, data| poll(bell, data, true));
 }
 
-fn model(wakes_inside: bool) {
+#[test]
+fn a_wake_by_who_then_lets_go_of_the_bell_is_not_lost() {
+    model(poll_alone);
+}
+
+/// A wake from another thread, which then lets go of the bell, and polls that answer it.
+fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send + 'static) {
     loom::model(move || {
         let bell = Arc::new(Bell::new());
         let data = Arc::new(AtomicUsize::new(0));
@@ -40,15 +46,15 @@ fn model(wakes_inside: bool) {
             waking.wake()
         });
         let _ = bell.arrived();
-        let (mut seen, mut call) = poll(&bell, &data, wakes_inside);
+        let (mut seen, mut call) = poll(&bell, &data);
         if call == Call::Ring {
             assert!(bell.arrived());
-            (seen, call) = poll(&bell, &data, wakes_inside);
+            (seen, call) = poll(&bell, &data);
             assert_eq!((seen, call), (1, Call::Quiet));
         }
         // A ring that a poll has overtaken is worth nothing: that poll has answered it.
         if waker.join().unwrap() == Call::Ring && bell.arrived() {
-            (seen, _) = poll(&bell, &data, wakes_inside);
+            (seen, _) = poll(&bell, &data);
         }
         assert_eq!(seen, 1, "the wake was lost");
     });
@@ -73,30 +79,6 @@ fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
         bell.end(false)
     };
     (seen, call)
-}
-
-#[test]
-fn a_wake_by_who_then_lets_go_of_the_bell_is_not_lost() {
-    loom::model(|| {
-        let bell = Arc::new(Bell::new());
-        let data = Arc::new(AtomicUsize::new(0));
-        let (waking, written) = (bell.clone(), data.clone());
-        let waker = thread::spawn(move || {
-            written.store(1, Relaxed);
-            waking.wake()
-        });
-        let _ = bell.arrived();
-        let (mut seen, mut call) = poll_alone(&bell, &data);
-        if call == Call::Ring {
-            assert!(bell.arrived());
-            (seen, call) = poll_alone(&bell, &data);
-            assert_eq!((seen, call), (1, Call::Quiet));
-        }
-        if waker.join().unwrap() == Call::Ring && bell.arrived() {
-            (seen, _) = poll_alone(&bell, &data);
-        }
-        assert_eq!(seen, 1, "the wake was lost");
-    });
 }
 
 /// However wakes and the ends of polls fall, whoever must send a ring finds none on its way: rings sent and not arrived

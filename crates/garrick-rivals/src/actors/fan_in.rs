@@ -57,5 +57,5 @@ fn fan_in<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
 }
 
 async fn sender<F: Framework>(to: F::Address<Counter>, bursts: u64) {
-    send::<F>(&to, bursts).await;
+    send::<F>(&to, bursts, BURST).await;
 }

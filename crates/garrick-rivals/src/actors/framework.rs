@@ -41,13 +41,13 @@ pub(crate) enum Flow {
 pub(crate) enum Way {
     /// Known by a name.
     Named,
-    /// Started again by a supervisor when it fails, behind the same address.
+    /// In a supervisor's care, which starts it again when it fails: behind the same address or another one.
     Supervised,
     /// With handlers that may await.
     Async,
 }
 
-/// What an actor needs beside its address.
+/// Something that an actor needs beside its address.
 pub(crate) type Kept = Box<dyn Any + Send>;
 
 /// Returns a name that no actor has had.

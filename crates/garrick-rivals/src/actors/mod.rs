@@ -73,10 +73,10 @@ fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }
 
-/// Sends `bursts` bursts to a counter.
-async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: u64) {
+/// Sends `bursts` bursts of `burst` messages to a counter.
+async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: u64, burst: u64) {
     for _ in 0..bursts {
-        for number in 0..BURST {
+        for number in 0..burst {
             F::tell::<roles::Counter>(to, number).await;
         }
         F::pause().await;

@@ -45,7 +45,7 @@ fn tell<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
         let (counter, done) = Counter::new(bursts * BURST);
         let counter = F::spawn(counter, bound).await;
         let watch = watch();
-        send::<F>(&counter, bursts).await;
+        send::<F>(&counter, bursts, BURST).await;
         done.await.expect("the counter says so");
         measured(bursts * BURST, &watch)
     })

@@ -4,7 +4,7 @@ use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::{Framework, Way};
 use super::roles::Counter;
-use super::{measured, others, ours, watch};
+use super::{FLOOD_MAX, measured, others, ours, send, watch};
 
 /// Messages a turn, as those of `garrick bench`.
 const BURST: u64 = 64;
@@ -37,7 +37,7 @@ fn of<F: Framework>(way: Way) -> Option<Contender> {
     F::WAYS.contains(&way).then(|| {
         Contender::fitted(F::NAME, move |ops| tell::<F>(way, ops))
             .with("burst", BURST)
-            .at_most(super::FLOOD_MAX)
+            .at_most(FLOOD_MAX)
     })
 }
 
@@ -47,12 +47,7 @@ fn tell<F: Framework>(way: Way, ops: u64) -> Result<Measured> {
         let (counter, done) = Counter::new(bursts * BURST);
         let (counter, kept) = F::spawn_in_way(way, counter).await;
         let watch = watch();
-        for _ in 0..bursts {
-            for number in 0..BURST {
-                F::tell::<Counter>(&counter, number).await;
-            }
-            F::pause().await;
-        }
+        send::<F>(&counter, bursts, BURST).await;
         done.await.expect("the counter says so");
         let measured = measured(bursts * BURST, &watch);
         drop(kept);

@@ -1,8 +1,6 @@
 //! Timers that are set and cancelled at once.
 
 use std::future::Future;
-use std::hint::black_box;
-use std::pin::pin;
 use std::task::{Context as Task, Waker};
 use std::time::Duration;
 
@@ -52,7 +50,7 @@ fn sleeps(ops: u64) -> Result<Measured> {
                 .map(|_| Box::pin(tokio::time::sleep(HOUR)))
                 .collect();
             for sleep in &mut sleeps {
-                let polled = pin!(sleep).poll(&mut Task::from_waker(Waker::noop()));
+                let polled = sleep.as_mut().poll(&mut Task::from_waker(Waker::noop()));
                 assert!(polled.is_pending(), "an hour is not over");
             }
         })
@@ -80,7 +78,7 @@ struct Starter {
     done: Option<oneshot::Sender<()>>,
 }
 
-/// What a [`Starter`] is told.
+/// The message of a [`Starter`].
 struct Go;
 
 impl ::actix::Message for Go {
@@ -97,9 +95,7 @@ impl ::actix::Handler<Go> for Starter {
     fn handle(&mut self, _: Go, cx: &mut Self::Context) {
         if self.timers.is_empty() {
             for _ in 0..BURST {
-                self.timers.push(cx.run_later(HOUR, |_, _| {
-                    black_box(());
-                }));
+                self.timers.push(cx.run_later(HOUR, |_, _| {}));
             }
         } else {
             for timer in self.timers.drain(..) {

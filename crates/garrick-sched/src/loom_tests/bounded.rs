@@ -55,65 +55,62 @@ fn loom_two_who_wait_share_one_nudge() {
     check_with(2, || wait_for_places(2));
 }
 
-/// Is a keeper that hears nudges, until it is told that this was all.
-fn hear(room: &Room, told: &mpsc::Receiver<bool>) {
+/// Polls once for a place, and gives up. Returns whether there was none.
+fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
+    let mut taking = pin!(room.take_with(nudge));
+    let polled = taking
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    polled.is_pending()
+}
+
+/// Lets `wait` wait for the one place of a room, by a function that nudges, while the keeper uses it up and hears the nudges. `before` is
+/// done first, while the place is taken.
+fn wait_beside_keeper(
+    before: impl FnOnce(&Arc<Room>),
+    wait: impl FnOnce(&Arc<Room>, &dyn Fn()) + 'static,
+) {
+    let room = Room::with(1, WhenFull::Wait);
+    assert_eq!(room.take_some(|_| 1), 1);
+    before(&room);
+    let (tell, told) = mpsc::channel();
+    let there = room.clone();
+    let waits = spawn(move || {
+        wait(&there, &|| tell.send(false).unwrap());
+        tell.send(true).unwrap();
+    });
+    room.use_up();
     while !told.recv().unwrap() {
         room.nudged();
     }
-}
-
-/// Polls once for a place, and gives up.
-fn give_up(room: &Arc<Room>, nudge: impl Fn()) {
-    let mut taking = pin!(room.take_with(nudge));
-    assert!(
-        taking
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-            .is_pending()
-    );
+    waits.join().unwrap();
 }
 
 #[test]
 fn loom_one_who_waits_after_a_nudge_was_heard_nudges_again() {
     check(|| {
-        let room = Room::with(1, WhenFull::Wait);
-        assert_eq!(room.take_some(|_| 1), 1);
-        give_up(&room, || {});
-        room.nudged();
-        let (tell, told) = mpsc::channel();
-        let there = room.clone();
-        let waits = spawn(move || {
-            there.wait_for_place(|| tell.send(false).unwrap());
-            tell.send(true).unwrap();
-        });
-        room.use_up();
-        hear(&room, &told);
-        waits.join().unwrap();
+        wait_beside_keeper(
+            |room| {
+                assert!(gives_up(room, || {}));
+                room.nudged();
+            },
+            |room, nudge| room.wait_for_place(nudge),
+        );
     });
 }
 
 #[test]
 fn loom_one_who_waits_while_a_nudge_is_under_way_is_seen_by_who_hears_it() {
     check(|| {
-        let room = Room::with(1, WhenFull::Wait);
-        assert_eq!(room.take_some(|_| 1), 1);
-        let (tell, told) = mpsc::channel();
-        let there = room.clone();
-        let waits = spawn(move || {
-            let mut taking = Box::pin(there.take_with(|| tell.send(false).unwrap()));
-            let is_there = taking
-                .as_mut()
-                .poll(&mut Context::from_waker(Waker::noop()));
-            drop(taking);
-            // The nudge of before may still be under way.
-            if is_there.is_pending() {
-                there.wait_for_place(|| tell.send(false).unwrap());
-            }
-            tell.send(true).unwrap();
-        });
-        room.use_up();
-        hear(&room, &told);
-        waits.join().unwrap();
+        wait_beside_keeper(
+            |_| {},
+            |room, nudge| {
+                // The nudge of before may still be under way.
+                if gives_up(room, nudge) {
+                    room.wait_for_place(nudge);
+                }
+            },
+        );
     });
 }
 

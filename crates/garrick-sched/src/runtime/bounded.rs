@@ -10,7 +10,7 @@
 //!
 //! Senders read the room as long as they hold a reference, so it is dropped with the block, and the task before it.
 //!
-//! What was promised before comes in above the bound: an answer to the task's own question, and what a timer brings.
+//! An answer to the task's own question and the message of a timer come in above the bound, because they were promised before.
 
 use std::fmt;
 use std::marker::PhantomPinned;
@@ -173,7 +173,7 @@ pub(crate) unsafe fn drop_room(cell: CellPtr) {
     unsafe { drop(Arc::from_raw(place_of(cell).read().as_ptr())) };
 }
 
-/// What becomes of a message for which there is no room.
+/// Does what the mailbox does with a message for which there is no room.
 ///
 /// # Errors
 /// Gives it back, if it is not dropped.
@@ -241,14 +241,6 @@ impl Worker {
     }
 }
 
-/// Has the task of a bounded cell look who waits, to which the caller has a reference. Not part of the turn under way, if there is one: who
-/// waits goes on to do so if that is undone.
-fn nudge(cell: CellPtr) {
-    // One that has stopped has let all go on who waited.
-    // SAFETY: by contract.
-    let _ = current::with_pool(|pool| unsafe { deliver_note(pool, cell, Kind::Nudge) });
-}
-
 impl<M: 'static> Address<M> {
     /// Sends a message to a bounded cell from a thread that runs no turn, as [`Address::push_from_outside`] does.
     ///
@@ -273,13 +265,32 @@ impl<M: 'static> Address<M> {
             if room.when_full() != WhenFull::Wait || current::in_turn() {
                 return overflow(room, message).map(|()| Wake::NOBODY);
             }
-            room.wait_for_place(|| nudge(cell));
+            room.wait_for_place(|| self.nudge());
         }
+        self.push_in_place(room, message, is_answer, keeps)
+    }
+
+    /// Sends a message for which a place was taken, from a thread that runs no turn.
+    fn push_in_place(
+        &self,
+        room: &Room,
+        message: M,
+        is_answer: bool,
+        keeps: impl FnOnce(&Remote) -> bool,
+    ) -> Result<Wake, SendError<M>> {
         let pushed = self.push_admitted(message, is_answer, keeps);
         if pushed.is_err() {
             room.give_back(1);
         }
         pushed
+    }
+
+    /// Has the task look who waits for a place. Not part of the turn under way, if there is one: who waits goes on to do so if that is
+    /// undone.
+    fn nudge(&self) {
+        // A task that has stopped has let all go on who waited.
+        // SAFETY: we hold a reference.
+        let _ = current::with_pool(|pool| unsafe { deliver_note(pool, self.cell(), Kind::Nudge) });
     }
 
     /// Sends a message if there is room just now, whatever the mailbox does otherwise.
@@ -303,10 +314,7 @@ impl<M: 'static> Address<M> {
                     .map_err(stopped);
             }
         } else if room.take_some(|_| 1) == 1 {
-            let pushed = self.push_admitted(message, false, |_| false);
-            if pushed.is_err() {
-                room.give_back(1);
-            }
+            let pushed = self.push_in_place(room, message, false, |_| false);
             return pushed.map(Wake::call).map_err(stopped);
         }
         if self.is_stopped() {
@@ -334,14 +342,14 @@ impl<M: 'static> Address<M> {
     #[doc(hidden)]
     pub async fn place(&self) -> Option<Place> {
         let room = self.room()?;
-        Some(room.take_with(|| nudge(self.cell())).await)
+        Some(room.take_with(|| self.nudge()).await)
     }
 
     /// Does what [`Address::place`] does, blocking this thread.
     #[doc(hidden)]
     pub fn place_blocking(&self) -> Option<Place> {
         let room = self.room()?;
-        room.wait_for_place(|| nudge(self.cell()));
+        room.wait_for_place(|| self.nudge());
         Some(Place::of(room))
     }
 
@@ -362,11 +370,11 @@ impl<M: 'static> Address<M> {
         if let Some(worker) = current::worker() {
             // SAFETY: as in `send_to_bounded`.
             unsafe { worker.stage.purse.add(room) };
-            drop(place.keep());
+            place.spend();
             return worker.send_in_place(cell, room, message, false);
         }
         let pushed = self.push_admitted(message, false, |_| false)?;
-        drop(place.keep());
+        place.spend();
         pushed.call();
         Ok(())
     }
@@ -396,28 +404,6 @@ impl Handle {
         } else {
             self.spawn(Bounded::new(room, task))
                 .map_err(|SpawnError(task)| SpawnError(task.into_task()))
-        }
-    }
-}
-
-impl<M: 'static> Turn<'_, M> {
-    /// Makes a task as [`Turn::spawn`] does, whose mailbox has room for so many messages.
-    #[doc(hidden)]
-    pub fn spawn_bounded<T>(
-        &self,
-        capacity: usize,
-        when_full: WhenFull,
-        task: T,
-    ) -> Address<T::Message>
-    where
-        T: Task + Send,
-        T::Message: Send,
-    {
-        let room = Room::with(capacity, when_full);
-        if const { is_boxed::<Bounded<T>>() } {
-            self.spawn(Bounded::new(room, Boxed(Box::new(task))))
-        } else {
-            self.spawn(Bounded::new(room, task))
         }
     }
 }

@@ -12,7 +12,6 @@
 use std::any::type_name;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::fmt;
 use std::mem::{ManuallyDrop, size_of};
 use std::ptr::{self, NonNull};
 
@@ -111,9 +110,9 @@ pub trait Door: Send + Sync + Sized + 'static {
     fn relay(
         &self,
         message: Self::Message,
-        sender: &Sender<'_>,
+        turn: &Turn<'_, Self::Message>,
     ) -> Result<(), SendError<Self::Message>> {
-        let _ = sender;
+        let _ = turn;
         Err(SendError(message))
     }
 
@@ -142,27 +141,6 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// The name under which it is reported.
     fn name() -> &'static str {
         type_name::<Self>()
-    }
-}
-
-/// The turn in which a message comes to a door.
-#[doc(hidden)]
-pub struct Sender<'a>(&'a Worker);
-
-impl Sender<'_> {
-    /// Sends a message, as part of the turn.
-    ///
-    /// # Errors
-    /// As for [`Turn::send`].
-    #[inline]
-    pub fn send<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), SendError<M>> {
-        self.0.send(to, message)
-    }
-}
-
-impl fmt::Debug for Sender<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender").finish_non_exhaustive()
     }
 }
 
@@ -294,7 +272,7 @@ unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
             worker.cast::<Worker>().as_ref(),
         )
     };
-    match door.relay(message, &Sender(worker)) {
+    match door.relay(message, &Turn::new(worker, cell)) {
         Ok(()) => true,
         Err(SendError(message)) => {
             // SAFETY: the place was moved out of.

@@ -28,14 +28,14 @@ struct Held {
     left: usize,
 }
 
-/// What is kept of a purse for a turn that leaves its seat: the places that it has used.
+/// The places that a turn has used, which are kept for it when it leaves its seat.
 pub(crate) struct Used(Vec<Held>);
 
 /// Rooms where places were given back, and how many, whose waiting senders are still to be woken.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
-/// See the module.
+/// The places that a turn has taken.
 pub(crate) struct Purse {
     /// The room of the last entry, or null.
     last: Cell<*const Room>,
@@ -44,7 +44,7 @@ pub(crate) struct Purse {
     /// Each has a place that a message has, or is about to have.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
-    /// Whether the turn has touched any of this.
+    /// True once the turn has touched any of this.
     used: Cell<bool>,
 }
 

@@ -157,7 +157,7 @@ impl Worker {
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
-        if !cell.inbox_is_idle() || cell.home() != self.sends_at.get() || cell.has(flag::STOPPED) {
+        if !self.reaches(cell) {
             return self
                 .stage
                 .send_out_to_other(&self.pool, cell, message, is_answer);
@@ -190,20 +190,20 @@ impl Worker {
         if !cell.inbox_is_idle_and_unbounded() && cell.is_bounded() {
             return self.send_to_other(cell, message, true);
         }
+        // If it comes back, a closed gate may be the only reason.
         let sent = self.send(to, message);
-        sent.or_else(|SendError(message)| self.send_past_gate(cell, message))
+        sent.or_else(|SendError(message)| self.send_to_other(cell, message, true))
     }
 
-    /// Sends an answer that came back, if the only reason was a closed gate.
-    #[cold]
-    #[inline(never)]
-    fn send_past_gate<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
-        self.send_to_other(cell, message, true)
+    /// Returns whether the turn sends to a cell by its mailbox: it is ours, has not stopped, and nothing is on its way to it that came
+    /// first.
+    fn reaches(&self, cell: CellPtr) -> bool {
+        cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.has(flag::STOPPED)
     }
 
     /// A staged note to a cell, in order with the messages to it.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
-        if cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.has(flag::STOPPED) {
+        if self.reaches(cell) {
             self.schedule(cell);
             self.stage.append_note(cell, note);
         } else {

@@ -12,7 +12,7 @@ pub(in crate::mailbox) struct Held<M> {
     pub(super) permit: Permit,
 }
 
-/// What senders know.
+/// The part that senders know.
 pub(in crate::mailbox) struct Front<M> {
     actual: Actual<Held<M>>,
     room: Arc<Room>,

@@ -80,7 +80,6 @@ impl Framework for Ractor {
         started.expect("it has no name that could be taken").0
     }
 
-    // A supervisor may start an actor again, but behind another address.
     const WAYS: &'static [Way] = &[Way::Named, Way::Supervised, Way::Async];
 
     async fn spawn_in_way<R: Role<Self>>(way: Way, role: R) -> (Self::Address<R>, Kept) {

@@ -21,7 +21,7 @@ use crate::runtime::current::Entered;
 /// Those who wait, first come, first woken.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// How many stand in the line. Written under its lock, read by those who give places back.
+    /// The length of the line. Written under its lock, read by those who give places back.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
 }

@@ -36,7 +36,8 @@
 mod line;
 
 use std::future::poll_fn;
-use std::mem;
+use std::mem::ManuallyDrop;
+use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -56,7 +57,7 @@ use line::{Line, Ticket};
 /// can say.
 const CLOSED: usize = isize::MAX as usize / 2;
 
-/// What happens to a message that is sent to a task whose mailbox is full.
+/// The fate of a message that is sent to a task whose mailbox is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhenFull {
     /// A thread that runs no turn waits for a place. In a turn, the message comes back.
@@ -81,9 +82,9 @@ pub enum WhenFull {
 /// ```
 #[derive(Debug)]
 pub struct Room {
-    /// What those write who take places and give them back.
+    /// Written by those who take places and give them back.
     senders: CachePadded<Senders>,
-    /// What the keeper writes.
+    /// Written by the keeper.
     keeper: CachePadded<Keeper>,
 }
 
@@ -93,7 +94,7 @@ struct Senders {
     when_full: WhenFull,
     /// Places taken, but for those given back.
     taken: AtomicUsize,
-    /// What `handled` was at least, so that it is not read for each message: the keeper writes there.
+    /// A count that `handled` has reached, so that it is not read for each message: the keeper writes there.
     seen: unmodelled::AtomicUsize,
     dropped: unmodelled::AtomicU64,
     line: Line,
@@ -103,7 +104,7 @@ struct Senders {
 struct Keeper {
     /// Places that the keeper has used up since the beginning.
     handled: AtomicUsize,
-    /// Whether a nudge is under way.
+    /// True while a nudge is under way.
     is_nudged: AtomicBool,
 }
 
@@ -123,12 +124,11 @@ impl Place {
         &self.room
     }
 
-    /// Returns the room, whose place stays taken.
-    pub(crate) fn keep(self) -> Arc<Room> {
-        // SAFETY: `self` is forgotten, so its field is moved out once.
-        let room = unsafe { std::ptr::read(&raw const self.room) };
-        mem::forget(self);
-        room
+    /// Leaves the place taken, for a message that is sent.
+    pub(crate) fn spend(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is not dropped, so its field is moved out once.
+        drop(unsafe { ptr::read(&raw const this.room) });
     }
 }
 
