@@ -1,12 +1,4 @@
-//! The header of a cell: its words, and the transitions of its state word.
-//!
-//! ```text
-//!  state   63      61 60           48 47                                 4 3      0
-//!         [ flags : 3 | home : 13 bits | tail envelope of local mailbox    | flags ]
-//! ```
-//!
-//! Only the home worker writes the state word, so all of its accesses are plain loads and stores;
-//! it is atomic because other workers read `home` out of it to see whether the cell is theirs.
+//! The header of a cell: its words, and what its kind of task can do.
 
 #[cfg(all(debug_assertions, not(garrick_loom)))]
 use std::any::TypeId;
@@ -21,73 +13,8 @@ use garrick_core::prim::{UnsafeCell, unmodelled};
 use super::envelope::Envelope;
 use super::inbox::{DOOR, idle_of};
 use super::refs::ORPHAN;
+use super::state::{Home, State};
 use crate::quiet;
-
-/// The cell stands in a run queue, or works off its mailbox. Keeps it alive. A cell that runs for the one
-/// message that it was scheduled with is not scheduled meanwhile, so that it can be again.
-pub(crate) const SCHEDULED: u64 = 1;
-
-/// The flags of the state word beside [`SCHEDULED`].
-pub(crate) mod flag {
-    /// The cell has not run yet; its first message makes it run newest first.
-    pub(crate) const NEWBORN: u64 = 2;
-    /// The task is gone; the cell waits for its token to be closed.
-    pub(crate) const STOPPED: u64 = 4;
-    /// The cell stands on its home's list of cells to free, or is being freed.
-    pub(crate) const GARBAGE: u64 = 8;
-    /// The turn under way has appended to the local mailbox, so what is in there is not all committed.
-    pub(crate) const APPENDED: u64 = 1 << 63;
-}
-
-const HOME_SHIFT: u32 = 48;
-const HOME_BITS: u32 = 13;
-const HOME_MASK: u64 = ((1 << HOME_BITS) - 1) << HOME_SHIFT;
-const FLAG_MASK: u64 = 15 | !0 << (HOME_SHIFT + HOME_BITS);
-pub(super) const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
-
-/// A worker's number, shifted to where the state word has it. [`Home::NOBODY`] owns nothing.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Home(u64);
-
-impl Home {
-    pub(crate) const NOBODY: Self = Self(0);
-    /// What a thread is that is no worker: the home of no cell, not even of one that nobody owns.
-    pub(crate) const STRANGER: Self = Self(HOME_MASK);
-
-    /// The home with number `number`, which is not 0.
-    pub(crate) const fn new(number: u16) -> Self {
-        assert!(number != 0, "0 means nobody");
-        Self((number as u64) << HOME_SHIFT)
-    }
-
-    /// Its number.
-    #[inline]
-    pub(crate) const fn number(self) -> u16 {
-        (self.0 >> HOME_SHIFT) as u16
-    }
-
-    /// The state word of a cell of ours that has nothing to do.
-    #[inline]
-    pub(crate) const fn idle(self) -> u64 {
-        self.0
-    }
-}
-
-impl fmt::Debug for Home {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::NOBODY {
-            f.write_str("Home(nobody)")
-        } else {
-            write!(f, "Home({})", self.number())
-        }
-    }
-}
-
-/// The last envelope of the local mailbox, by the state word; null if the mailbox is empty.
-#[inline]
-pub(crate) fn tail_of(state: u64) -> *mut Envelope {
-    ptr::with_exposed_provenance_mut((state & POINTER_MASK) as usize)
-}
 
 /// Room for one message inside an entry of a run queue, or for the address of an envelope with one that is too large for it.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
@@ -170,8 +97,8 @@ impl Table {
 pub(crate) struct Header {
     /// What runs here. Owner writes; whoever sends to the cell or drops messages for it reads. Not modelled, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
-    /// See the module's picture. Owner writes; everyone reads `home`.
-    state: AtomicU64,
+    /// See [`State`]. Owner writes; everyone reads `home`.
+    pub(super) state: AtomicU64,
     /// The shared mailbox and the token, see `inbox`. Everyone writes.
     pub(super) inbox: AtomicPtr<Envelope>,
     /// References counted by the owner. Owner writes and reads.
@@ -188,7 +115,7 @@ impl Header {
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
-            state: AtomicU64::new(home.0 | flag::NEWBORN),
+            state: AtomicU64::new(State::newborn(home).bits()),
             inbox: AtomicPtr::new(idle_of(table.bounded)),
             local_refs: UnsafeCell::new(1),
             shared_refs: AtomicU32::new(0),
@@ -201,7 +128,7 @@ impl Header {
     pub(crate) fn door(table: &'static Table) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
-            state: AtomicU64::new(Home::NOBODY.0),
+            state: AtomicU64::new(State::NONE.bits()),
             inbox: AtomicPtr::new(DOOR),
             local_refs: UnsafeCell::new(0),
             shared_refs: AtomicU32::new(ORPHAN | 1),
@@ -271,30 +198,16 @@ impl Header {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
-    /// The state word. Relaxed: only `home` in it means anything to a foreign thread, and
-    /// `home == me` can only be read by the thread that wrote it last (README, invariant 1).
-    #[inline]
-    pub(crate) fn state(&self) -> u64 {
-        self.state.load(Relaxed)
-    }
-
-    /// Owner only: stores the state word. Relaxed: what a change of home publishes is published by
-    /// the shared queue (away from us) and by the inbox (to us), see README, steps 3 and 4.
-    #[inline]
-    pub(crate) fn set_state(&self, state: u64) {
-        self.state.store(state, Relaxed);
-    }
-
     /// Who owns the cell, as far as this thread can see.
     #[inline]
     pub(crate) fn home(&self) -> Home {
-        Home(self.state() & HOME_MASK)
+        self.state().home()
     }
 
     /// Returns whether the cell has nothing to do at that home, as far as this thread can see: it is not scheduled, its mailbox is empty,
     /// and it has not stopped. It may be newborn.
     pub(crate) fn is_idle_at(&self, home: Home) -> bool {
-        self.state() & !flag::NEWBORN == home.idle()
+        self.state().rests_at(home)
     }
 
     /// Does what `home` does for a block that need not be a cell, or may be freed meanwhile.
@@ -304,7 +217,7 @@ impl Header {
     #[inline]
     pub(crate) unsafe fn home_of_block(block: NonNull<Self>) -> Home {
         // SAFETY: by contract.
-        Home(unsafe { (*block.as_ptr()).state.load(Relaxed) } & HOME_MASK)
+        State::of_bits(unsafe { (*block.as_ptr()).state.load(Relaxed) }).home()
     }
 
     /// Panics in debug builds if the cell is not at `home`, whose worker the caller is. Not in models, where each load is one
@@ -336,49 +249,10 @@ impl Header {
         );
     }
 
-    /// Owner only: hands the cell to `home`.
-    #[inline]
-    pub(crate) fn set_home(&self, home: Home) {
-        debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");
-        #[cfg(garrick_loom)]
-        super::homes::note(CellPtr(NonNull::from(self)), home);
-        self.set_state(self.state() & !HOME_MASK | home.0);
-    }
-
-    /// Owner only: whether any of `flags` is set.
-    #[inline]
-    pub(crate) fn has(&self, flags: u64) -> bool {
-        self.state() & flags != 0
-    }
-
-    /// Owner only: sets `flags`.
-    #[inline]
-    pub(crate) fn set(&self, flags: u64) {
-        self.set_state(self.state() | flags);
-    }
-
-    /// Owner only: clears `flags`.
-    #[inline]
-    pub(crate) fn clear(&self, flags: u64) {
-        self.set_state(self.state() & !flags);
-    }
-
     /// Owner only: the last envelope of the local mailbox, whose `next` is the first; null if empty.
     #[inline]
     pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
-        tail_of(self.state())
-    }
-
-    /// Owner only: sets the last envelope of the local mailbox.
-    #[inline]
-    pub(crate) fn set_mailbox_tail(&self, tail: *mut Envelope) {
-        let bits = tail.expose_provenance() as u64;
-        debug_assert_eq!(
-            bits & !POINTER_MASK,
-            0,
-            "an envelope's address has 48 bits and is aligned"
-        );
-        self.set_state(self.state() & !POINTER_MASK | bits);
+        self.state().tail()
     }
 
     /// Owner only: appends one envelope to the local mailbox.
@@ -422,14 +296,8 @@ impl Header {
 
 impl fmt::Debug for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state();
         f.debug_struct("Header")
-            .field("home", &self.home())
-            .field("mailbox", &self.mailbox_tail())
-            .field("scheduled", &(state & SCHEDULED != 0))
-            .field("newborn", &(state & flag::NEWBORN != 0))
-            .field("stopped", &(state & flag::STOPPED != 0))
-            .field("garbage", &(state & flag::GARBAGE != 0))
+            .field("state", &self.state())
             .field("inbox", &self.inbox.load(Relaxed))
             .field("shared_refs", &self.shared_refs.load(Relaxed))
             .finish_non_exhaustive()

@@ -6,7 +6,8 @@
 
 use std::cell::RefCell;
 
-use super::header::{CellPtr, Home};
+use super::header::CellPtr;
+use super::state::Home;
 
 thread_local! {
     /// Cells and their homes, oldest first, of the model that this thread of the system runs.

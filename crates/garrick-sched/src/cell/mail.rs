@@ -8,12 +8,13 @@
 use garrick_core::prim::unmodelled::{Acquire, fence};
 
 use super::envelope::{Envelope, Kind};
-use super::header::{Header, Home, SCHEDULED, flag, tail_of};
+use super::header::Header;
+use super::state::{Home, State};
 
 /// The contents of a mailbox, as a visitor has seen them.
 pub(crate) struct Mail {
-    /// The state word of the cell.
-    state: u64,
+    /// The state of the cell.
+    state: State,
     /// The oldest envelope that may have something unread.
     first: *mut Envelope,
     /// The last envelope, or null, and its free slots.
@@ -60,12 +61,12 @@ impl Header {
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();
-        if state & !flag::NEWBORN & !super::header::POINTER_MASK != home.idle() | SCHEDULED {
+        if !state.is_scheduled_whole_at(home) {
             return None;
         }
         // Acquire: pairs with the Release fence of a commit. Without the flag APPENDED, the last envelope is committed, so it stays.
         fence(Acquire);
-        let last = tail_of(state);
+        let last = state.tail();
         // SAFETY: the cell is not run while others visit, so its envelopes stay.
         let (first, free) =
             unsafe { last.as_ref() }.map_or((last, 0), |last| (last.next(), last.free()));

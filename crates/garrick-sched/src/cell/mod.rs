@@ -14,10 +14,12 @@ mod inbox;
 mod mail;
 mod ready;
 mod refs;
+mod state;
 
 pub(crate) use envelope::{Envelope, Kind};
-pub(crate) use header::{CellPtr, DoorTable, Header, Home, SCHEDULED, Slot, Table, flag, tail_of};
+pub(crate) use header::{CellPtr, DoorTable, Header, Slot, Table};
 pub(crate) use inbox::{Chain, Push, reverse};
 pub(crate) use mail::Mail;
 pub(crate) use ready::{Look, Notice, Ready};
 pub(crate) use refs::{Dropped, Settled};
+pub(crate) use state::{Home, State};

@@ -21,7 +21,7 @@ use std::process;
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-use super::header::{Header, SCHEDULED};
+use super::header::Header;
 
 /// The mark of a cell without owner, in the shared count.
 pub(super) const ORPHAN: u32 = 1 << 31;
@@ -215,7 +215,7 @@ impl Header {
     #[inline]
     pub(crate) fn is_looked_after(&self) -> bool {
         // Relaxed: the end of the activation settles, with Acquire.
-        self.has(SCHEDULED) && self.shared_refs.load(Relaxed) == 0
+        self.state().is_scheduled() && self.shared_refs.load(Relaxed) == 0
     }
 
     /// Owner only: moves the owner's count to the shared one, before the cell is given away
@@ -223,7 +223,7 @@ impl Header {
     pub(crate) fn share_refs(&self) {
         self.check_alive();
         debug_assert!(
-            cfg!(garrick_loom) || self.has(SCHEDULED),
+            cfg!(garrick_loom) || self.state().is_scheduled(),
             "what is given away is kept alive by being scheduled"
         );
         // SAFETY: owner field.

@@ -11,14 +11,14 @@ mod reclaim;
 
 pub(crate) use reclaim::{reclaim, time_left, watch};
 
-use garrick_core::prim::unmodelled::{AtomicU64, Mutex, MutexGuard, Relaxed};
+use garrick_core::prim::unmodelled::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Relaxed};
 use std::alloc::{self, Layout};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::PoisonError;
 
 use self::reclaim::Reclaim;
-use crate::cell::{CellPtr, Envelope, Header, Home, Kind, SCHEDULED};
+use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
 
 /// Cells up to this many bytes, header included, have a class for every 8 bytes.
 const FINE_BYTES: usize = 256;
@@ -133,6 +133,30 @@ struct Slab {
 
 // SAFETY: a slab stays mapped, and walking reads atomics only.
 unsafe impl Send for Slab {}
+
+impl Slab {
+    /// Returns how many blocks of the slab were ever carved, as far as this thread can see. Cells of its own are among them.
+    fn carved(&self) -> usize {
+        let bytes = class_bytes(self.class);
+        // SAFETY: inside of the slab, or just past it.
+        let end = unsafe { self.base.add(SLAB_BYTES / bytes * bytes) };
+        // SAFETY: as above.
+        let mark = unsafe { mark_at(end) }.load(Relaxed);
+        mark.saturating_sub(self.base.addr()) / bytes
+    }
+}
+
+/// Returns the mark of the slab with that end: the address up to which it is carved, or 0 if it is not. Whoever carves writes it, so that
+/// a walk ends there.
+///
+/// # Safety
+/// A slab has its end there.
+unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
+    debug_assert!(end.cast::<AtomicUsize>().is_aligned(), "blocks are aligned");
+    // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is zeroed, aligned because blocks are, and only
+    // ever used as this atomic.
+    unsafe { &*end.cast::<AtomicUsize>() }
+}
 
 struct Depot {
     /// Full batches by class.
@@ -256,6 +280,9 @@ impl Pool {
         let Rest { at, end } = self.rests[class].get();
         // SAFETY: a rest holds a whole number of blocks, at least one here.
         let next = unsafe { at.add(class_bytes(class)) };
+        // Relaxed: who looks for cells of its own has got them from here on, and so sees the mark.
+        // SAFETY: the end of a rest is that of its slab.
+        unsafe { mark_at(end) }.store(next.addr(), Relaxed);
         self.rests[class].set(Rest { at: next, end });
         NonNull::new(at).expect("a slab is not at address 0")
     }
@@ -272,16 +299,11 @@ impl Pool {
     /// The task is dropped, nobody can reach the cell, and it is of that class.
     #[inline]
     pub(crate) unsafe fn give_cell(&self, class: usize, cell: CellPtr) {
-        debug_assert!(!cell.has(SCHEDULED), "what is scheduled is alive");
-        debug_assert!(
-            cfg!(garrick_loom) || cell.mailbox_tail().is_null(),
-            "what has something in its mailbox is alive"
-        );
         debug_assert!(
             cfg!(garrick_loom) || cell_class(cell.table().block_bytes) == class,
             "a block goes back to its class"
         );
-        cell.set_state(Home::NOBODY.idle());
+        cell.vacate();
         cell.poison();
         // SAFETY: by contract.
         unsafe { self.give(class, cell.0.cast()) };
@@ -354,7 +376,7 @@ impl Depot {
         if start.is_null() {
             alloc::handle_alloc_error(layout);
         }
-        // SAFETY: less than the alignment, which there is room for before the slab.
+        // SAFETY: less than the alignment, which there is room for before the slab, and at least 16 less, which leaves room for its mark.
         let base = unsafe { start.add(start.align_offset(SLAB_ALIGN)) };
         self.slabs.push(Slab { base, class });
         if class < CELL_CLASSES {
@@ -469,7 +491,7 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     let slabs = depot().slabs.clone();
     for slab in slabs.iter().filter(|slab| slab.class < CELL_CLASSES) {
         let bytes = class_bytes(slab.class);
-        for index in 0..SLAB_BYTES / bytes {
+        for index in 0..slab.carved() {
             // SAFETY: inside the slab, which is zeroed where no cell ever was; the state word of a
             // block is an atomic at all times.
             let cell = CellPtr(unsafe {

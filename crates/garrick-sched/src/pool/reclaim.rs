@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
 
-use super::{BATCH, CLASSES, Depot, Free, List, Rest, SLAB_BYTES, UNPOOLED, class_bytes, depot};
+use super::{
+    BATCH, CLASSES, Depot, Free, List, Rest, SLAB_BYTES, UNPOOLED, class_bytes, depot, mark_at,
+};
 
 /// How long blocks must not have been used.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
@@ -358,6 +360,9 @@ impl Depot {
                 give_back(slab.base, bytes);
                 // SAFETY: just past the last block of the slab.
                 let end = unsafe { slab.base.add(bytes) };
+                // Relaxed: nobody has a cell in there, and whoever carves next has the rest from under the depot's lock.
+                // SAFETY: the end of a slab.
+                unsafe { mark_at(end) }.store(0, Relaxed);
                 self.rests[class].push(Rest { at: slab.base, end });
                 sweep.held -= blocks_of(class) as u64;
                 sweep.given += 1;
@@ -423,6 +428,22 @@ mod tests {
     /// Blocks in the lists of the depot.
     fn listed(depot: &Depot) -> u32 {
         depot.batches[CLASS].iter().map(|list| list.count).sum()
+    }
+
+    #[test]
+    fn a_walk_goes_as_far_as_a_slab_is_carved() {
+        let mut depot = depot_of(1, &[]);
+        let (slab, bytes) = (depot.slabs[0], class_bytes(CLASS));
+        assert_eq!(slab.carved(), 0);
+        // SAFETY: the slab's end.
+        let mark = unsafe { mark_at(slab.base.add(SLAB_BYTES / bytes * bytes)) };
+        for blocks in [1, 3, SLAB_BYTES / bytes] {
+            mark.store(slab.base.addr() + blocks * bytes, Relaxed);
+            assert_eq!(slab.carved(), blocks);
+        }
+        // One that nobody uses is not carved any more.
+        sweep(&mut depot);
+        assert_eq!((depot.rests[CLASS].len(), slab.carved()), (1, 0));
     }
 
     #[test]

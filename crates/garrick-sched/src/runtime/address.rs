@@ -171,7 +171,7 @@ impl<M: 'static> Address<M> {
     pub fn prefetch_if_idle(&self, bytes: usize) -> bool {
         let home = current::home();
         // Others write to the cell soon, and should not read it before.
-        let is_idle = home != Home::STRANGER && self.cell.state() == home.idle();
+        let is_idle = home != Home::STRANGER && self.cell.state().is_idle_at(home);
         if is_idle {
             // No more than a block has.
             let bytes = bytes.min(CELL_BYTES_MAX);

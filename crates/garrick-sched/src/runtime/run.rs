@@ -2,7 +2,7 @@
 
 use std::ptr::{self, NonNull};
 
-use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Slot, flag};
+use crate::cell::{CellPtr, Envelope, Kind, Slot};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::fits_slot;
@@ -104,17 +104,14 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         // SAFETY: by contract.
         return unsafe { run_with_permit::<T>(cell, worker, message) };
     }
-    if T::STARTS && cell.has(flag::NEWBORN) {
+    if T::STARTS && cell.state().is_newborn() {
         // SAFETY: by contract.
         return unsafe { run_starting::<T>(cell, worker, message) };
     }
     // SAFETY: by contract.
     let at = unsafe { place_of::<T::Message>(worker, message) };
-    let idle = worker.home.idle();
     let mut batch = Batch::alone(at, false);
-    if !at.is_null() && cell.state() & !flag::NEWBORN == idle | SCHEDULED {
-        cell.set_state(idle);
-    } else {
+    if at.is_null() || !cell.begin_lone(worker.home) {
         let Some(first) = first_batch::<T>(cell, worker, at) else {
             return;
         };
@@ -147,7 +144,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
             batch = next;
         } else {
             // One that is scheduled stands in a run queue, because it has sent to itself.
-            if cell.state() == idle && cell.local_refs() == 0 {
+            if cell.state().is_idle_at(worker.home) && cell.local_refs() == 0 {
                 finish::<T>(cell, worker);
             }
             return;
@@ -255,7 +252,7 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
         // Its owner does the rest.
         return;
     }
-    if !busy && cell.has(SCHEDULED) {
+    if !busy && cell.state().is_scheduled() {
         // It has sent to itself. The cell is closed when it is taken from the run queue.
         worker.retire(cell, &Ended::Stopped);
         worker.commit();
@@ -274,7 +271,7 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     if at.is_null() {
         return next_batch::<T>(cell, worker);
     }
-    cell.clear(flag::NEWBORN);
+    cell.end_youth();
     Some(Batch::alone(at, true))
 }
 
@@ -391,7 +388,7 @@ fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     }
     let busy = !cell.mailbox_tail().is_null();
     if !busy {
-        cell.set_state(worker.home.idle());
+        cell.rest(worker.home);
     }
     busy
 }
@@ -399,7 +396,7 @@ fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
 /// The start of a task that wants one, in a turn of its own.
 #[cold]
 fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
-    cell.clear(flag::NEWBORN);
+    cell.end_youth();
     worker.begin_turn();
     // SAFETY: as in `turn`.
     let task = unsafe { task_of::<T>(cell).as_mut() };
@@ -426,7 +423,7 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
-        return cell.set_state(worker.home.idle());
+        return cell.rest(worker.home);
     }
     // A destructor may take long.
     worker.let_others();
@@ -435,7 +432,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     worker.lane.ended(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
-        cell.set_state(worker.home.idle() | flag::GARBAGE);
+        cell.condemn_at(worker.home);
         worker.tell_watchers(cell, &Ended::Unreachable);
         if let Err(panic) = quiet::call(|| task_of::<T>(cell).drop_in_place()) {
             worker.report(cell, &panic);

@@ -1,6 +1,6 @@
 //! Sends of a worker: into the mailboxes and run queues of its own cells, and into the stage for all others.
 
-use crate::cell::{CellPtr, Envelope, SCHEDULED, flag, tail_of};
+use crate::cell::{CellPtr, Envelope};
 use crate::parcel;
 use crate::run_queue::fits_slot;
 use crate::runtime::address::{Address, SendError};
@@ -20,16 +20,16 @@ impl Worker {
         }
         let state = cell.state();
         // A cell of ours that has nothing to do and nothing waiting.
-        if fits_slot::<M>() && state == self.sends_at.get().idle() {
+        if fits_slot::<M>() && state.is_idle_at(self.sends_at.get()) {
             if self.handoff.is_empty() && !self.is_running(cell) {
-                cell.set_state(state | SCHEDULED);
+                cell.schedule_from(state);
                 self.handoff.put(self.turn(), cell, message);
                 return Ok(());
             }
         } else if state == self.stage.covered() {
             // A scheduled cell of ours that this turn has sent to before.
             // SAFETY: a covered mailbox is ours, and this one is for messages `M`.
-            return match unsafe { parcel::put(tail_of(state), message) } {
+            return match unsafe { parcel::put(state.tail(), message) } {
                 Ok(()) => Ok(()),
                 Err(message) => self.send_on(cell, message),
             };
@@ -39,13 +39,13 @@ impl Worker {
 
     /// Whether a cell is ours, has not stopped, and nothing is on its way to it that came first.
     pub(crate) fn is_at_home_and_calm(&self, cell: CellPtr) -> bool {
-        cell.inbox_is_idle() && cell.home() == self.home && !cell.has(flag::STOPPED)
+        cell.inbox_is_idle() && cell.home() == self.home && !cell.state().is_stopped()
     }
 
     /// Sends to such a cell from this worker's thread while it runs no turn: at once, and for good.
     pub(crate) fn send_between_turns<M: 'static>(&self, cell: CellPtr, message: M) {
         self.begin_pause();
-        if cell.state() & !flag::NEWBORN == self.home.idle() {
+        if cell.state().rests_at(self.home) {
             self.schedule_with(cell, message);
         } else {
             self.schedule(cell);
@@ -57,7 +57,7 @@ impl Worker {
     /// and what several of them carry for the same sender would come in the wrong order.
     pub(crate) fn send_in_line<M: 'static>(&self, to: &Address<M>, message: M) {
         let cell = to.cell();
-        cell.set_state(self.home.idle() | SCHEDULED);
+        cell.schedule_in_line(self.home);
         if const { fits_slot::<M>() } {
             self.old.push_message(self.turn(), cell, message);
         } else {
@@ -70,9 +70,7 @@ impl Worker {
     /// is nothing to keep for later.
     #[inline(never)]
     fn send_on<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
-        let state = cell.state();
-        let idle = self.sends_at.get().idle();
-        if state & !flag::NEWBORN != idle {
+        if !cell.state().rests_at(self.sends_at.get()) {
             return self.send_on_busy(cell, message);
         }
         self.schedule_with(cell, message);
@@ -82,14 +80,15 @@ impl Worker {
     /// Has a cell of ours run with this message, which has nothing to do, or is newborn.
     #[inline(always)]
     fn schedule_with<M>(&self, cell: CellPtr, message: M) {
-        let (state, idle) = (cell.state(), self.home.idle());
-        cell.set_state(state | SCHEDULED);
+        let state = cell.state();
+        let was_idle = state.is_idle_at(self.home);
+        cell.schedule_from(state);
         if const { fits_slot::<M>() } {
             // The first message to a newborn cell, or to one that is not to run next.
-            let queue = if state == idle { &self.old } else { &self.born };
+            let queue = if was_idle { &self.old } else { &self.born };
             queue.push_message(self.turn(), cell, message);
         } else {
-            self.schedule_for(cell, state == idle, parcel::alone(&self.pool, message));
+            self.schedule_for(cell, was_idle, parcel::alone(&self.pool, message));
         }
     }
 
@@ -109,7 +108,7 @@ impl Worker {
     /// The same for a cell that may have something to do already.
     #[inline(never)]
     fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
-        if cell.home() != self.sends_at.get() || cell.has(flag::STOPPED) {
+        if cell.home() != self.sends_at.get() || cell.state().is_stopped() {
             return self.send_out(cell, message);
         }
         self.schedule(cell);
@@ -162,16 +161,16 @@ impl Worker {
                 .stage
                 .send_out_to_other(&self.pool, cell, message, is_answer);
         }
-        let (state, idle) = (cell.state(), self.home.idle());
-        if state & !flag::NEWBORN != idle {
+        let state = cell.state();
+        if !state.rests_at(self.home) {
             self.schedule(cell);
             self.stage.append(&self.pool, cell, message);
         } else if fits_slot::<M>()
-            && state == idle
+            && state.is_idle_at(self.home)
             && self.handoff.is_empty()
             && !self.is_running(cell)
         {
-            cell.set_state(state | SCHEDULED);
+            cell.schedule_from(state);
             self.handoff.put(self.turn(), cell, message);
         } else {
             self.schedule_with(cell, message);
@@ -198,7 +197,7 @@ impl Worker {
     /// Returns whether the turn sends to a cell by its mailbox: it is ours, has not stopped, and nothing is on its way to it that came
     /// first.
     fn reaches(&self, cell: CellPtr) -> bool {
-        cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.has(flag::STOPPED)
+        cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.state().is_stopped()
     }
 
     /// A staged note to a cell, in order with the messages to it.
@@ -227,7 +226,7 @@ impl Worker {
         let cell = task::new_cell(&self.pool, self.home, task, moves);
         self.lane.begun(cell);
         if T::STARTS {
-            cell.set(SCHEDULED);
+            cell.schedule();
             self.born.push_cell(self.turn(), cell);
         }
         // SAFETY: the cell was made for this task, with one reference.

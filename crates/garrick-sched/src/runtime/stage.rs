@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 
 use garrick_core::prim::unmodelled::{Release, fence};
 
-use crate::cell::{CellPtr, Chain, Envelope, Header, flag};
+use crate::cell::{CellPtr, Chain, Envelope, Header, State};
 use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::{SendError, is_refused};
@@ -42,7 +42,7 @@ impl Cut {
         // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees that the flag is away sees that the turn is over.
         fence(Release);
         for appended in self.0 {
-            appended.cell.clear(flag::APPENDED);
+            appended.cell.end_append();
         }
     }
 }
@@ -98,7 +98,7 @@ pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
     /// The state word of the cell that the newest entry of `appended` is about: equal to it means
     /// that a message can go into its last envelope without a new entry. 0 for none.
-    covered: Cell<u64>,
+    covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
     /// The cell of the chain that was added to last, or null, and the newest envelope of that chain: what is
     /// sent to the same cell again goes there.
@@ -127,7 +127,7 @@ impl Stage {
     pub(crate) fn new() -> Self {
         Self {
             appended: RefCell::default(),
-            covered: Cell::new(0),
+            covered: Cell::new(State::NONE),
             outgoing: RefCell::default(),
             out_cell: Cell::new(ptr::null()),
             out_envelope: Cell::new(ptr::null_mut()),
@@ -162,7 +162,7 @@ impl Stage {
 
     /// See the field.
     #[inline]
-    pub(crate) fn covered(&self) -> u64 {
+    pub(crate) fn covered(&self) -> State {
         self.covered.get()
     }
 
@@ -175,7 +175,7 @@ impl Stage {
             self.appended
                 .borrow_mut()
                 .push(Appended { cell, tail, free });
-            cell.set(flag::APPENDED);
+            cell.begin_append();
             // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees what is appended below sees the flag, or that it
             // was taken away since.
             fence(Release);
@@ -362,7 +362,7 @@ impl Stage {
         mut discard: impl FnMut(CellPtr, Chain),
     ) -> Cut {
         self.purse.undo();
-        self.covered.set(0);
+        self.covered.set(State::NONE);
         self.out_cell.set(ptr::null());
         let appended = self.appended.take();
         for entry in appended.iter().rev() {
@@ -388,7 +388,7 @@ impl Stage {
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
         keep: impl Fn(CellPtr),
     ) -> (Carried, Cut) {
-        self.covered.set(0);
+        self.covered.set(State::NONE);
         self.out_cell.set(ptr::null());
         // Each mailbox is cut back to where it ended, the newest entry first; the parts are put together the other way round.
         let mut parts = Vec::new();
@@ -453,12 +453,12 @@ impl Stage {
     #[inline]
     pub(crate) fn forget_appended(&self) {
         self.purse.settle();
-        self.covered.set(0);
+        self.covered.set(State::NONE);
         // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
         fence(Release);
         for appended in self.appended.borrow_mut().drain(..) {
             appended.cell.check_alive();
-            appended.cell.clear(flag::APPENDED);
+            appended.cell.end_append();
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::idle::Came;
-use crate::cell::{CellPtr, Envelope, SCHEDULED, flag};
+use crate::cell::{CellPtr, Envelope};
 use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
@@ -91,15 +91,15 @@ impl Worker {
         // A cell that is scheduled, and in no queue, has a turn that is away.
         if other.closes.get()
             || other.visited.get() > 0
-            || cell.has(SCHEDULED)
-            || cell.has(flag::STOPPED)
+            || cell.state().is_scheduled()
+            || cell.state().is_stopped()
             || !other.remote().ready.take_only(carrier)
         {
             return false;
         }
         other.arrive(Came::Untimed);
         // Its token is in our hand, and all that refers to it is counted in the shared count: as one that was claimed from the shared queue.
-        cell.set(SCHEDULED);
+        cell.schedule();
         cell.share_refs();
         cell.set_home(self.shared.queue_home());
         other.lane.published(1);

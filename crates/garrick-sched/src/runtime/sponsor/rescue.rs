@@ -21,7 +21,7 @@ use garrick_core::prim::{
 use super::crew::Crew;
 use super::lent_timers::Due;
 use super::{Shared, Signal};
-use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready, SCHEDULED, flag};
+use crate::cell::{CellPtr, Envelope, Header, Home, Mail, Ready};
 #[cfg(all(test, garrick_loom))]
 use crate::remote::Serve;
 use crate::run_queue::{Entry, Stood};
@@ -378,7 +378,7 @@ impl Lent {
 /// Returns whether the task of an idle or scheduled cell can be run by a visitor.
 fn may_visit(cell: CellPtr) -> bool {
     let table = cell.table();
-    table.moves && !table.blocks && !(table.starts && cell.has(flag::NEWBORN))
+    table.moves && !table.blocks && !(table.starts && cell.state().is_newborn())
 }
 
 /// Cells that are taken out of run queues at once: for each such time the heavy side of a fence is passed.
@@ -606,7 +606,7 @@ impl Crew {
         loan.note_waiting(&lent);
         recalled.visited = mem::take(&mut lent.visited);
         for &(cell, stood) in &recalled.visited {
-            if !stood && cell.has(SCHEDULED) {
+            if !stood && cell.state().is_scheduled() {
                 // The turn that took long has sent to it just before it was visited: it stands in a run queue, or is about to run.
                 lent.awaited.push(cell);
             } else {

@@ -7,7 +7,7 @@ use garrick_core::prim::atomic::{
     fence,
 };
 
-use crate::cell::{CellPtr, SCHEDULED, Slot, flag};
+use crate::cell::{CellPtr, Slot};
 use crate::pool;
 use crate::quiet;
 use crate::remote::Remote;
@@ -69,7 +69,7 @@ impl Worker {
             let mut stopped = false;
             pool::cells_of(self.home, |cell| {
                 // One that is scheduled again, by a destructor, is stopped when its entry is popped.
-                if !cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE) {
+                if !cell.state().is_looked_after() {
                     stopped = true;
                     self.stop(cell, &Ended::SponsorEnded);
                 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ptr::{self, NonNull};
 
 use super::Worker;
-use crate::cell::{CellPtr, Envelope, Home, SCHEDULED, Slot, flag};
+use crate::cell::{CellPtr, Envelope, Home, Slot};
 use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Carried;
@@ -53,9 +53,9 @@ impl Worker {
                 entry.is_some_and(|entry| entry.cell() == cell),
                 "a cell in line is the last"
             );
-            cell.clear(SCHEDULED);
+            cell.unschedule();
         }
-        let was_scheduled = cell.has(SCHEDULED);
+        let was_scheduled = cell.state().is_scheduled();
         let mut firsts = Vec::new();
         for entry in &entries {
             if !entry.message().is_null() {
@@ -101,7 +101,7 @@ impl Worker {
             waiting: self.waiting.take(),
         };
         // Step 4: the cell is looked after by nobody until it is back.
-        cell.set(SCHEDULED);
+        cell.keep_scheduled();
         self.stop_running();
         self.sends_at.set(self.home);
         self.begin_pause();
@@ -125,7 +125,7 @@ impl Worker {
         // Step 1: the cell runs again. If it was not scheduled before, what has come meanwhile schedules it.
         if !journey.was_scheduled {
             if cell.mailbox_tail().is_null() {
-                cell.clear(SCHEDULED);
+                cell.unschedule();
             } else {
                 self.requeue(cell);
                 self.in_line.set(true);
@@ -141,7 +141,7 @@ impl Worker {
         self.stage.restore(self.turn(), journey.carried);
         for newborn in journey.newborns {
             // One that somebody else has reached by now has started.
-            if newborn.home() == self.home && newborn.has(flag::NEWBORN) {
+            if newborn.home() == self.home && newborn.state().is_newborn() {
                 self.schedule(newborn);
             }
             self.let_go(newborn);

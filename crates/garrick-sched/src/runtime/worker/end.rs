@@ -3,7 +3,7 @@
 use std::ptr::{self, NonNull};
 
 use super::Worker;
-use crate::cell::{CellPtr, Envelope, Home, Kind, SCHEDULED, Table, flag};
+use crate::cell::{CellPtr, Envelope, Home, Kind, Table};
 use crate::parcel;
 use crate::pool;
 use crate::quiet::{self, Panic};
@@ -14,7 +14,7 @@ use crate::runtime::watch::{self, Ended, Watcher};
 impl Worker {
     pub(super) fn bury(&self, cell: CellPtr) {
         cell.check_home(self.home);
-        cell.set(flag::GARBAGE);
+        cell.condemn();
         self.garbage.borrow_mut().push(cell);
         self.stage.set_dirty();
     }
@@ -54,7 +54,7 @@ impl Worker {
         self.drop_mailbox(cell);
         // What was dropped just now, or with the message that it was scheduled with, may have sent to it, and its block is about to go.
         self.stage.forget_appended();
-        cell.clear(SCHEDULED);
+        cell.unschedule();
         if cell.try_hold() {
             self.close(cell);
         } else {
@@ -66,10 +66,9 @@ impl Worker {
     /// Drops the task of a cell, lets the dead one take its place, and tells who watches.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
-        if cell.has(flag::STOPPED) {
+        if !cell.retire() {
             return;
         }
-        cell.set(flag::STOPPED);
         // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
         // takes the place of the live one first.
         unsafe {
@@ -110,7 +109,7 @@ impl Worker {
         debug_assert_eq!(kind, Kind::Watch, "a watcher comes in a note of its kind");
         // SAFETY: by contract.
         while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
-            if cell.has(flag::STOPPED) {
+            if cell.state().is_stopped() {
                 // Those who watch have been told already: the task is gone, and only its cell is still to be closed.
                 late.push(watcher);
                 continue;
@@ -237,7 +236,7 @@ impl Worker {
     pub(super) fn fail(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) {
         if !self.recovers(cell, message, is_at_mailbox) {
             let ended = Ended::Failed(message.into());
-            if is_at_mailbox || !cell.has(SCHEDULED) {
+            if is_at_mailbox || !cell.state().is_scheduled() {
                 self.stop(cell, &ended);
             } else {
                 // It has been sent to, by itself or by a destructor, and stands in a run queue. The cell is closed
@@ -274,7 +273,7 @@ impl Worker {
         }
         if goes_on && is_at_mailbox {
             self.requeue(cell);
-        } else if goes_on && !cell.has(SCHEDULED) {
+        } else if goes_on && !cell.state().is_scheduled() {
             self.free_if_unreachable(cell);
         }
         goes_on

@@ -1,7 +1,7 @@
 //! What came from other threads, and what is left of a cell without references.
 
 use super::Worker;
-use crate::cell::{CellPtr, Envelope, Kind, SCHEDULED, Settled, flag, reverse};
+use crate::cell::{CellPtr, Envelope, Kind, Settled, reverse};
 use crate::runtime::address::release_foreign;
 use crate::runtime::watch::Ended;
 
@@ -43,7 +43,7 @@ impl Worker {
     /// Takes a cell's inbox, with its token in hand. A cell that has stopped is closed; then what was left in there is returned.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
-        if cell.state() & (flag::STOPPED | SCHEDULED) == flag::STOPPED {
+        if cell.state().waits_for_token() {
             self.awaited.set(self.awaited.get().saturating_sub(1));
             return Some(self.shut(cell));
         }
@@ -86,7 +86,7 @@ impl Worker {
         for _ in 0..releases {
             self.drop_reference(cell);
         }
-        if !cell.has(SCHEDULED) {
+        if !cell.state().is_scheduled() {
             self.free_if_unreachable(cell);
         }
         // Last, because a notice may do anything.
@@ -97,13 +97,13 @@ impl Worker {
 
     pub(crate) fn schedule(&self, cell: CellPtr) {
         cell.check_home(self.home);
-        if !cell.has(SCHEDULED) {
-            let queue = if cell.has(flag::NEWBORN) {
+        if !cell.state().is_scheduled() {
+            let queue = if cell.state().is_newborn() {
                 &self.born
             } else {
                 &self.old
             };
-            cell.set(SCHEDULED);
+            cell.schedule();
             queue.push_cell(self.turn(), cell);
         }
     }
@@ -136,7 +136,7 @@ impl Worker {
     /// Our count of a cell of ours is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
         if cell.settle() == Settled::Referenced
-            || cell.has(SCHEDULED | flag::STOPPED | flag::GARBAGE)
+            || cell.state().is_looked_after()
             || self.is_running(cell)
         {
             // What is scheduled or runs is looked at more closely when its activation ends.

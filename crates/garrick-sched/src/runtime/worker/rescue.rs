@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use super::Worker;
-use crate::cell::{CellPtr, Chain, Envelope, Kind, Mail, Push, SCHEDULED, flag, reverse};
+use crate::cell::{CellPtr, Chain, Envelope, Kind, Mail, Push, reverse};
 use crate::parcel;
 use crate::quiet::{self, Panic};
 use crate::remote::Remote;
@@ -345,7 +345,8 @@ impl Worker {
             self.drop_reference(cell);
         }
         for cell in recalled.rested {
-            if !cell.has(SCHEDULED | flag::GARBAGE) {
+            let state = cell.state();
+            if !state.is_scheduled() && !state.is_garbage() {
                 self.free_if_unreachable(cell);
             }
         }
@@ -366,7 +367,7 @@ impl Worker {
 
     /// Puts an entry that was lent back to where it was.
     fn put_back(&self, entry: Entry) {
-        let queue = if entry.cell().has(flag::NEWBORN) {
+        let queue = if entry.cell().state().is_newborn() {
             &self.born
         } else {
             &self.old
@@ -383,7 +384,7 @@ impl Worker {
         }
         let waits = !cell.mailbox_tail().is_null();
         if !waits {
-            cell.clear(SCHEDULED);
+            cell.unschedule();
         }
         waits
     }
@@ -407,7 +408,7 @@ impl Worker {
         if rest.is_older && !rest.list.is_null() {
             // SAFETY: the list is ours.
             unsafe { cell.prepend(rest.list) };
-            cell.set(SCHEDULED);
+            cell.keep_scheduled();
             (rest, waits) = (Rest::NONE, true);
         }
         self.sort_in_order(cell, rest.list);
@@ -422,7 +423,9 @@ impl Worker {
                     self.requeue(cell);
                 }
             }
-            Outcome::Stops if !waits && cell.has(SCHEDULED) => self.retire(cell, &Ended::Stopped),
+            Outcome::Stops if !waits && cell.state().is_scheduled() => {
+                self.retire(cell, &Ended::Stopped);
+            }
             Outcome::Stops => self.stop(cell, &Ended::Stopped),
             Outcome::Failed(message) => self.fail(cell, &message, waits),
         }

@@ -5,7 +5,7 @@ use std::ptr::{self, NonNull};
 use garrick_core::prim::unmodelled::{Release, fence};
 
 use super::Worker;
-use crate::cell::{CellPtr, Chain, Envelope, Kind, SCHEDULED, Slot};
+use crate::cell::{CellPtr, Chain, Envelope, Kind, Slot};
 use crate::parcel;
 use crate::quiet;
 use crate::run_queue::Entry;
@@ -37,7 +37,7 @@ impl Worker {
         let entries = self.unschedule(turn);
         let running = self.shown.get();
         let in_line = self.in_line.replace(false);
-        let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;
+        let is_at_mailbox = running.is_some_and(|cell| cell.state().is_scheduled()) && !in_line;
         self.begin_pause();
         cut.end();
         let owed = self.stage.take_owed(turn);
@@ -80,7 +80,7 @@ impl Worker {
             entries.extend(std::iter::from_fn(|| queue.pop_of_turn(turn)));
         }
         for entry in &entries {
-            entry.cell().clear(SCHEDULED);
+            entry.cell().unschedule();
         }
         // Release: pairs with the Acquire of `Queues::of`. Who sees the next number of a turn sees that these are gone.
         fence(Release);
@@ -94,7 +94,7 @@ impl Worker {
             // SAFETY: the entry's message, of the cell's type, is nobody else's.
             unsafe { self.drop_slot(cell, entry.message()) };
         }
-        if !cell.has(SCHEDULED) {
+        if !cell.state().is_scheduled() {
             self.free_if_unreachable(cell);
         }
     }

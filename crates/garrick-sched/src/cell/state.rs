@@ -1,0 +1,385 @@
+//! The state word of a cell, and its transitions.
+//!
+//! ```text
+//!   63         62 61 60           48 47                                 4 3      0
+//!  [ APPENDED |     | home : 13 bits | tail envelope of local mailbox    | flags ]
+//! ```
+//!
+//! | flag | set by | taken away by |
+//! | --- | --- | --- |
+//! | SCHEDULED | [`Header::schedule`] and its kin | [`Header::begin_lone`], [`Header::rest`], [`Header::unschedule`], [`Header::condemn_at`] |
+//! | NEWBORN | birth | [`Header::end_youth`], and each way to a first turn |
+//! | STOPPED | [`Header::retire`] | nothing: the cell is closed |
+//! | GARBAGE | [`Header::condemn`], [`Header::condemn_at`] | [`Header::vacate`] |
+//! | APPENDED | [`Header::begin_append`] | [`Header::end_append`] |
+//!
+//! Only the home worker writes the word, so each transition is a plain load and a plain store. The word is atomic because other workers
+//! read `home` out of it to see whether the cell is theirs.
+
+use std::fmt;
+use std::ptr;
+
+use garrick_core::prim::atomic::Ordering::Relaxed;
+
+use super::envelope::Envelope;
+use super::header::Header;
+
+/// The cell stands in a run queue, or works off its mailbox. Keeps it alive. A cell that runs for the one
+/// message that it was scheduled with is not scheduled meanwhile, so that it can be again.
+const SCHEDULED: u64 = 1;
+/// The cell has not run yet; its first message makes it run newest first.
+const NEWBORN: u64 = 2;
+/// The task is gone; the cell waits for its token to be closed.
+const STOPPED: u64 = 4;
+/// The cell stands on its home's list of cells to free, or is being freed.
+const GARBAGE: u64 = 8;
+/// The turn under way has appended to the local mailbox, so what is in there is not all committed.
+const APPENDED: u64 = 1 << 63;
+
+const HOME_SHIFT: u32 = 48;
+const HOME_BITS: u32 = 13;
+const HOME_MASK: u64 = ((1 << HOME_BITS) - 1) << HOME_SHIFT;
+const FLAG_MASK: u64 = 15 | !0 << (HOME_SHIFT + HOME_BITS);
+const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
+
+/// A worker's number, shifted to where the state word has it. [`Home::NOBODY`] owns nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Home(u64);
+
+impl Home {
+    pub(crate) const NOBODY: Self = Self(0);
+    /// Stands for a thread that is no worker: the home of no cell, not even of one that nobody owns.
+    pub(crate) const STRANGER: Self = Self(HOME_MASK);
+
+    /// Returns the home with number `number`, which is not 0.
+    pub(crate) const fn new(number: u16) -> Self {
+        assert!(number != 0, "0 means nobody");
+        Self((number as u64) << HOME_SHIFT)
+    }
+
+    /// Returns its number.
+    #[inline]
+    pub(crate) const fn number(self) -> u16 {
+        (self.0 >> HOME_SHIFT) as u16
+    }
+
+    /// Returns the state of a cell of that home that has nothing to do.
+    #[inline]
+    pub(crate) const fn idle(self) -> State {
+        State(self.0)
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::NOBODY {
+            f.write_str("Home(nobody)")
+        } else {
+            write!(f, "Home({})", self.number())
+        }
+    }
+}
+
+/// One reading of a state word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub(crate) struct State(u64);
+
+impl State {
+    /// The state of no cell that a message can be sent to.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Returns the state of a newborn cell.
+    pub(super) const fn newborn(home: Home) -> Self {
+        Self(home.0 | NEWBORN)
+    }
+
+    /// Returns the bits, for the atomic word.
+    #[inline]
+    pub(super) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the state with those bits.
+    #[inline]
+    pub(super) const fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Returns the owner of the cell.
+    #[inline]
+    pub(crate) const fn home(self) -> Home {
+        Home(self.0 & HOME_MASK)
+    }
+
+    /// Returns the last envelope of the local mailbox; null if the mailbox is empty.
+    #[inline]
+    pub(crate) fn tail(self) -> *mut Envelope {
+        ptr::with_exposed_provenance_mut((self.0 & POINTER_MASK) as usize)
+    }
+
+    /// Returns whether the cell has nothing to do at `home`, and is not newborn.
+    #[inline]
+    pub(crate) fn is_idle_at(self, home: Home) -> bool {
+        self == home.idle()
+    }
+
+    /// Returns whether the cell has nothing to do at `home`. It may be newborn.
+    #[inline]
+    pub(crate) fn rests_at(self, home: Home) -> bool {
+        self.0 & !NEWBORN == home.0
+    }
+
+    /// Returns whether the cell is scheduled at `home` with nothing in its mailbox. It may be newborn.
+    #[inline]
+    pub(crate) fn is_scheduled_alone_at(self, home: Home) -> bool {
+        self.0 & !NEWBORN == home.0 | SCHEDULED
+    }
+
+    /// Returns whether the cell is scheduled at `home`, lives, and the turn under way has not appended to its mailbox. It may be newborn.
+    pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
+        self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
+    }
+
+    #[inline]
+    pub(crate) const fn is_scheduled(self) -> bool {
+        self.0 & SCHEDULED != 0
+    }
+
+    #[inline]
+    pub(crate) const fn is_newborn(self) -> bool {
+        self.0 & NEWBORN != 0
+    }
+
+    /// Returns whether the task is gone, and the cell waits to be closed.
+    #[inline]
+    pub(crate) const fn is_stopped(self) -> bool {
+        self.0 & STOPPED != 0
+    }
+
+    /// Returns whether nobody schedules the cell any more, which has stopped: it waits for its token only.
+    pub(crate) const fn waits_for_token(self) -> bool {
+        self.0 & (STOPPED | SCHEDULED) == STOPPED
+    }
+
+    /// Returns whether the cell is about to be freed.
+    #[inline]
+    pub(crate) const fn is_garbage(self) -> bool {
+        self.0 & GARBAGE != 0
+    }
+
+    /// Returns whether somebody looks after the cell when no reference to it is left: its activation, whoever closes it, or whoever
+    /// frees it.
+    #[inline]
+    pub(crate) const fn is_looked_after(self) -> bool {
+        self.0 & (SCHEDULED | STOPPED | GARBAGE) != 0
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("home", &self.home())
+            .field("mailbox", &self.tail())
+            .field("scheduled", &self.is_scheduled())
+            .field("newborn", &self.is_newborn())
+            .field("stopped", &self.is_stopped())
+            .field("garbage", &self.is_garbage())
+            .field("appended", &(self.0 & APPENDED != 0))
+            .finish()
+    }
+}
+
+/// Transitions. Only the owner makes them. In models their checks are left out, because each load is one more place at which threads
+/// may be switched.
+impl Header {
+    /// Returns the state word. Relaxed: only `home` in it means anything to a foreign thread, and
+    /// `home == me` can only be read by the thread that wrote it last (README, invariant 1).
+    #[inline]
+    pub(crate) fn state(&self) -> State {
+        State(self.state.load(Relaxed))
+    }
+
+    /// Stores the state word. Relaxed: what a change of home publishes is published by
+    /// the shared queue (away from us) and by the inbox (to us), see README, steps 3 and 4.
+    #[inline]
+    fn store(&self, state: u64) {
+        self.state.store(state, Relaxed);
+    }
+
+    /// Panics in debug builds if the cell is in another state than is said.
+    #[inline(always)]
+    fn check(&self, is_right: impl FnOnce(State) -> bool, said: &str) {
+        debug_assert!(
+            cfg!(garrick_loom) || is_right(self.state()),
+            "{said}: {:?}",
+            self.state()
+        );
+    }
+
+    /// Schedules the cell, which is in `state`: the caller puts it into a run queue.
+    #[inline]
+    pub(crate) fn schedule_from(&self, state: State) {
+        self.check(|now| now == state, "the state is the one that was read");
+        self.check(
+            |now| !now.is_scheduled() && !now.is_garbage(),
+            "a cell is scheduled once, and alive",
+        );
+        self.store(state.0 | SCHEDULED);
+    }
+
+    /// Schedules the cell: the caller puts it into a run queue.
+    #[inline]
+    pub(crate) fn schedule(&self) {
+        self.schedule_from(self.state());
+    }
+
+    /// Schedules a newborn cell of `home` behind all that is ready by now, as if it had run before.
+    pub(crate) fn schedule_in_line(&self, home: Home) {
+        self.check(|now| now.rests_at(home), "a cell gets its first message");
+        self.store(home.0 | SCHEDULED);
+    }
+
+    /// Keeps the cell scheduled while it is in no run queue, whether it was scheduled before or not: its turn leaves the seat.
+    pub(crate) fn keep_scheduled(&self) {
+        self.check(|now| !now.is_garbage(), "a cell in a turn is alive");
+        self.store(self.state().0 | SCHEDULED);
+    }
+
+    /// Takes the cell out of its schedule if nothing waits in its mailbox: it runs for the message that it was scheduled with. Returns
+    /// whether that is so.
+    #[inline]
+    #[must_use]
+    pub(crate) fn begin_lone(&self, home: Home) -> bool {
+        let is_alone = self.state().is_scheduled_alone_at(home);
+        if is_alone {
+            self.store(home.0);
+        }
+        is_alone
+    }
+
+    /// Lets the cell rest, whose mailbox is empty.
+    #[inline]
+    pub(crate) fn rest(&self, home: Home) {
+        self.check(
+            |now| now.home() == home && now.tail().is_null() && now.0 & (STOPPED | GARBAGE) == 0,
+            "a cell rests that has nothing to do",
+        );
+        self.store(home.0);
+    }
+
+    /// Takes the cell out of its schedule: it is in no run queue any more.
+    pub(crate) fn unschedule(&self) {
+        self.check(|now| !now.is_garbage(), "what is scheduled is alive");
+        self.store(self.state().0 & !SCHEDULED);
+    }
+
+    /// Begins the cell's first activation.
+    #[inline]
+    pub(crate) fn end_youth(&self) {
+        self.store(self.state().0 & !NEWBORN);
+    }
+
+    /// Notes that the task is gone. Returns false if it was before.
+    #[must_use]
+    pub(crate) fn retire(&self) -> bool {
+        let state = self.state();
+        self.store(state.0 | STOPPED);
+        !state.is_stopped()
+    }
+
+    /// Puts the cell on the list of those to be freed.
+    pub(crate) fn condemn(&self) {
+        self.check(
+            |now| !now.is_looked_after() && now.tail().is_null(),
+            "a cell is freed once, and has nothing to do",
+        );
+        self.store(self.state().0 | GARBAGE);
+    }
+
+    /// Begins to free the cell, whose activation ends here.
+    pub(crate) fn condemn_at(&self, home: Home) {
+        self.check(
+            |now| now.home() == home && now.tail().is_null(),
+            "a cell is freed at home, and has nothing to do",
+        );
+        self.store(home.0 | GARBAGE);
+    }
+
+    /// Ends the cell: the block is nobody's.
+    pub(crate) fn vacate(&self) {
+        self.check(
+            |now| !now.is_scheduled() && now.tail().is_null(),
+            "what is scheduled, or has something in its mailbox, is alive",
+        );
+        self.store(State::NONE.0);
+    }
+
+    /// Notes that the turn under way appends to the mailbox.
+    #[inline]
+    pub(crate) fn begin_append(&self) {
+        self.check(State::is_scheduled, "what is appended to is scheduled");
+        self.store(self.state().0 | APPENDED);
+    }
+
+    /// Notes that what the turn has appended is final, or gone.
+    #[inline]
+    pub(crate) fn end_append(&self) {
+        self.store(self.state().0 & !APPENDED);
+    }
+
+    /// Hands the cell to `home`.
+    #[inline]
+    pub(crate) fn set_home(&self, home: Home) {
+        debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");
+        #[cfg(garrick_loom)]
+        super::homes::note(super::header::CellPtr(std::ptr::NonNull::from(self)), home);
+        self.store(self.state().0 & !HOME_MASK | home.0);
+    }
+
+    /// Sets the last envelope of the local mailbox.
+    #[inline]
+    pub(crate) fn set_mailbox_tail(&self, tail: *mut Envelope) {
+        let bits = tail.expose_provenance() as u64;
+        debug_assert_eq!(
+            bits & !POINTER_MASK,
+            0,
+            "an envelope's address has 48 bits and is aligned"
+        );
+        self.store(self.state().0 & !POINTER_MASK | bits);
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    const HOME: Home = Home::new(7);
+
+    #[test]
+    fn a_state_says_what_it_holds() {
+        let newborn = State::newborn(HOME);
+        assert!(newborn.is_newborn() && newborn.rests_at(HOME) && !newborn.is_idle_at(HOME));
+        assert!(HOME.idle().is_idle_at(HOME) && HOME.idle().rests_at(HOME));
+        assert!(!HOME.idle().rests_at(Home::new(8)));
+        assert_eq!((newborn.home(), newborn.home().number()), (HOME, 7));
+        assert!(newborn.tail().is_null() && !newborn.is_looked_after());
+        let scheduled = State(newborn.0 | SCHEDULED);
+        assert!(scheduled.is_scheduled_alone_at(HOME) && scheduled.is_scheduled_whole_at(HOME));
+        let appended = State(scheduled.0 | APPENDED | 1 << 20);
+        assert!(!appended.is_scheduled_alone_at(HOME) && !appended.is_scheduled_whole_at(HOME));
+        let has_mail = State(scheduled.0 | 1 << 20);
+        assert!(has_mail.is_scheduled_whole_at(HOME) && has_mail.tail().addr() == 1 << 20);
+        assert!(State(HOME.0 | STOPPED).waits_for_token());
+        assert!(!State(HOME.0 | STOPPED | SCHEDULED).waits_for_token());
+    }
+
+    #[test]
+    fn a_state_tells_its_parts() {
+        let shown = format!("{:?}", State(HOME.0 | SCHEDULED | APPENDED));
+        assert!(shown.contains("home: Home(7)"), "{shown}");
+        assert!(shown.contains("scheduled: true"), "{shown}");
+        assert!(shown.contains("appended: true"), "{shown}");
+        assert!(shown.contains("stopped: false"), "{shown}");
+    }
+}
