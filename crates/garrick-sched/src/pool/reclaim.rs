@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn a_walk_goes_as_far_as_a_slab_is_carved() {
-        let mut depot = depot_of(1, &[]);
+        let mut depot = depot_of(5, &[]);
         let (slab, bytes) = (depot.slabs[0], class_bytes(CLASS));
         assert_eq!(slab.carved(), 0);
         // SAFETY: the slab's end.
@@ -443,7 +443,7 @@ mod tests {
         }
         // One that nobody uses is not carved any more.
         sweep(&mut depot);
-        assert_eq!((depot.rests[CLASS].len(), slab.carved()), (1, 0));
+        assert_eq!((depot.rests[CLASS].len(), slab.carved()), (5, 0));
     }
 
     #[test]

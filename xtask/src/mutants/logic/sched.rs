@@ -49,8 +49,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "a-cell-whose-turn-is-away-may-be-scheduled",
         breaks: "two threads run one task",
         file: "runtime/worker/away.rs",
-        find: "cell.set(SCHEDULED); self.stop_running();",
-        put: "if !MUTANT { cell.set(SCHEDULED); } self.stop_running();",
+        find: "cell.keep_scheduled(); self.stop_running();",
+        put: "if !MUTANT { cell.keep_scheduled(); } self.stop_running();",
         tests: BLOCKING,
     },
     Logic {
@@ -274,7 +274,7 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "undo-leaves-the-scheduled-mark",
         breaks: "a cell that stands in no queue is taken for scheduled",
         file: "runtime/worker/undo.rs",
-        find: "entry.cell().clear(SCHEDULED);",
+        find: "entry.cell().unschedule();",
         put: "if !MUTANT { ORIGINAL }",
         tests: TASKS,
     },
@@ -285,8 +285,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         find: "let entries = self.unschedule(turn);
                let running = self.shown.get();
                let in_line = self.in_line.replace(false);
-               let is_at_mailbox = running.is_some_and(|cell| cell.has(SCHEDULED)) && !in_line;",
-        put: "let early = self.shown.get().is_some_and(|cell| cell.has(SCHEDULED));
+               let is_at_mailbox = running.is_some_and(|cell| cell.state().is_scheduled()) && !in_line;",
+        put: "let early = self.shown.get().is_some_and(|cell| cell.state().is_scheduled());
               ORIGINAL
               let is_at_mailbox = if MUTANT { early } else { is_at_mailbox };",
         tests: TASKS,
