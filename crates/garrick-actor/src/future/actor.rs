@@ -9,7 +9,7 @@ use garrick_core::lend::Borrower;
 
 use super::body::Named;
 use super::context::AsyncContext;
-use super::hand::Hand;
+use super::hand::{self, Hand};
 use super::incoming::Incoming;
 use crate::actor::Next;
 
@@ -93,7 +93,7 @@ impl<A: AsyncActor> Named for NameOf<A> {
 pub(super) struct Course<M: Send + 'static> {
     pub(super) cx: AsyncContext<M>,
     hand: Borrower<Hand<M>>,
-    /// The poll in which the handler under way began.
+    /// The poll in which the start began.
     began: u64,
 }
 
@@ -105,14 +105,19 @@ impl<M: Send + 'static> Course<M> {
         Self { cx, hand, began }
     }
 
-    /// A handler is done, and returns the next message, unless the actor is done too. The end of each handler is the end of a turn:
-    /// one that was polled once has had its share of messages for that poll, and one that has awaited makes room.
-    pub(super) fn after(&mut self, next: Next) -> After<'_, M> {
+    /// Returns the first message, after the start. One that has awaited ends the turn.
+    pub(super) fn after_start(&mut self, next: Next) -> After<'_, M> {
         let step = match next {
             Next::Continue if self.began == self.cx.poll_number() => Step::Receives,
-            Next::Stop => Step::Stops,
-            next => Step::Yields(next),
+            next => Step::Ends(next),
         };
+        After { course: self, step }
+    }
+
+    /// Returns the next message after a handler is done. The end of each handler is the end of a turn: one that was polled once has had
+    /// its share of messages for that poll, and one that has awaited makes room.
+    pub(super) fn after(&mut self, next: Next) -> After<'_, M> {
+        let step = Step::Ends(next);
         After { course: self, step }
     }
 }
@@ -125,42 +130,49 @@ pub(super) struct After<'a, M: Send + 'static> {
 
 /// The next step of an [`After`].
 enum Step {
-    /// The poll ends, and its turn with it.
-    Yields(Next),
+    /// A handler, or the start, has returned that.
+    Ends(Next),
     Receives,
-    Stops,
 }
 
 impl<M: Send + 'static> Future for After<'_, M> {
     type Output = Option<M>;
 
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Option<M>> {
-        match self.step {
-            Step::Receives => {}
-            Step::Stops => return Poll::Ready(None),
-            Step::Yields(next) => {
-                if next != Next::Continue {
-                    self.course.cx.wish_for_end(next);
-                }
-                self.step = Step::Receives;
-                task.waker().wake_by_ref();
-                return Poll::Pending;
-            }
+        let Step::Ends(next) = self.step else {
+            return hand::receive(&self.course.hand, &self.course.cx.shared);
+        };
+        self.step = Step::Receives;
+        if next == Next::Continue && hand::waits_for_next_poll(&self.course.hand) {
+            // The handler was polled once. If another message is there already, the body polls again.
+            return Poll::Pending;
         }
-        let course = &mut *self.course;
-        let received = course.cx.receive(&course.hand);
-        if received.is_ready() {
-            course.began = course.cx.poll_number();
+        self.ends_poll(next, task)
+    }
+}
+
+impl<M: Send + 'static> After<'_, M> {
+    /// The poll ends, and its turn with it, or the actor does.
+    #[inline(never)]
+    fn ends_poll(&self, next: Next, task: &task::Context<'_>) -> Poll<Option<M>> {
+        if next == Next::Stop {
+            return Poll::Ready(None);
         }
-        received
+        if next != Next::Continue {
+            self.course.cx.wish_for_end(next);
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
 /// All of an actor's handlers, one after the other.
 pub(super) async fn run<A: AsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
     let mut course = Course::new(mailbox);
-    let mut next = actor.started(&mut course.cx).await;
-    while let Some(msg) = course.after(next).await {
-        next = actor.receive(msg, &mut course.cx).await;
+    let next = actor.started(&mut course.cx).await;
+    let mut received = course.after_start(next).await;
+    while let Some(msg) = received {
+        let next = actor.receive(msg, &mut course.cx).await;
+        received = course.after(next).await;
     }
 }

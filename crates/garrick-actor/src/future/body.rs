@@ -7,7 +7,7 @@ use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use std::task::{self, Waker};
+use std::task::{self, Poll, Waker};
 
 use garrick_core::bell::Call;
 use garrick_core::lend::Lender;
@@ -52,12 +52,16 @@ fn fill_queue<M: Send + 'static>(
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 
-/// Dropped by a poll that panics.
-struct Failing<'a, M: Send + 'static>(&'a Shared<M>);
+/// A poll under way. Dropped by one that panics, which drops the future.
+struct Polling<'a, D, M: Send + 'static, Fut> {
+    life: &'a mut Life<D, M, Fut>,
+    shared: &'a Shared<M>,
+}
 
-impl<M: Send + 'static> Drop for Failing<'_, M> {
+impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
     fn drop(&mut self) {
-        self.0.abandon();
+        self.shared.abandon();
+        *self.life = Life::Over;
     }
 }
 
@@ -68,7 +72,7 @@ enum Life<D, M: Send + 'static, Fut> {
     Planned(Box<D>, Make<D, M, Fut>),
     /// The future is there.
     Lives(Pin<Box<Fut>>),
-    /// The future is done, or being polled.
+    /// The future is done.
     Over,
 }
 
@@ -101,6 +105,8 @@ pub(super) struct Body<M: Send + 'static, D, Fut, N> {
     waker: Waker,
     /// Counts who has that waker.
     ringer: Arc<Ringer<M>>,
+    /// True if nobody else had it at the end of the last poll; so nobody has got it since.
+    was_alone: bool,
     /// Words that have come since there is a reason for a poll.
     gathered: usize,
     /// How many of them are worth waiting for, as long as more are there. None for one that is supervised: what it was given at
@@ -134,6 +140,7 @@ where
             inbound,
             waker: Waker::from(ringer.clone()),
             ringer,
+            was_alone: false,
             gathers: if shared.heir.is_none() {
                 shared.receives.share()
             } else {
@@ -232,20 +239,28 @@ where
     /// One poll, in which the future can receive what has arrived, and `message` behind it.
     #[inline]
     fn poll(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        if self.is_alone() {
+        if !matches!(self.life, Life::Lives(_)) {
+            self.keep(message);
+            return Next::Continue;
+        }
+        if self.was_alone {
             self.shared.bell.begin_alone();
         } else {
             self.begin_with_others(turn);
         }
-        // Taken out, so that a poll that panics drops it.
-        let Life::Lives(mut future) = mem::replace(&mut self.life, Life::Over) else {
-            self.keep(message);
-            return Next::Continue;
+        let Self {
+            life,
+            inbound,
+            shared,
+            waker,
+            ..
+        } = self;
+        let polling = Polling { life, shared };
+        let mut poll = || match &mut *polling.life {
+            Life::Lives(future) => future.as_mut().poll(&mut task::Context::from_waker(waker)),
+            _ => Poll::Ready(()),
         };
-        let failing = Failing(&self.shared);
-        let waker = &self.waker;
-        let mut poll = || future.as_mut().poll(&mut task::Context::from_waker(waker));
-        let (polled, wants, hungry) = match &mut self.inbound {
+        let (polled, wants, hungry) = match inbound {
             Inbound::Hand(hand) => {
                 hand.get().begin_poll(message);
                 let polled = hand.lend(poll);
@@ -253,24 +268,24 @@ where
                 (polled, hand.wants, hand.is_hungry())
             }
             Inbound::Queue(arrived) => {
-                fill_queue(&self.shared, arrived, message, waker);
+                fill_queue(shared, arrived, message, waker);
                 let polled = poll();
-                let inner = self.shared.inner();
+                let inner = shared.inner();
                 (polled, inner.receiver.is_some(), inner.hungry)
             }
         };
-        mem::forget(failing);
+        mem::forget(polling);
         if polled.is_ready() {
-            drop(future);
+            self.life = Life::Over;
             return self.finish();
         }
-        self.life = Life::Lives(future);
         self.pause = if wants {
             Pause::ForMessage
         } else {
             Pause::ForRing
         };
-        if self.shared.has_wishes() || !self.is_alone() {
+        self.was_alone = self.is_alone();
+        if self.shared.has_wishes() || !self.was_alone {
             return self.rest_with_others(hungry, turn);
         }
         if self.shared.bell.end_alone(hungry) == Call::Ring {

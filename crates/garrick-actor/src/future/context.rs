@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use garrick_core::lend::Borrower;
 use garrick_sched::{Address, SendError, Turn};
 
 use super::gate;
-use super::hand::{self, Hand};
 use super::shared::{Shared, Word};
 use super::sleep::Sleep;
 use crate::actor::Next;
@@ -21,7 +19,7 @@ use crate::fault::set_why;
 /// What is sent, asked or spawned in a poll is staged as in any [turn](crate::Context): it happens when the poll returns,
 /// or not at all.
 pub struct AsyncContext<M: Send + 'static> {
-    shared: Arc<Shared<M>>,
+    pub(super) shared: Arc<Shared<M>>,
 }
 
 impl<M: Send + 'static> AsyncContext<M> {
@@ -100,12 +98,6 @@ impl<M: Send + 'static> AsyncContext<M> {
     pub fn fail(&self, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Next {
         set_why(error.into());
         Next::Fail
-    }
-
-    /// Receives the next message of handlers.
-    #[inline]
-    pub(super) fn receive(&self, hand: &Borrower<Hand<M>>) -> Poll<Option<M>> {
-        hand::receive(hand, &self.shared)
     }
 
     /// Has something done in the turn of this poll, if that ends well.

@@ -62,6 +62,16 @@ impl<M: Send + 'static> Hand<M> {
     }
 }
 
+/// Has the future wait for the next poll, if it has received a message in this one. Returns whether it has.
+#[inline]
+pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -> bool {
+    let waits = from.with(|hand| {
+        hand.wants |= hand.has_received;
+        hand.has_received
+    });
+    waits.unwrap_or(false)
+}
+
 /// Receives a message from the body that polls, one a poll; none once no address leads to the actor, and everything is received.
 #[inline]
 pub(super) fn receive<M: Send + 'static>(

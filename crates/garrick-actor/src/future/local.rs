@@ -94,8 +94,10 @@ impl<A: LocalAsyncActor> Named for NameOfLocal<A> {
 /// All of an actor's handlers, one after the other.
 pub(super) async fn run<A: LocalAsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
     let mut course = Course::new(mailbox);
-    let mut next = actor.started(&mut course.cx).await;
-    while let Some(msg) = course.after(next).await {
-        next = actor.receive(msg, &mut course.cx).await;
+    let next = actor.started(&mut course.cx).await;
+    let mut received = course.after_start(next).await;
+    while let Some(msg) = received {
+        let next = actor.receive(msg, &mut course.cx).await;
+        received = course.after(next).await;
     }
 }

@@ -121,6 +121,9 @@ impl Worker {
     /// (README, invariant 5). Or to one of another kind.
     #[inline(never)]
     fn send_out<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+        if cell.is_door() {
+            return self.send_to_door(cell, message);
+        }
         match self.stage.send_out_again(cell, message) {
             Ok(()) => Ok(()),
             Err(message) => self.send_to_other(cell, message, false),
@@ -137,8 +140,7 @@ impl Worker {
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
         if cell.is_door() {
-            // SAFETY: the caller holds a reference, and says that its messages are of this type.
-            return unsafe { door::pass_in_turn(self, cell, message) };
+            return self.send_to_door(cell, message);
         }
         if cell.is_bounded() {
             // SAFETY: it is bounded, and the caller holds a reference.
@@ -146,6 +148,13 @@ impl Worker {
         }
         self.stage
             .send_out_to_other(&self.pool, cell, message, is_answer)
+    }
+
+    /// Sends to a door.
+    #[inline(never)]
+    fn send_to_door<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
+        // SAFETY: the caller holds a reference, and says that its messages are of this type.
+        unsafe { door::pass_in_turn(self, cell, message) }
     }
 
     /// Sends a message to a bounded cell, which has a place for it, as to any other.
