@@ -94,7 +94,7 @@ impl<T> Lender<T> {
 
 impl<T> Borrower<T> {
     /// Calls `f` with the value, if it is lent on this thread, and nobody has borrowed it already.
-    #[inline]
+    #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         if !ptr::eq(LENT.get(), Arc::as_ptr(&self.0).cast()) {
             return None;

@@ -138,6 +138,8 @@ enum Step {
 impl<M: Send + 'static> Future for After<'_, M> {
     type Output = Option<M>;
 
+    // At two places of one function, of which the second is passed with each message: a call there costs 4 ns.
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, task: &mut task::Context<'_>) -> Poll<Option<M>> {
         let Step::Ends(next) = self.step else {
             return hand::receive(&self.course.hand, &self.course.cx.shared);

@@ -367,28 +367,35 @@ where
         next
     }
 
-    /// What a word leads to.
+    /// Handles a word.
     #[inline]
     pub(super) fn hear(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        let message = match word {
-            Word::Message(message) => {
-                // Nobody else's word comes before the first one, unless the turn was undone that has made the actor. Whoever
-                // has got its address out of there finds it alive, as any other actor.
-                if self.is_planned() {
-                    self.begin(turn);
-                }
-                self.note_arrival();
-                Some(message)
-            }
-            Word::Start => {
-                self.begin(turn);
-                None
-            }
+        match word {
+            Word::Message(message) => self.hear_message(message, turn),
+            word => self.hear_news(word, turn),
+        }
+    }
+
+    #[inline]
+    fn hear_message(&mut self, message: M, turn: &Turn<'_, Word<M>>) -> Next {
+        // Nobody else's word comes before the first one, unless the turn was undone that has made the actor. Whoever
+        // has got its address out of there finds it alive, as any other actor.
+        if self.is_planned() {
+            self.begin(turn);
+        }
+        self.note_arrival();
+        self.go_on(Some(message), turn)
+    }
+
+    #[inline(never)]
+    fn hear_news(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
+        match word {
+            Word::Message(message) => return self.hear_message(message, turn),
+            Word::Start => self.begin(turn),
             Word::Ring(note) => {
                 if note.read(&self.shared) {
                     self.begin(turn);
                 }
-                None
             }
             Word::Closed(note) => {
                 if let Some(opening) = note.read(&self.shared)
@@ -396,9 +403,14 @@ where
                 {
                     return Next::Stop;
                 }
-                None
             }
-        };
+        }
+        self.go_on(None, turn)
+    }
+
+    /// Polls the future if there is a reason to, with `message` behind what has come before.
+    #[inline]
+    fn go_on(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if matches!(self.life, Life::Over) {
             self.keep(message);
             return self.linger();

@@ -91,10 +91,8 @@ impl<M: Send + 'static> Gate<M> {
         send: impl FnOnce(&Address<Word<M>>, Word<M>) -> Result<(), SendError<Word<M>>>,
     ) -> Result<(), SendError<M>> {
         let body = self.body();
-        if let Some(shared) = &self.shared
-            && body.prefetch_if_idle(BODY_BYTES)
-        {
-            self.prefetch(shared);
+        if let Some(shared) = &self.shared {
+            body.prefetch_if_idle(BODY_BYTES, || self.prefetch(shared));
         }
         match send(body, Word::Message(message)) {
             Err(SendError(Word::Message(message))) => Err(SendError(message)),

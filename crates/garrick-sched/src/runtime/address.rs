@@ -164,20 +164,26 @@ impl<M: 'static> Address<M> {
         sent
     }
 
-    /// Whether the task is at the worker that asks, and has nothing to do. If so, the first `bytes` of it are brought near: whoever is
-    /// about to send to it makes it run, from memory that may not have been used for long.
+    /// Brings the first `bytes` of the task near if it is at the worker that asks, and has nothing to do; then calls `others`, which
+    /// brings near what the task needs besides. Whoever is about to send to it makes it run, from memory that may not have been used for
+    /// long.
     #[doc(hidden)]
     #[inline]
-    pub fn prefetch_if_idle(&self, bytes: usize) -> bool {
+    pub fn prefetch_if_idle(&self, bytes: usize, others: impl FnOnce()) {
         let home = current::home();
         // Others write to the cell soon, and should not read it before.
-        let is_idle = home != Home::STRANGER && self.cell.state().is_idle_at(home);
-        if is_idle {
-            // No more than a block has.
-            let bytes = bytes.min(CELL_BYTES_MAX);
-            prefetch(self.cell.0.as_ptr(), size_of::<Header>() + bytes);
+        if home != Home::STRANGER && self.cell.state().is_idle_at(home) {
+            self.prefetch(bytes, others);
         }
-        is_idle
+    }
+
+    /// Apart, because most messages go to a task that has something to do.
+    #[inline(never)]
+    fn prefetch(&self, bytes: usize, others: impl FnOnce()) {
+        // No more than a block has.
+        let bytes = bytes.min(CELL_BYTES_MAX);
+        prefetch(self.cell.0.as_ptr(), size_of::<Header>() + bytes);
+        others();
     }
 
     /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A

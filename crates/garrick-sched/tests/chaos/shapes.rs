@@ -412,7 +412,7 @@ impl Peer {
             if same != *address || same.id() != address.id() || address.task_name().is_empty() {
                 ledger::wrong("an address is not itself".to_owned());
             }
-            address.prefetch_if_idle(64);
+            address.prefetch_if_idle(64, || ());
         });
     }
 }
