@@ -12,6 +12,7 @@ mod latency;
 mod mailbox;
 mod pipeline;
 mod secure;
+mod spsc;
 mod steal;
 mod tasks;
 mod timers;
@@ -44,6 +45,7 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
+    spsc::SPSC,
     pipeline::PIPELINE,
     steal::ROLES,
     steal::BOTH,
