@@ -9,6 +9,7 @@ mod crowd;
 mod actors;
 mod futures;
 mod latency;
+mod lisp;
 mod mailbox;
 mod pipeline;
 mod secure;
@@ -59,6 +60,7 @@ static STUDIES: &[Study] = &[
     timers::TIMERS,
     latency::LATENCY,
     secure::SECURE,
+    lisp::FORK_BOMB_LISP,
 ];
 
 fn main() -> ExitCode {
