@@ -9,9 +9,11 @@ mod crowd;
 mod actors;
 mod futures;
 mod latency;
+mod lisp;
 mod mailbox;
 mod pipeline;
 mod secure;
+mod spsc;
 mod steal;
 mod tasks;
 mod timers;
@@ -44,6 +46,7 @@ static SCENARIOS: &[Scenario] = &[
     tasks::CREATED,
     tasks::REUSED,
     tasks::SINGLE,
+    spsc::SPSC,
     pipeline::PIPELINE,
     steal::ROLES,
     steal::BOTH,
@@ -57,6 +60,7 @@ static STUDIES: &[Study] = &[
     timers::TIMERS,
     latency::LATENCY,
     secure::SECURE,
+    lisp::FORK_BOMB_LISP,
 ];
 
 fn main() -> ExitCode {

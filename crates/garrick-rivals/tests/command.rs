@@ -161,3 +161,16 @@ fn a_crowd_of_idle_actors_is_made_in_a_process_of_its_own() {
             .success()
     );
 }
+
+#[test]
+fn who_has_no_lisp_is_told_how_to_have_it() {
+    let output = Command::new(env!("CARGO_BIN_EXE_garrick-rivals"))
+        .args(["fork-bomb-lisp", "--quick"])
+        .env("PATH", "")
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert_eq!(stdout(&output), "");
+    assert!(said.contains("apt-get install sbcl"), "{said}");
+}

@@ -1,0 +1,252 @@
+//! The fork bomb of TActors as actors in Lisp run it, and as ours do, in turns.
+//!
+//! TActors' author describes his fork bomb and his event loops, and gives neither's text. `fork_bomb.lisp` is written after that
+//! description for SBCL, a compiler, with everything that makes it fast there: no checks, one queue, one thread, no mailboxes, no other
+//! thread that could send. It has the loop that keeps aside what a behavior does until it returns (*staged*), as the description
+//! has it, and the one that does it at once and takes it back after an error (*unstaged*), which is quicker.
+//!
+//! All grow the same trees of 65,535 actors: an inner actor creates two, sends to each, becomes twice, and answers; a leaf answers. SBCL's
+//! queue grows a tree level by level, and ours its branches one by one. A round is many trees: SBCL's garbage collector has more to do with
+//! some than with others, and that repeats itself with every 48 of them about.
+
+mod sbcl;
+
+use comfy_table::{Table, presets};
+use garrick_bench::{Contender, Effort, Measured, Point, Result, Section, Study};
+
+use sbcl::{Loop, Sbcl};
+
+/// The subcommand.
+pub(super) const FORK_BOMB_LISP: Study = Study {
+    name: "fork-bomb-lisp",
+    about: "A fork bomb of 65,535 actors beside the same in Lisp, which needs SBCL",
+    sections: &[Section {
+        name: "fork-bomb-lisp",
+        run,
+    }],
+};
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+struct Sizes {
+    /// Trees of 2^(depth+1)-1 actors.
+    depth: u32,
+    /// Trees that each contender grows in a round, or a few more.
+    trees: u64,
+    rounds: usize,
+}
+
+impl Sizes {
+    const FULL: Self = Self {
+        depth: 15,
+        trees: 96,
+        rounds: 15,
+    };
+
+    const QUICK: Self = Self {
+        rounds: 5,
+        ..Self::FULL
+    };
+
+    /// Returns how many actors a round is at least.
+    fn actors(self) -> u64 {
+        self.trees * ((2 << self.depth) - 1)
+    }
+}
+
+/// Somebody who grows trees.
+enum Grower {
+    Lisp(Loop),
+    Ours(Contender),
+}
+
+impl Grower {
+    /// Does a round.
+    fn round(&mut self, sbcl: &mut Sbcl, sizes: Sizes) -> Result<Measured> {
+        match self {
+            Self::Lisp(by) => {
+                let measured = sbcl.round(*by, sizes.depth, sizes.trees)?;
+                if measured.ops != sizes.actors() {
+                    return Err(format!("sbcl made {} actors", measured.ops).into());
+                }
+                Ok(measured)
+            }
+            Self::Ours(contender) => ours(contender, sizes),
+        }
+    }
+}
+
+/// Grows trees by one of ours, as many as a round has.
+fn ours(contender: &mut Contender, sizes: Sizes) -> Result<Measured> {
+    let mut sum = Measured {
+        ops: 0,
+        cpu_ns: 0.0,
+        wall_ns: 0.0,
+        bytes_per_actor: None,
+    };
+    while sum.ops < sizes.actors() {
+        let part = (contender.measure)(sizes.actors())?;
+        sum.ops += part.ops;
+        sum.cpu_ns += part.cpu_ns;
+        sum.wall_ns += part.wall_ns;
+    }
+    Ok(sum)
+}
+
+/// A grower, and what its rounds came to.
+struct Row {
+    name: String,
+    rounds: Vec<Measured>,
+}
+
+/// Returns all that take part, those in Lisp first.
+fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
+    let mut growers: Vec<(String, Grower)> = Loop::ALL
+        .map(|by| (format!("SBCL, {}", by.name()), Grower::Lisp(by)))
+        .into();
+    let effort = Effort {
+        quick: false,
+        seconds_per_row: 1.0,
+    };
+    for (workers, name) in [(1, "Garrick, one thread"), (2, "Garrick, two workers")] {
+        let depth = Point::default().with("depth", sizes.depth.into());
+        let point = depth.with("workers", workers);
+        let contenders = garrick_bench::contenders("fork-bomb", &effort, &point);
+        let ours = contenders.into_iter().map(Grower::Ours);
+        growers.extend(ours.map(|ours| (name.to_owned(), ours)));
+    }
+    growers
+}
+
+/// Lets all do their rounds in turns, after one that does not count.
+fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
+    let (names, mut growers): (Vec<String>, Vec<Grower>) = growers(sizes).into_iter().unzip();
+    let row = |name| Row {
+        name,
+        rounds: Vec::new(),
+    };
+    let mut rows: Vec<Row> = names.into_iter().map(row).collect();
+    for grower in &mut growers {
+        grower.round(sbcl, sizes)?;
+    }
+    for number in 0..sizes.rounds {
+        for place in 0..growers.len() {
+            // Nobody always comes after the same other one.
+            let index = (place + number) % growers.len();
+            rows[index].rounds.push(growers[index].round(sbcl, sizes)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn run(quick: bool) -> Result<String> {
+    let sizes = if quick { Sizes::QUICK } else { Sizes::FULL };
+    let mut sbcl = Sbcl::start()?;
+    let rows = measure(&mut sbcl, sizes)?;
+    Ok(format!(
+        "{}: trees of {} actors, {} a round, {} rounds in turns; of one actor\n{}",
+        sbcl.version(),
+        sizes.actors() / sizes.trees,
+        sizes.trees,
+        sizes.rounds,
+        table(&rows)
+    ))
+}
+
+/// Returns the median of values of which there is one at least, with the least and the most.
+fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let at = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
+    [
+        at(values.len() / 2),
+        at(0),
+        at(values.len().saturating_sub(1)),
+    ]
+}
+
+/// Returns how many times as long `one` took as `other`: the median of the ratios of their rounds.
+fn times(one: &Row, other: &Row) -> f64 {
+    let rounds = one.rounds.iter().zip(&other.rounds);
+    spread(rounds.map(|(one, other)| one.cpu_per_op() / other.cpu_per_op()))[0]
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "",
+        "CPU",
+        "least .. most",
+        "wall",
+        "least .. most",
+        "CPU x ours",
+    ]);
+    let ours = rows.iter().find(|row| row.name.starts_with("Garrick"));
+    for row in rows {
+        let mut cells = vec![row.name.clone()];
+        let of: [fn(&Measured) -> f64; 2] = [Measured::cpu_per_op, Measured::wall_per_op];
+        for each in of {
+            let [median, least, most] = spread(row.rounds.iter().map(each));
+            cells.extend([
+                format!("{median:.1} ns"),
+                format!("{least:.1} .. {most:.1} ns"),
+            ]);
+        }
+        cells.extend(ours.map(|ours| format!("{:.2}", times(row, ours))));
+        table.add_row(cells);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(ops: u64, cpu_ns: f64) -> Measured {
+        Measured {
+            ops,
+            cpu_ns,
+            wall_ns: 2.0 * cpu_ns,
+            bytes_per_actor: None,
+        }
+    }
+
+    #[test]
+    fn ours_grow_whole_rounds() {
+        let sizes = Sizes {
+            depth: 3,
+            trees: 2,
+            rounds: 1,
+        };
+        assert_eq!(sizes.actors(), 30);
+        let mut seen = 0;
+        for (_, grower) in growers(sizes) {
+            if let Grower::Ours(mut contender) = grower {
+                let measured = ours(&mut contender, sizes).expect("threads are to be had");
+                assert!(measured.ops >= 30 && measured.cpu_ns > 0.0);
+                assert_eq!(measured.ops % 15, 0, "whole trees");
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 2);
+    }
+
+    #[test]
+    fn rows_show_medians_and_ratios_of_rounds() {
+        let row = |name: &str, cpu_ns: [f64; 3]| Row {
+            name: name.to_owned(),
+            rounds: cpu_ns.map(|cpu_ns| round(10, cpu_ns)).into(),
+        };
+        let rows = [
+            row("SBCL, staged", [300.0, 500.0, 900.0]),
+            row("Garrick, one thread", [200.0, 200.0, 300.0]),
+        ];
+        assert_eq!(times(&rows[0], &rows[1]), 2.5);
+        let shown = table(&rows).to_string();
+        let line = shown.lines().nth(1).expect("a line for each");
+        for figure in ["50.0 ns", "30.0 .. 90.0 ns", "100.0 ns", "2.50"] {
+            assert!(line.contains(figure), "{figure} is missing: {line}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Numbers from thread to thread through any ring.
+
+use std::io;
+use std::ops::Range;
+
+use garrick_bench::{Measured, Result};
+
+use super::cores::Cores;
+use super::tally::Tally;
+use super::wait::Wait;
+use crate::crowd::Crowd;
+
+/// A ring with two halves that takes numbers one at a time.
+pub(super) trait Ring: 'static {
+    type Sender: Send + 'static;
+    type Receiver: Send + 'static;
+
+    /// Makes a ring with room for [`SLOTS`](super::SLOTS) numbers.
+    fn open() -> (Self::Sender, Self::Receiver);
+
+    /// Sends a number, if there is room, and says whether there was.
+    fn try_send(sender: &mut Self::Sender, number: u64) -> bool;
+
+    /// Takes the oldest number, if there is one.
+    fn try_take(receiver: &mut Self::Receiver) -> Option<u64>;
+}
+
+/// A ring whose memory can be written and read in place, several numbers at a time.
+pub(super) trait Batches: Ring {
+    /// Writes numbers in place and sends them together, and says how many: none, or as many as there is room for of them,
+    /// which of most rings is all.
+    fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64;
+
+    /// Counts the oldest numbers in place, `max` at most, and frees their slots together.
+    fn take_batch(receiver: &mut Self::Receiver, max: usize, tally: &mut Tally);
+}
+
+/// Sends and takes numbers one at a time.
+pub(super) fn single<R: Ring>(cores: Cores, ops: u64) -> Result<Measured> {
+    let send = move |sender: &mut R::Sender| send_each::<R>(sender, ops);
+    relay::<R>(cores, ops, send, move |receiver| {
+        take_all(ops, |tally| {
+            if let Some(number) = R::try_take(receiver) {
+                tally.one(number);
+            }
+        })
+    })
+}
+
+/// Sends numbers one at a time, and takes as many at a time as there are.
+pub(super) fn taken_together<R: Batches>(cores: Cores, ops: u64) -> Result<Measured> {
+    let send = move |sender: &mut R::Sender| send_each::<R>(sender, ops);
+    relay::<R>(cores, ops, send, move |receiver| {
+        take_all(ops, |tally| R::take_batch(receiver, usize::MAX, tally))
+    })
+}
+
+/// Sends and takes up to `batch` numbers at a time.
+pub(super) fn batched<R: Batches>(cores: Cores, batch: usize, ops: u64) -> Result<Measured> {
+    let send = move |sender: &mut R::Sender| {
+        send_all(ops, |first| {
+            let end = ops.min(first + batch as u64);
+            R::try_send_batch(sender, first..end)
+        });
+    };
+    relay::<R>(cores, ops, send, move |receiver| {
+        take_all(ops, |tally| R::take_batch(receiver, batch, tally))
+    })
+}
+
+fn send_each<R: Ring>(sender: &mut R::Sender, ops: u64) {
+    send_all(ops, |number| u64::from(R::try_send(sender, number)));
+}
+
+/// Sends `ops` numbers by `send`, which is told the first that was not sent yet, and says how many it has sent.
+#[inline]
+fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
+    let mut next = 0;
+    let mut wait = Wait::default();
+    while next < ops {
+        match send(next) {
+            0 => wait.moment(),
+            count => {
+                next += count;
+                wait.end();
+            }
+        }
+    }
+}
+
+/// Takes `ops` numbers by `take`, which counts those that are there.
+#[inline]
+fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
+    let mut tally = Tally::default();
+    let mut wait = Wait::default();
+    while tally.count() < ops {
+        let before = tally.count();
+        take(&mut tally);
+        if tally.count() == before {
+            wait.moment();
+        } else {
+            wait.end();
+        }
+    }
+    tally
+}
+
+/// One end of a ring, and so one thread's task.
+enum Half<S, T> {
+    Send(S),
+    Take(T),
+}
+
+/// Lets two threads go to the two ends of a ring, each on its core, and measures from when both are let go to when both are done.
+fn relay<R: Ring>(
+    cores: Cores,
+    ops: u64,
+    send: impl Fn(&mut R::Sender) + Copy + Send + 'static,
+    take: impl Fn(&mut R::Receiver) -> Tally + Copy + Send + 'static,
+) -> Result<Measured> {
+    let (sender, receiver) = R::open();
+    let mut halves = [Half::Send(sender), Half::Take(receiver)].into_iter();
+    let crowd = Crowd::gather(2, |side| {
+        let half = halves.next();
+        move || -> io::Result<Option<Tally>> {
+            // A thread that was not pinned does its work nevertheless: the other one waits for it.
+            let pinned = cores.pin(side as usize);
+            let tally = match half {
+                Some(Half::Send(mut sender)) => {
+                    send(&mut sender);
+                    None
+                }
+                Some(Half::Take(mut receiver)) => Some(take(&mut receiver)),
+                None => None,
+            };
+            pinned.map(|()| tally)
+        }
+    })?;
+    let watch = crowd.begin();
+    let ends = crowd.disperse();
+    let span = watch.stop();
+    let tallies = ends.into_iter().collect::<io::Result<Vec<_>>>()?;
+    let tally = tallies.into_iter().flatten().next();
+    tally.ok_or("nobody has counted")?.close(ops);
+    Ok(Measured::new(ops, span))
+}

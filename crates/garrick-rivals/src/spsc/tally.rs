@@ -1,0 +1,82 @@
+//! Checks and adds up the numbers that are received.
+
+/// The numbers that came so far: they are to be 0, 1, 2 and so on.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// How many came, which is the number that is to come next.
+    count: u64,
+    sum: u64,
+    /// Every bit in which any number differed from the one that was to come.
+    wrong: u64,
+}
+
+impl Tally {
+    /// Looks at a number.
+    #[inline]
+    pub(super) fn one(&mut self, number: u64) {
+        self.wrong |= number ^ self.count;
+        self.sum = self.sum.wrapping_add(number);
+        self.count += 1;
+    }
+
+    /// Looks at numbers that lie side by side.
+    #[inline]
+    pub(super) fn all(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            self.one(*number);
+        }
+    }
+
+    /// Returns how many numbers came.
+    #[inline]
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Checks that the first `count` numbers came, each once and in its place.
+    ///
+    /// # Panics
+    /// If they did not.
+    pub(super) fn close(&self, count: u64) {
+        assert_eq!(self.wrong, 0, "numbers come in order, once");
+        assert_eq!(self.count, count, "all numbers come");
+        let pairs = u128::from(count) * u128::from(count.saturating_sub(1)) / 2;
+        assert_eq!(self.sum, pairs as u64, "the sum is that of all numbers");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(numbers: &[u64], count: u64) {
+        let mut tally = Tally::default();
+        tally.all(numbers);
+        tally.close(count);
+    }
+
+    #[test]
+    fn numbers_in_order_are_right() {
+        close(&[], 0);
+        close(&[0], 1);
+        close(&[0, 1, 2, 3], 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "in order, once")]
+    fn a_lost_number_is_noticed() {
+        close(&[0, 2], 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "in order, once")]
+    fn exchanged_numbers_are_noticed() {
+        close(&[0, 2, 1, 3], 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "all numbers come")]
+    fn a_missing_end_is_noticed() {
+        close(&[0, 1], 3);
+    }
+}
