@@ -29,7 +29,7 @@ use crate::experiment::Experiment;
 use crate::savina;
 use crate::scenario::{self, Measured, Scenario, Study};
 use crate::scenarios::flood_memory::{self, When};
-use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_cpu, idle_memory};
+use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_cpu, idle_memory, rest_memory};
 use crate::suite::Suite;
 use crate::suites::SUITES;
 
@@ -75,6 +75,21 @@ enum Command {
     FloodRest {
         /// How many to send.
         messages: u64,
+    },
+    /// The part of the timer-memory scenario that needs a process of its own.
+    #[command(name = rest_memory::CHILD_TIMERS, hide = true)]
+    TimerMemory {
+        /// How many to start and cancel.
+        timers: u64,
+        /// How many are there at once.
+        #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+        at_once: u64,
+    },
+    /// The part of the ask-memory scenario that needs a process of its own.
+    #[command(name = rest_memory::CHILD_ASKS, hide = true)]
+    AskMemory {
+        /// How many to ask.
+        asks: u64,
     },
     /// The part of the fork-bomb suite that needs a process of its own.
     #[command(name = fork_bomb::CHILD, hide = true)]
@@ -201,6 +216,10 @@ impl Command {
             Self::FloodRest { messages } => {
                 told(&flood_memory::in_this_process(messages, When::Rest)?)
             }
+            Self::TimerMemory { timers, at_once } => {
+                told(&rest_memory::timers_in_this_process(timers, at_once)?)
+            }
+            Self::AskMemory { asks } => told(&rest_memory::asks_in_this_process(asks)?),
             Self::ForkBomb { depth } => told(&fork_bomb::in_this_process(depth)?),
         }
     }

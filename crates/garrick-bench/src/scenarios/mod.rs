@@ -21,6 +21,7 @@ pub(crate) mod idle_memory;
 pub(crate) mod ping_pong;
 mod pipeline;
 mod queue;
+pub(crate) mod rest_memory;
 pub(crate) mod ring;
 mod rmw;
 mod scale;
@@ -58,6 +59,8 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
     flood_memory::FLOOD_MEMORY,
+    rest_memory::TIMER_MEMORY,
+    rest_memory::ASK_MEMORY,
     ring::RING,
     fork_bomb::FORK_BOMB,
     pipeline::PIPELINE,
