@@ -107,6 +107,8 @@ mod savina;
 
 mod suites;
 
+mod soak;
+
 mod top;
 
 mod commands;

@@ -20,6 +20,8 @@ mod telemetry;
 
 mod pipeline;
 
+mod soak;
+
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -50,6 +52,8 @@ enum Command {
     Bench(bench::Arguments),
     #[command(about = suite::ABOUT)]
     Suite(suite::Arguments),
+    /// Work of all kinds at once for minutes, checked, with an eye on memory.
+    Soak(soak::Arguments),
     /// Watch a running process in this terminal.
     Top(top::Arguments),
     /// The part of the idle-memory scenario that needs a process of its own.
@@ -108,8 +112,8 @@ enum Ended {
     Wrong(String),
     /// Not even begun, for what was asked cannot be.
     Refused(String),
-    /// Before its time, with so many rows.
-    Interrupted(usize),
+    /// Before its time, with what there is of it.
+    Interrupted(String),
 }
 
 /// Does what the process was asked to as the `garrick` command, and returns how it is to exit.
@@ -207,6 +211,7 @@ impl Command {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments, OFFER),
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
+            Self::Soak(arguments) => soak::run(&arguments),
             Self::Top(arguments) => top::run(arguments),
             Self::IdleMemory { actors } => told(&idle_memory::in_this_process(actors)?),
             Self::IdleCpu { seconds } => told(&idle_cpu::in_this_process(seconds)?),
@@ -260,10 +265,7 @@ fn exit(ended: scenario::Result<Ended>) -> ExitCode {
         Ok(Ended::Well) => ExitCode::SUCCESS,
         Ok(Ended::Wrong(why)) => fail(&why, 1),
         Ok(Ended::Refused(why)) => fail(&why, 2),
-        Ok(Ended::Interrupted(rows)) => fail(
-            &format!("interrupted; {rows} rows were measured and are kept"),
-            130,
-        ),
+        Ok(Ended::Interrupted(kept)) => fail(&format!("interrupted; {kept}"), 130),
         Err(error) => fail(&error.to_string(), 1),
     }
 }
