@@ -107,6 +107,8 @@ mod savina;
 
 mod suites;
 
+mod soak;
+
 mod top;
 
 mod commands;
@@ -123,6 +125,7 @@ pub use point::Point;
 pub use report::{Change, Comparison, Report, Verdict};
 pub use row::{Relative, Row};
 pub use scenario::{Contender, Effort, Measured, Result, Scenario, Section, Study};
+pub use scenarios::ask_tokio::Askers;
 pub use scenarios::contenders;
 pub use scenarios::idle_memory::{in_this_process as idle_memory, resident_bytes};
 pub use statistics::{Interval, Summary};

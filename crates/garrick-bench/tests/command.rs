@@ -170,6 +170,42 @@ fn benchmarks_for_actor_libraries_are_measured_only_if_they_are_named() {
 }
 
 #[test]
+fn impossible_soaks_are_refused() {
+    for minutes in ["2", "0", "-1", "1.5", "99999999", "long"] {
+        let flag = format!("--minutes={minutes}");
+        assert_refused(&["soak", &flag], &["--minutes", minutes]);
+    }
+    for rounds in ["0", "-1", "some"] {
+        let flag = format!("--rounds={rounds}");
+        assert_refused(&["soak", &flag], &["--rounds", rounds]);
+    }
+    assert_refused(
+        &["soak", "--workers=0"],
+        &["--workers", "workers from 1 to 64"],
+    );
+    assert_refused(
+        &["soak", "--minutes", "3", "--rounds", "1"],
+        &["--minutes", "--rounds"],
+    );
+}
+
+#[test]
+fn a_soak_of_some_rounds_says_what_was_done_and_ends_in_order() {
+    let output = garrick(&["soak", "--rounds", "3", "--workers", "2"]);
+    let said = str::from_utf8(&output.stderr).expect("it prints UTF-8");
+    assert!(output.status.success(), "{said}");
+    let text = stdout(&output);
+    let timers = text.lines().find(|line| line.starts_with("timers"));
+    assert!(
+        timers.is_some_and(|line| line.ends_with(" 7,209")),
+        "{text}"
+    );
+    for words in ["3 rounds, all of them right", "shut down in order"] {
+        assert!(text.contains(words), "{words} is missing: {text}");
+    }
+}
+
+#[test]
 fn help_names_scenarios_and_version_names_the_commit() {
     let help = garrick(&["bench", "--help"]);
     assert!(help.status.success());

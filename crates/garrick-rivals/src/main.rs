@@ -34,6 +34,7 @@ static SCENARIOS: &[Scenario] = &[
     actors::FAN_IN,
     actors::PING_PONG,
     actors::ASK,
+    latency::ASK_TOKIO,
     actors::SPAWN,
     actors::IDLE_MEMORY,
     actors::RING,

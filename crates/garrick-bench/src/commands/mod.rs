@@ -20,6 +20,8 @@ mod telemetry;
 
 mod pipeline;
 
+mod soak;
+
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -29,7 +31,7 @@ use crate::experiment::Experiment;
 use crate::savina;
 use crate::scenario::{self, Measured, Scenario, Study};
 use crate::scenarios::flood_memory::{self, When};
-use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_cpu, idle_memory};
+use crate::scenarios::{SCENARIOS, SWEPT, fork_bomb, idle_cpu, idle_memory, rest_memory};
 use crate::suite::Suite;
 use crate::suites::SUITES;
 
@@ -50,6 +52,8 @@ enum Command {
     Bench(bench::Arguments),
     #[command(about = suite::ABOUT)]
     Suite(suite::Arguments),
+    /// Work of all kinds at once for minutes, checked, with an eye on memory.
+    Soak(soak::Arguments),
     /// Watch a running process in this terminal.
     Top(top::Arguments),
     /// The part of the idle-memory scenario that needs a process of its own.
@@ -76,6 +80,21 @@ enum Command {
         /// How many to send.
         messages: u64,
     },
+    /// The part of the timer-memory scenario that needs a process of its own.
+    #[command(name = rest_memory::CHILD_TIMERS, hide = true)]
+    TimerMemory {
+        /// How many to start and cancel.
+        timers: u64,
+        /// How many are there at once.
+        #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+        at_once: u64,
+    },
+    /// The part of the ask-memory scenario that needs a process of its own.
+    #[command(name = rest_memory::CHILD_ASKS, hide = true)]
+    AskMemory {
+        /// How many to ask.
+        asks: u64,
+    },
     /// The part of the fork-bomb suite that needs a process of its own.
     #[command(name = fork_bomb::CHILD, hide = true)]
     ForkBomb {
@@ -93,8 +112,8 @@ enum Ended {
     Wrong(String),
     /// Not even begun, for what was asked cannot be.
     Refused(String),
-    /// Before its time, with so many rows.
-    Interrupted(usize),
+    /// Before its time, with what there is of it.
+    Interrupted(String),
 }
 
 /// Does what the process was asked to as the `garrick` command, and returns how it is to exit.
@@ -192,6 +211,7 @@ impl Command {
             Self::Pipeline(arguments) => pipeline::run(&arguments),
             Self::Bench(arguments) => bench::run(&arguments, OFFER),
             Self::Suite(arguments) => suite::run(&arguments, SUITES),
+            Self::Soak(arguments) => soak::run(&arguments),
             Self::Top(arguments) => top::run(arguments),
             Self::IdleMemory { actors } => told(&idle_memory::in_this_process(actors)?),
             Self::IdleCpu { seconds } => told(&idle_cpu::in_this_process(seconds)?),
@@ -201,6 +221,10 @@ impl Command {
             Self::FloodRest { messages } => {
                 told(&flood_memory::in_this_process(messages, When::Rest)?)
             }
+            Self::TimerMemory { timers, at_once } => {
+                told(&rest_memory::timers_in_this_process(timers, at_once)?)
+            }
+            Self::AskMemory { asks } => told(&rest_memory::asks_in_this_process(asks)?),
             Self::ForkBomb { depth } => told(&fork_bomb::in_this_process(depth)?),
         }
     }
@@ -241,10 +265,7 @@ fn exit(ended: scenario::Result<Ended>) -> ExitCode {
         Ok(Ended::Well) => ExitCode::SUCCESS,
         Ok(Ended::Wrong(why)) => fail(&why, 1),
         Ok(Ended::Refused(why)) => fail(&why, 2),
-        Ok(Ended::Interrupted(rows)) => fail(
-            &format!("interrupted; {rows} rows were measured and are kept"),
-            130,
-        ),
+        Ok(Ended::Interrupted(kept)) => fail(&format!("interrupted; {kept}"), 130),
         Err(error) => fail(&error.to_string(), 1),
     }
 }

@@ -88,7 +88,9 @@ impl Outputs {
             console::print(&format!("\n{}", comparison.table().trim_end()));
         }
         if stop.is_wanted() {
-            return Ok(Ended::Interrupted(report.rows().len()));
+            let rows = report.rows().len();
+            let kept = format!("{rows} rows were measured and are kept");
+            return Ok(Ended::Interrupted(kept));
         }
         let slower = comparison.map_or(0, |comparison| comparison.slower().count());
         Ok(match slower {

@@ -49,10 +49,10 @@ pub(super) const CALL_OUTSIDE: Scenario = Scenario {
 };
 
 /// A question: what is one more?
-struct Question(u64, Reply<u64>);
+pub(super) struct Question(pub(super) u64, pub(super) Reply<u64>);
 
 /// Answers.
-struct Answerer;
+pub(super) struct Answerer;
 
 impl Actor for Answerer {
     type Msg = Question;
@@ -69,13 +69,24 @@ impl Actor for Answerer {
 }
 
 /// Asks again after every answer; `WITHIN` an hour, or for ever.
-struct Asker<const WITHIN: bool> {
+pub(super) struct Asker<const WITHIN: bool> {
     /// Whom it asks.
     answerer: Address<Question>,
     /// The answer at which it stops.
     last: u64,
     /// Whom to tell then.
     done: mpsc::Sender<()>,
+}
+
+impl<const WITHIN: bool> Asker<WITHIN> {
+    /// Returns one that asks so often from its first message on, which is `Ok(0)`.
+    pub(super) fn new(answerer: Address<Question>, asks: u64, done: mpsc::Sender<()>) -> Self {
+        Self {
+            answerer,
+            last: asks,
+            done,
+        }
+    }
 }
 
 impl<const WITHIN: bool> Actor for Asker<WITHIN> {
@@ -103,14 +114,8 @@ fn ask<const WITHIN: bool>(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let measured = measure_here(ops, |local| {
         let answerer = local.spawn(Answerer);
-        send_in(
-            &local.spawn(Asker::<WITHIN> {
-                answerer,
-                last: ops,
-                done,
-            }),
-            Ok(0),
-        );
+        let asker = Asker::<WITHIN>::new(answerer, ops, done);
+        send_in(&local.spawn(asker), Ok(0));
     });
     waiting.try_recv()?;
     measured

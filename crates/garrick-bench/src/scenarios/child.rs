@@ -5,10 +5,11 @@ use std::process::Command;
 
 use crate::scenario::{Measured, Result};
 
-/// Runs this program again with a hidden word and a number, and reads what it has measured.
-pub(super) fn measured(word: &str, number: u64) -> Result<Measured> {
+/// Runs this program again with a hidden word and numbers, and reads what it has measured.
+pub(super) fn measured(word: &str, numbers: &[u64]) -> Result<Measured> {
     let output = Command::new(env::current_exe()?)
-        .args([word.to_owned(), number.to_string()])
+        .arg(word)
+        .args(numbers.iter().map(u64::to_string))
         .output()?;
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr);

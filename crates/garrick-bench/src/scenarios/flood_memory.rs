@@ -1,13 +1,12 @@
 //! What a flood takes in memory, and what is left of that when it is over.
 
 use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use garrick::{Next, System};
 
 use super::child;
 use super::idle_memory::resident_bytes;
+use super::rest_memory::lowest;
 use crate::clock::{Clock, Stopwatch};
 use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
@@ -29,15 +28,12 @@ const MESSAGES_QUICK: u64 = 500_000;
 pub(crate) const CHILD_PEAK: &str = "measure-flood-peak";
 pub(crate) const CHILD_REST: &str = "measure-flood-rest";
 
-/// How long memory may take to come back.
-const PATIENCE: Duration = Duration::from_secs(10);
-
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let messages = effort.pick(MESSAGES, MESSAGES_QUICK);
     [("peak", CHILD_PEAK), ("rest", CHILD_REST)]
         .into_iter()
         .map(|(name, word)| {
-            Contender::fixed(name, move || child::measured(word, messages))
+            Contender::fixed(name, move || child::measured(word, &[messages]))
                 .with("messages", messages)
                 .rounds(1)
         })
@@ -85,16 +81,6 @@ pub(crate) fn in_this_process(messages: u64, when: When) -> Result<Measured> {
     let mut measured = Measured::new(messages, span);
     measured.bytes_per_actor = Some(grown as f64 / messages as f64);
     Ok(measured)
-}
-
-/// The least that is resident within some seconds, but not less than `enough`.
-fn lowest(enough: u64) -> Result<u64> {
-    let (began, mut lowest) = (Instant::now(), u64::MAX);
-    while lowest > enough && began.elapsed() < PATIENCE {
-        lowest = lowest.min(resident_bytes()?);
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(lowest)
 }
 
 #[cfg(test)]

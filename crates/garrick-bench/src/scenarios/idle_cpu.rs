@@ -38,7 +38,7 @@ const SETTLING: Duration = Duration::from_millis(100);
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let seconds = effort.pick(SECONDS, SECONDS_QUICK);
     vec![
-        Contender::fixed("garrick", move || child::measured(CHILD, seconds))
+        Contender::fixed("garrick", move || child::measured(CHILD, &[seconds]))
             .with("actors", ACTORS)
             .with("workers", WORKERS)
             .with("seconds", seconds)

@@ -47,7 +47,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// Runs [`in_this_process`] in a fresh process.
 fn in_child(actors: u64) -> Result<Measured> {
-    child::measured(CHILD, actors)
+    child::measured(CHILD, &[actors])
 }
 
 /// An idle actor.

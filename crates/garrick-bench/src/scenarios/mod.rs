@@ -9,6 +9,7 @@ pub(crate) mod actors;
 mod child;
 
 mod ask;
+pub(crate) mod ask_tokio;
 mod blocked;
 mod blocking;
 mod deque;
@@ -20,6 +21,7 @@ pub(crate) mod idle_memory;
 pub(crate) mod ping_pong;
 mod pipeline;
 mod queue;
+pub(crate) mod rest_memory;
 pub(crate) mod ring;
 mod rmw;
 mod scale;
@@ -52,10 +54,13 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
     ask::ASK_OUTSIDE,
     ask::CALL_OUTSIDE,
     ask::ASK_WITHIN,
+    ask_tokio::ASK_TOKIO,
     timer::TIMER_CANCEL,
     spawn::SPAWN,
     idle_memory::IDLE_MEMORY,
     flood_memory::FLOOD_MEMORY,
+    rest_memory::TIMER_MEMORY,
+    rest_memory::ASK_MEMORY,
     ring::RING,
     fork_bomb::FORK_BOMB,
     pipeline::PIPELINE,
@@ -74,7 +79,13 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
 ];
 
 /// Those whose parameters can be swept.
-pub(crate) static SWEPT: &[Swept] = &[tell::SWEPT, ring::SWEPT, fork_bomb::SWEPT, deque::SWEPT];
+pub(crate) static SWEPT: &[Swept] = &[
+    tell::SWEPT,
+    ask_tokio::SWEPT,
+    ring::SWEPT,
+    fork_bomb::SWEPT,
+    deque::SWEPT,
+];
 
 /// Makes the contenders of a scenario of `garrick bench`, for whoever measures others beside them: at a point where
 /// it can be swept, or, if that has no parameters, as the scenario has them.

@@ -18,15 +18,30 @@ pub(super) const TIMER_CANCEL: Scenario = Scenario {
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// Timers that are started in one turn.
-const BURST: u64 = 64;
+pub(super) const BURST: u64 = 64;
 
 /// Starts timers and cancels them, in turns.
-struct Starter {
+pub(super) struct Starter {
     timers: Vec<garrick::Timer>,
-    /// Bursts that are still to be started.
+    /// Timers that are there before all are cancelled.
+    at_once: usize,
+    /// How often that is still to be done.
     left: u64,
     /// Whom to tell after the last.
     done: mpsc::Sender<()>,
+}
+
+impl Starter {
+    /// Returns one that starts so many timers and cancels them, in so many rounds, from its first message on.
+    pub(super) fn new(at_once: u64, rounds: u64, done: mpsc::Sender<()>) -> Self {
+        let at_once = at_once as usize;
+        Self {
+            timers: Vec::with_capacity(at_once),
+            at_once,
+            left: rounds,
+            done,
+        }
+    }
 }
 
 impl Actor for Starter {
@@ -34,8 +49,10 @@ impl Actor for Starter {
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         let me = cx.address();
-        if self.timers.is_empty() {
-            let timers = (0..BURST).map_while(|_| cx.start_timer(HOUR, &me, ()).ok());
+        let missing = self.at_once - self.timers.len();
+        if missing > 0 {
+            let burst = missing.min(BURST as usize);
+            let timers = (0..burst).map_while(|_| cx.start_timer(HOUR, &me, ()).ok());
             self.timers.extend(timers);
             return sent(&cx.send(&me, ()));
         }
@@ -54,9 +71,7 @@ fn timer_cancel(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let bursts = ops.div_ceil(BURST);
     let measured = measure_here(bursts * BURST, |local| {
-        let timers = Vec::with_capacity(BURST as usize);
-        let left = bursts;
-        send_in(&local.spawn(Starter { timers, left, done }), ());
+        send_in(&local.spawn(Starter::new(BURST, bursts, done)), ());
     });
     waiting.try_recv()?;
     measured

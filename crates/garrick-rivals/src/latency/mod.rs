@@ -20,6 +20,7 @@ mod garrick;
 
 mod busy;
 
+mod ask_tokio;
 mod asks;
 mod blocking;
 mod equal;
@@ -32,6 +33,7 @@ mod tail;
 
 use std::time::Duration;
 
+pub(super) use ask_tokio::ASK_TOKIO;
 use comfy_table::{Table, presets::UTF8_FULL};
 use garrick_bench::{Section, Study};
 

@@ -12,7 +12,7 @@ pub(crate) const CHILD: &str = "measure-fork-bomb";
 
 /// Runs [`in_this_process`] in a fresh process.
 pub(crate) fn in_child(depth: u32) -> Result<Measured> {
-    child::measured(CHILD, depth.into())
+    child::measured(CHILD, &[depth.into()])
 }
 
 /// Grows a tree on this thread, and says by how much this process's memory has been larger at its peak than before,

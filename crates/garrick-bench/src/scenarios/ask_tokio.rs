@@ -1,0 +1,232 @@
+//! Questions that tasks of tokio ask.
+
+use std::future::Future;
+
+use garrick::System;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::{mpsc, oneshot};
+
+use super::ask::{Answerer, Question};
+use crate::clock::{Clock, Stopwatch};
+use crate::point::Point;
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
+
+pub(super) const ASK_TOKIO: Scenario = Scenario {
+    name: "ask-tokio",
+    operation: "one ask by a task of tokio, which asks one of 16 actors again and again, one ask at a time: so many tasks, on so many \
+                workers of tokio, and as many of the actors; garrick: by Address::call; tokio: a task of the same runtime answers, \
+                which has a channel for its questions and gets a oneshot with each",
+    contenders: |effort: &Effort| at(effort, &Point::default()),
+};
+
+pub(super) const SWEPT: Swept = Swept {
+    scenario: ASK_TOKIO.name,
+    parameters: &[("tasks", 1..=1_000_000), ("workers", 1..=64)],
+    contenders: at,
+};
+
+/// How many tasks there are, unless told.
+const TASKS: [u64; 3] = [1, 64, 4_096];
+
+/// On how many workers, unless told.
+const WORKERS: [u64; 2] = [1, 2];
+
+fn at(_: &Effort, point: &Point) -> Vec<Contender> {
+    let all = Askers::at(point);
+    let contenders = all.into_iter().flat_map(|askers| {
+        [
+            askers.contender("garrick", of_actors),
+            askers.contender("tokio", of_tasks),
+        ]
+    });
+    contenders.collect()
+}
+
+/// Tasks of tokio that ask actors, each one of them again and again, one ask at a time.
+///
+/// # Examples
+/// Another one whom they ask, a function that returns at once:
+/// ```
+/// use garrick_bench::{Askers, Point};
+///
+/// for askers in Askers::at(&Point::default().with("tasks", 4)) {
+///     let mut contender = askers.contender("function", |askers, asks| {
+///         let runtime = askers.runtime()?;
+///         let asked = askers.ask(runtime.handle(), asks, |_, asks| async move { asks });
+///         runtime.block_on(asked)
+///     });
+///     assert_eq!((contender.measure)(10)?.ops, 10);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Askers {
+    /// How many there are.
+    tasks: u64,
+    /// Threads that run them, and as many that run the actors where these are not the same.
+    workers: usize,
+}
+
+impl Askers {
+    /// Actors that they ask.
+    pub const ASKED: usize = 16;
+
+    /// Returns those that are measured there, which are several where it does not say how many `tasks` and `workers` there are.
+    pub fn at(point: &Point) -> Vec<Self> {
+        let one_or =
+            |name, all: &[u64]| point.get(name).map_or(all.to_vec(), |number| vec![number]);
+        let mut askers = Vec::new();
+        for workers in one_or("workers", &WORKERS) {
+            let workers = workers as usize;
+            let with = |tasks| Self { tasks, workers };
+            askers.extend(one_or("tasks", &TASKS).into_iter().map(with));
+        }
+        askers
+    }
+
+    /// Returns how many threads there are for the actors.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// Makes a contender whom they ask as `measure` says.
+    pub fn contender(
+        self,
+        name: &'static str,
+        measure: impl Fn(Self, u64) -> Result<Measured> + 'static,
+    ) -> Contender {
+        Contender::fitted(name, move |asks| measure(self, asks))
+            .with("tasks", self.tasks)
+            .with("workers", self.workers)
+    }
+
+    /// Starts a runtime for them.
+    ///
+    /// # Errors
+    /// If there are no threads for it.
+    pub fn runtime(&self) -> Result<Runtime> {
+        let mut builder = Builder::new_multi_thread();
+        Ok(builder.worker_threads(self.workers).build()?)
+    }
+
+    /// Has them ask `asks` questions together on `runtime`, and measures the whole process until the last answer.
+    ///
+    /// `asker` makes a task of the number of the actor that it asks and how often it asks. Each answer is one more than the question:
+    /// a task begins with 0, asks with every answer again, and returns the last one.
+    ///
+    /// # Errors
+    /// If a task has panicked, or has not got as many answers as it was to ask for.
+    pub async fn ask<F>(
+        self,
+        runtime: &Handle,
+        asks: u64,
+        asker: impl Fn(usize, u64) -> F,
+    ) -> Result<Measured>
+    where
+        F: Future<Output = u64> + Send + 'static,
+    {
+        let (each, more) = (asks / self.tasks, asks % self.tasks);
+        let watch = Stopwatch::start(Clock::Process);
+        let asked = (0..self.tasks).map(|task| {
+            let asks = each + u64::from(task < more);
+            let asked = (task % Self::ASKED as u64) as usize;
+            (asks, runtime.spawn(asker(asked, asks)))
+        });
+        let asked: Vec<_> = asked.collect();
+        let mut answers = Vec::with_capacity(asked.len());
+        for (asks, asker) in asked {
+            answers.push((asks, asker.await));
+        }
+        let span = watch.stop();
+        for (asks, answer) in answers {
+            let answer = answer?;
+            if answer != asks {
+                return Err(format!("the answer to question {asks} was {answer}").into());
+            }
+        }
+        Ok(Measured::new(asks, span))
+    }
+}
+
+fn of_actors(askers: Askers, asks: u64) -> Result<Measured> {
+    let system = System::builder().workers(askers.workers).start()?;
+    let mut answerers = Vec::new();
+    for _ in 0..Askers::ASKED {
+        answerers.push(system.spawn(Answerer)?);
+    }
+    let runtime = askers.runtime()?;
+    runtime.block_on(askers.ask(runtime.handle(), asks, |asked, asks| {
+        let answerer = answerers[asked].clone();
+        async move {
+            let mut number = 0;
+            while number < asks {
+                let answer = answerer.call(|reply| Question(number, reply)).await;
+                let Ok(answer) = answer else { break };
+                number = answer;
+            }
+            number
+        }
+    }))
+}
+
+fn of_tasks(askers: Askers, asks: u64) -> Result<Measured> {
+    let runtime = askers.runtime()?;
+    let answerers: Vec<_> = (0..Askers::ASKED).map(|_| answerer(&runtime)).collect();
+    runtime.block_on(askers.ask(runtime.handle(), asks, |asked, asks| {
+        let answerer = answerers[asked].clone();
+        async move {
+            let mut number = 0;
+            while number < asks {
+                let (reply, answer) = oneshot::channel();
+                let sent = answerer.send((number, reply));
+                let (Ok(()), Ok(answer)) = (sent, answer.await) else {
+                    break;
+                };
+                number = answer;
+            }
+            number
+        }
+    }))
+}
+
+/// A number, and where the next one goes.
+type Asked = (u64, oneshot::Sender<u64>);
+
+/// Starts a task that answers, and ends with its last sender.
+fn answerer(runtime: &Runtime) -> mpsc::UnboundedSender<Asked> {
+    let (sender, mut questions) = mpsc::unbounded_channel::<Asked>();
+    runtime.spawn(async move {
+        while let Some((number, reply)) = questions.recv().await {
+            // The task that asks waits for it.
+            let _ = reply.send(number + 1);
+        }
+    });
+    sender
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ask_is_answered_however_they_are_divided() {
+        for askers in Askers::at(&Point::default().with("tasks", 20)) {
+            for asks in [1, 19, 20, 250] {
+                assert_eq!(of_actors(askers, asks).unwrap().ops, asks);
+                assert_eq!(of_tasks(askers, asks).unwrap().ops, asks);
+            }
+        }
+    }
+
+    #[test]
+    fn who_gets_too_few_answers_is_an_error() {
+        let askers = Askers {
+            tasks: 2,
+            workers: 1,
+        };
+        let runtime = askers.runtime().unwrap();
+        let few = askers.ask(runtime.handle(), 4, |asked, _| async move { asked as u64 });
+        let why = runtime.block_on(few).unwrap_err().to_string();
+        assert_eq!(why, "the answer to question 2 was 0");
+    }
+}

@@ -1,0 +1,195 @@
+//! What is left in memory of timers that were cancelled, and of questions that were answered before their time was over.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use garrick::{Handle, System};
+
+use super::actors::send_in;
+use super::ask::{Answerer, Asker};
+use super::child;
+use super::idle_memory::resident_bytes;
+use super::timer::{BURST, Starter};
+use crate::clock::{Clock, Stopwatch};
+use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
+
+pub(crate) const TIMER_MEMORY: Scenario = Scenario {
+    name: "timer-memory",
+    operation: "one timer of an hour that an actor starts, for a message to itself, and cancels, in a fresh process: so many at once are \
+                started, 64 in a turn, and then cancelled in one turn; bytes_per_actor is what the process has grown by in \
+                resident memory for each as soon as all are cancelled and what a runtime gives back by itself within 10 s is given \
+                back; it fails unless there are as many actors as before",
+    contenders: timers,
+};
+
+pub(crate) const ASK_MEMORY: Scenario = Scenario {
+    name: "ask-memory",
+    operation: "one ask as that of ask-within, which is answered at once, of very many in a row in a fresh process on a worker of its own; \
+                bytes_per_actor is what the process has grown by in resident memory for each since 100,000 were answered, as \
+                soon as what a runtime gives back by itself within 10 s is given back; it fails unless there are as many actors as before",
+    contenders: asks,
+};
+
+/// Timers of a full run.
+const TIMERS: u64 = 1_000_000;
+
+/// Timers of a quick run.
+const TIMERS_QUICK: u64 = 100_000;
+
+/// Asks of a full run.
+const ASKS: u64 = 10_000_000;
+
+/// Asks of a quick run.
+const ASKS_QUICK: u64 = 200_000;
+
+/// Operations before memory is looked at for the first time.
+const WARM_UP: u64 = 100_000;
+
+/// The command's hidden words for what the child processes do.
+pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
+pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
+
+/// Operations of which no more than a byte is to be left, so that nobody waits for less.
+const OPS_A_BYTE: u64 = 10;
+
+/// How long memory may take to come back, and actors to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// From one look to the next.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+fn timers(effort: &Effort) -> Vec<Contender> {
+    let timers = effort.pick(TIMERS, TIMERS_QUICK);
+    let contender = |at_once| {
+        Contender::fixed("garrick", move || {
+            child::measured(CHILD_TIMERS, &[timers, at_once])
+        })
+        .with("timers", timers)
+        .with("at_once", at_once)
+        .rounds(1)
+    };
+    vec![contender(BURST), contender(timers)]
+}
+
+fn asks(effort: &Effort) -> Vec<Contender> {
+    let asks = effort.pick(ASKS, ASKS_QUICK);
+    vec![
+        Contender::fixed("garrick", move || child::measured(CHILD_ASKS, &[asks]))
+            .with("asks", asks)
+            .rounds(1),
+    ]
+}
+
+/// Starts and cancels at least so many timers in this process, so many `at_once`, and says by how much its resident memory has
+/// grown for each.
+///
+/// # Errors
+/// If there is no thread for the system, the operating system does not say what is resident, or actors are left.
+pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measured> {
+    let system = system()?;
+    let actors = living(&system.handle());
+    let run = |timers: u64, at_once: u64| -> Result<()> {
+        let (done, over) = mpsc::channel();
+        let rounds = timers.div_ceil(at_once);
+        send_in(&system.spawn(Starter::new(at_once, rounds, done))?, ());
+        Ok(over.recv()?)
+    };
+    run(WARM_UP, BURST)?;
+    let timers = timers.next_multiple_of(at_once);
+    left(&system.handle(), actors, timers, || run(timers, at_once))
+}
+
+/// Asks so often in this process, and says by how much its resident memory has grown for each ask since the first
+/// [`WARM_UP`] of them.
+///
+/// # Errors
+/// If there is no thread for the system, the operating system does not say what is resident, or actors are left.
+pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
+    let system = system()?;
+    let answerer = system.spawn(Answerer)?;
+    let actors = living(&system.handle());
+    let run = |asks| -> Result<()> {
+        let (done, over) = mpsc::channel();
+        let asker = Asker::<true>::new(answerer.clone(), asks, done);
+        send_in(&system.spawn(asker)?, Ok(0));
+        Ok(over.recv()?)
+    };
+    run(WARM_UP)?;
+    left(&system.handle(), actors, asks, || run(asks))
+}
+
+/// A system of one worker that counts its actors.
+fn system() -> Result<System> {
+    Ok(System::builder().workers(1).probes(true).start()?)
+}
+
+/// Actors that a system with probes has now, and what it has made for itself besides.
+pub(crate) fn living(system: &Handle) -> u64 {
+    let kinds = system.sample().kinds.into_iter();
+    kinds
+        .map(|kind| kind.begun.saturating_sub(kind.ended))
+        .sum()
+}
+
+/// Does so many operations, and sees what is left of them in memory: no more than so many `actors`.
+fn left(
+    system: &Handle,
+    actors: u64,
+    ops: u64,
+    work: impl FnOnce() -> Result<()>,
+) -> Result<Measured> {
+    let before = resident_bytes()?;
+    let watch = Stopwatch::start(Clock::Process);
+    work()?;
+    let span = watch.stop();
+    let enough = before + ops / OPS_A_BYTE;
+    let grown = lowest(enough)?.saturating_sub(before);
+    let began = Instant::now();
+    while living(system) != actors {
+        if began.elapsed() > PATIENCE {
+            let left = living(system);
+            return Err(format!("there were {actors} actors before, and {left} afterwards").into());
+        }
+        thread::sleep(INTERVAL);
+    }
+    let mut measured = Measured::new(ops, span);
+    measured.bytes_per_actor = Some(grown as f64 / ops as f64);
+    Ok(measured)
+}
+
+/// Returns the least that is resident within some seconds, but does not wait for less than `enough`.
+pub(super) fn lowest(enough: u64) -> Result<u64> {
+    let (began, mut lowest) = (Instant::now(), u64::MAX);
+    while lowest > enough && began.elapsed() < PATIENCE {
+        lowest = lowest.min(resident_bytes()?);
+        thread::sleep(INTERVAL);
+    }
+    Ok(lowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_timers_are_cancelled_and_all_asks_answered() {
+        for (at_once, timers) in [(64, 1_024), (1_000, 1_000), (999, 1_998)] {
+            let measured = timers_in_this_process(1_000, at_once).unwrap();
+            assert_eq!(measured.ops, timers);
+            // How much is left is for a process without other tests to say.
+            assert!(measured.bytes_per_actor.is_some_and(f64::is_finite));
+        }
+        let measured = asks_in_this_process(10_000).unwrap();
+        assert_eq!(measured.ops, 10_000);
+    }
+
+    #[test]
+    fn actors_that_are_left_are_counted() {
+        let system = system().unwrap();
+        assert_eq!(living(&system.handle()), 0);
+        let answerer = system.spawn(Answerer).unwrap();
+        assert_eq!(living(&system.handle()), 1);
+        drop(answerer);
+    }
+}

@@ -1,0 +1,185 @@
+//! Bounded mailboxes that are full again and again.
+
+use garrick::{Actor, Address, Ask, Context, Handle, Inlet, Mailbox, Next, OnFull, Reply, System};
+
+use super::part::{Outcome, Part, outcome, same};
+use crate::next::sent;
+use crate::scenario::Result;
+
+/// Messages for which each mailbox has room.
+const ROOM: usize = 64;
+
+/// Messages that an actor sends to each mailbox in one turn, more than there is room for.
+const FLOOD: u64 = 300;
+
+/// Messages that the thread sends, which waits for room.
+const FROM_THREAD: u64 = 500;
+
+/// What the mailboxes do when they are full. The thread sends to the first.
+const KINDS: [OnFull; 4] = [
+    OnFull::Wait,
+    OnFull::Fail,
+    OnFull::DropNewest,
+    OnFull::DropOldest,
+];
+
+pub(super) struct Mailboxes {
+    /// The one whose senders wait.
+    patient: Inlet<Work>,
+    flooder: Address<Msg>,
+    round: Option<Ask<Outcome>>,
+}
+
+impl Mailboxes {
+    pub(super) fn new(system: &System) -> Result<Self> {
+        let flooder = system.spawn(Flooder::default())?;
+        let mut inlets = Vec::new();
+        for (kind, on_full) in KINDS.into_iter().enumerate() {
+            let mailbox = Mailbox::bounded(ROOM, on_full)?;
+            let reports = flooder.clone();
+            inlets.push(system.spawn_with(mailbox, Handler { kind, reports })?);
+        }
+        let patient = inlets[0].clone();
+        flooder.send(Msg::Inlets(inlets))?;
+        Ok(Self {
+            patient,
+            flooder,
+            round: None,
+        })
+    }
+}
+
+impl Part for Mailboxes {
+    fn name(&self) -> &'static str {
+        "full mailboxes"
+    }
+
+    fn begin(&mut self, _: &Handle) -> Result<()> {
+        self.round = Some(self.flooder.ask(Msg::Round));
+        for _ in 0..FROM_THREAD {
+            self.patient.send_blocking(Work)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<u64> {
+        outcome(self.round.take())
+    }
+
+    fn stop(&mut self) -> Result<()> {
+        // It holds the addresses of those who hold its own.
+        self.flooder.send(Msg::End)?;
+        Ok(())
+    }
+}
+
+/// A message to a bounded mailbox.
+#[derive(Debug)]
+struct Work;
+
+/// Tells of each message that it handles.
+struct Handler {
+    kind: usize,
+    reports: Address<Msg>,
+}
+
+impl Actor for Handler {
+    type Msg = Work;
+
+    fn receive(&mut self, Work: Work, cx: &mut Context<'_, Work>) -> Next {
+        sent(&cx.send(&self.reports, Msg::Handled(self.kind)))
+    }
+}
+
+enum Msg {
+    Inlets(Vec<Inlet<Work>>),
+    Round(Reply<Outcome>),
+    /// A message was handled behind that mailbox.
+    Handled(usize),
+    End,
+}
+
+/// Sends more than there is room for, and counts what comes of it.
+#[derive(Default)]
+struct Flooder {
+    inlets: Vec<Inlet<Work>>,
+    rounds: u64,
+    /// Messages that came back, in all rounds, for each mailbox; the others count as well.
+    returned: [u64; KINDS.len()],
+    handled: [u64; KINDS.len()],
+    reply: Option<Reply<Outcome>>,
+}
+
+impl Flooder {
+    fn flood(&mut self, cx: &Context<'_, Msg>) {
+        self.rounds += 1;
+        for (inlet, returned) in self.inlets.iter().zip(&mut self.returned) {
+            for _ in 0..FLOOD {
+                *returned += u64::from(cx.send(inlet.address(), Work).is_err());
+            }
+        }
+    }
+
+    /// Messages that were sent to that mailbox in all rounds.
+    fn sent(&self, kind: usize) -> u64 {
+        let from_thread = if kind == 0 { FROM_THREAD } else { 0 };
+        self.rounds * (FLOOD + from_thread)
+    }
+
+    /// Messages to that mailbox that have come to an end.
+    fn ended(&self, kind: usize) -> u64 {
+        self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
+    }
+
+    /// Tells that the round is over, if it is.
+    fn tell(&mut self) {
+        let all = 0..KINDS.len();
+        if all.clone().any(|kind| self.ended(kind) < self.sent(kind)) {
+            return;
+        }
+        let Some(reply) = self.reply.take() else {
+            return;
+        };
+        reply.send(all.map(|kind| self.checked(kind)).sum());
+    }
+
+    /// Says how many messages that mailbox had in this round, if all are right.
+    fn checked(&self, kind: usize) -> Outcome {
+        let on_full = KINDS[kind];
+        let name = format!("messages to a mailbox that does {on_full:?}");
+        same(&name, self.ended(kind), self.sent(kind))?;
+        let (returned, dropped) = (self.returned[kind], self.inlets[kind].dropped());
+        let is_returned = matches!(on_full, OnFull::Wait | OnFull::Fail);
+        let (full, other) = if is_returned {
+            (returned, dropped)
+        } else {
+            (dropped, returned)
+        };
+        if full == 0 || other > 0 {
+            return Err(format!(
+                "{name}: {returned} came back, {dropped} were dropped"
+            ));
+        }
+        Ok(self.sent(kind) / self.rounds)
+    }
+}
+
+impl Actor for Flooder {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Inlets(inlets) => self.inlets = inlets,
+            Msg::Round(reply) => {
+                self.reply = Some(reply);
+                self.flood(cx);
+            }
+            Msg::Handled(kind) => {
+                self.handled[kind] += 1;
+                self.tell();
+            }
+            Msg::End => return Next::Stop,
+        }
+        Next::Continue
+    }
+}

@@ -1,0 +1,135 @@
+//! Mixed work that goes on for as long as one likes, and is checked: what `garrick soak` does.
+//!
+//! A soak has several parts, each a kind of work with actors of its own, all on one system. A round is some work of each part, all
+//! at once, driven by a thread of no system; it is over when each part has said how much it has done, which is always the same, or
+//! what is wrong. Between two rounds nothing is under way, so that what memory holds then is comparable.
+
+mod part;
+
+mod asks;
+mod mailboxes;
+mod spawns;
+mod supervised;
+mod timers;
+mod waiting;
+
+use garrick::{Ending, System};
+
+use self::part::{PATIENCE, Part};
+use crate::scenario::Result;
+use crate::scenarios::rest_memory::living;
+
+/// Parts that work on one system.
+pub(crate) struct Soak {
+    system: System,
+    parts: Vec<(Box<dyn Part>, u64)>,
+    rounds: u64,
+}
+
+impl Soak {
+    /// Starts a system of so many workers, or one for each core.
+    ///
+    /// # Errors
+    /// If there are no threads for it.
+    pub(crate) fn start(workers: Option<usize>) -> Result<Self> {
+        let mut builder = System::builder().name("soak").probes(true);
+        if let Some(workers) = workers {
+            builder = builder.workers(workers);
+        }
+        let system = builder.start()?;
+        let parts: Vec<Box<dyn Part>> = vec![
+            Box::new(timers::Timers::new(&system)?),
+            Box::new(asks::Asks::new(&system)?),
+            Box::new(supervised::Supervised::new(&system)?),
+            Box::new(mailboxes::Mailboxes::new(&system)?),
+            Box::new(spawns::Spawns::new(&system)?),
+            Box::new(waiting::Waiting::new(&system)?),
+        ];
+        Ok(Self {
+            system,
+            parts: parts.into_iter().map(|part| (part, 0)).collect(),
+            rounds: 0,
+        })
+    }
+
+    /// Does a round of all parts.
+    ///
+    /// # Errors
+    /// If anything in it was not as it should be.
+    pub(crate) fn round(&mut self) -> Result<()> {
+        self.rounds += 1;
+        let (rounds, system) = (self.rounds, self.system.handle());
+        for (part, _) in &mut self.parts {
+            let begun = part.begin(&system);
+            begun.map_err(|why| format!("round {rounds}, {}: {why}", part.name()))?;
+        }
+        for (part, operations) in &mut self.parts {
+            let end = part.end();
+            *operations += end.map_err(|why| format!("round {rounds}, {}: {why}", part.name()))?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many rounds were begun.
+    pub(crate) fn rounds(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Returns how many actors there are, and what the system has made for itself besides.
+    pub(crate) fn actors(&self) -> u64 {
+        living(&self.system.handle())
+    }
+
+    /// Returns what each part has done so far.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let parts = self.parts.iter();
+        parts.map(|(part, operations)| (part.name(), *operations))
+    }
+
+    /// Shuts the system down in order.
+    ///
+    /// # Errors
+    /// If it does not end in order, or anything is left or lost: an actor, a message, a failure that nobody took.
+    pub(crate) fn end(mut self) -> Result<()> {
+        for (part, _) in &mut self.parts {
+            let stopped = part.stop();
+            stopped.map_err(|why| format!("{}: {why}", part.name()))?;
+        }
+        drop(self.parts);
+        let handle = self.system.handle();
+        if self.system.shutdown_within(PATIENCE) != Some(Ending::InOrder) {
+            return Err("the system did not end in order".into());
+        }
+        let left = [
+            ("actors that did not end", living(&handle)),
+            ("dead letters", handle.dead_letters()),
+            ("failures", handle.failures() as u64),
+        ];
+        match left.iter().find(|(_, number)| *number > 0) {
+            None => Ok(()),
+            Some((what, number)) => Err(format!("{number} {what} at the end").into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_do_the_same_each_and_leave_nothing() {
+        for workers in [1, 3] {
+            let mut soak = Soak::start(Some(workers)).unwrap();
+            soak.round().unwrap();
+            let once: Vec<_> = soak.operations().collect();
+            assert!(once.iter().all(|(_, operations)| *operations > 0));
+            soak.round().unwrap();
+            let twice = once
+                .iter()
+                .map(|(name, operations)| (*name, 2 * operations));
+            assert!(soak.operations().eq(twice));
+            assert_eq!(soak.rounds(), 2);
+            soak.end().unwrap();
+        }
+    }
+}

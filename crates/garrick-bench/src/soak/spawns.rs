@@ -1,0 +1,139 @@
+//! Actors that are made, handle a message, and end.
+
+use std::sync::mpsc;
+
+use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
+
+use super::part::{Outcome, PATIENCE, Part, outcome, same};
+use crate::next::sent;
+use crate::scenario::Result;
+
+/// Actors that an actor makes in a round.
+const CHILDREN: u64 = 5_000;
+
+/// Actors that it makes in a turn.
+const LITTER: u64 = 50;
+
+/// Actors that the thread makes in a round.
+const FROM_THREAD: u64 = 200;
+
+pub(super) struct Spawns {
+    nursery: Address<Msg>,
+    round: Option<Ask<Outcome>>,
+    /// Where the actors that the thread has made say that they were there.
+    greetings: Option<mpsc::Receiver<u64>>,
+}
+
+impl Spawns {
+    pub(super) fn new(system: &System) -> Result<Self> {
+        Ok(Self {
+            nursery: system.spawn(Nursery::default())?,
+            round: None,
+            greetings: None,
+        })
+    }
+}
+
+impl Part for Spawns {
+    fn name(&self) -> &'static str {
+        "actors made"
+    }
+
+    fn begin(&mut self, system: &Handle) -> Result<()> {
+        self.round = Some(self.nursery.ask(Msg::Round));
+        let (greet, greetings) = mpsc::channel();
+        self.greetings = Some(greetings);
+        for number in 0..FROM_THREAD {
+            let greet = greet.clone();
+            // It ends with its only address, when it has handled what was sent to it.
+            let greeter = system.spawn_behavior(move |number, _| sent(&greet.send(number)))?;
+            greeter.send(number)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<u64> {
+        let made = outcome(self.round.take())?;
+        let greetings = self.greetings.take().ok_or("no round was begun")?;
+        let mut sum = 0;
+        for _ in 0..FROM_THREAD {
+            sum += greetings
+                .recv_timeout(PATIENCE)
+                .map_err(|why| format!("an actor made from outside says nothing: {why}"))?;
+        }
+        same("the sum of all greetings", sum, sum_below(FROM_THREAD))?;
+        Ok(made + FROM_THREAD)
+    }
+}
+
+/// The sum of the numbers below that one.
+pub(super) fn sum_below(number: u64) -> u64 {
+    number * number.saturating_sub(1) / 2
+}
+
+enum Msg {
+    Round(Reply<Outcome>),
+    Made(u64),
+    Litter(u64),
+}
+
+/// Makes children, and hears of each once.
+#[derive(Default)]
+struct Nursery {
+    heard: u64,
+    sum: u64,
+    reply: Option<Reply<Outcome>>,
+}
+
+/// Tells its number, and ends.
+struct ChildActor(Address<Msg>);
+
+impl Actor for ChildActor {
+    type Msg = u64;
+
+    fn receive(&mut self, number: u64, cx: &mut Context<'_, u64>) -> Next {
+        // The one that made it waits for this.
+        let _ = cx.send(&self.0, Msg::Made(number));
+        Next::Stop
+    }
+}
+
+impl Actor for Nursery {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Round(reply) => {
+                *self = Self {
+                    reply: Some(reply),
+                    ..Self::default()
+                };
+                sent(&cx.send(&cx.address(), Msg::Litter(0)))
+            }
+            Msg::Litter(first) => {
+                let me = cx.address();
+                for number in first..first + LITTER {
+                    let child = cx.spawn(ChildActor(me.clone()));
+                    if cx.send(&child, number).is_err() {
+                        return Next::Stop;
+                    }
+                }
+                if first + LITTER == CHILDREN {
+                    return Next::Continue;
+                }
+                sent(&cx.send(&me, Msg::Litter(first + LITTER)))
+            }
+            Msg::Made(number) => {
+                self.heard += 1;
+                self.sum += number;
+                if self.heard == CHILDREN
+                    && let Some(reply) = self.reply.take()
+                {
+                    let sum = same("the sum of all children", self.sum, sum_below(CHILDREN));
+                    reply.send(sum.map(|_| CHILDREN));
+                }
+                Next::Continue
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Timers that are cancelled, at once or in the next turn, and some that ring.
+
+use std::time::Duration;
+
+use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System, Timer};
+
+use super::part::{Outcome, Part, outcome, same};
+use crate::next::sent;
+use crate::scenario::Result;
+
+/// Timers of an hour that the next turn cancels.
+const FAR: u64 = 2_000;
+
+/// Timers of a second that are cancelled in the turn that starts them.
+const NEVER: u64 = 200;
+
+/// Timers that ring.
+const RINGS: u64 = 200;
+
+/// Messages of a periodic timer before it is cancelled.
+const TICKS: u64 = 3;
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+const SECOND: Duration = Duration::from_secs(1);
+
+const SOON: Duration = Duration::from_micros(500);
+
+pub(super) struct Timers {
+    alarms: Address<Msg>,
+    round: Option<Ask<Outcome>>,
+}
+
+impl Timers {
+    pub(super) fn new(system: &System) -> Result<Self> {
+        Ok(Self {
+            alarms: system.spawn(Alarms::default())?,
+            round: None,
+        })
+    }
+}
+
+impl Part for Timers {
+    fn name(&self) -> &'static str {
+        "timers"
+    }
+
+    fn begin(&mut self, _: &Handle) -> Result<()> {
+        self.round = Some(self.alarms.ask(Msg::Round));
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<u64> {
+        outcome(self.round.take())
+    }
+}
+
+enum Msg {
+    Round(Reply<Outcome>),
+    CancelFar,
+    Ring(u64),
+    Tick,
+    /// From a timer that was cancelled.
+    Cancelled,
+}
+
+#[derive(Default)]
+struct Alarms {
+    far: Vec<Timer>,
+    ticking: Option<Timer>,
+    ticks: u64,
+    rings: u64,
+    /// The sum of the numbers of those that have rung.
+    sum: u64,
+    /// Messages from cancelled timers, in all rounds.
+    cancelled: u64,
+    reply: Option<Reply<Outcome>>,
+}
+
+impl Alarms {
+    fn start(&mut self, cx: &Context<'_, Msg>) -> Next {
+        let me = cx.address();
+        (self.ticks, self.rings, self.sum) = (0, 0, 0);
+        for number in 0..FAR.max(NEVER).max(RINGS) {
+            if number < FAR {
+                self.far.extend(cx.start_timer(HOUR, &me, Msg::Cancelled));
+            }
+            if number < NEVER
+                && let Ok(timer) = cx.start_timer(SECOND, &me, Msg::Cancelled)
+            {
+                timer.cancel();
+            }
+            if number < RINGS && cx.start_timer(SOON, &me, Msg::Ring(number)).is_err() {
+                return Next::Stop;
+            }
+        }
+        self.ticking = cx.send_every_with(SOON, &me, |_| Msg::Tick).ok();
+        sent(&cx.send(&me, Msg::CancelFar))
+    }
+
+    /// Tells that the round is over, if it is.
+    fn tell(&mut self) -> Next {
+        let is_over = self.rings == RINGS && self.ticks >= TICKS && self.far.is_empty();
+        if is_over && let Some(reply) = self.reply.take() {
+            let checked = same("messages of cancelled timers", self.cancelled, 0)
+                .and_then(|_| same("the sum of all rings", self.sum, RINGS * (RINGS - 1) / 2));
+            reply.send(checked.map(|_| FAR + NEVER + RINGS + TICKS));
+        }
+        Next::Continue
+    }
+}
+
+impl Actor for Alarms {
+    type Msg = Msg;
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        match msg {
+            Msg::Round(reply) => {
+                self.reply = Some(reply);
+                return self.start(cx);
+            }
+            Msg::CancelFar => self.far.drain(..).for_each(|timer| timer.cancel()),
+            Msg::Ring(number) => {
+                self.rings += 1;
+                self.sum += number;
+            }
+            Msg::Tick => {
+                self.ticks += 1;
+                // One that was sent before may still come after it.
+                if self.ticks >= TICKS
+                    && let Some(timer) = self.ticking.take()
+                {
+                    timer.cancel();
+                }
+            }
+            Msg::Cancelled => self.cancelled += 1,
+        }
+        self.tell()
+    }
+}

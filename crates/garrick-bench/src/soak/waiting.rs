@@ -1,0 +1,142 @@
+//! Async actors: some that sleep, ask and wait for room in their handlers, some that are one future each and end.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use garrick::{
+    Address, Ask, AsyncActor, AsyncContext, Handle, Incoming, Inlet, Mailbox, Next, OnFull, Reply,
+    System, behavior,
+};
+
+use super::asks::{Oracle, Question, right};
+use super::part::{PATIENCE, Part, same};
+use super::spawns::sum_below;
+use crate::next::sent;
+use crate::scenario::Result;
+
+/// Actors whose handlers wait.
+const WAITERS: u64 = 8;
+
+/// Messages to each of them in a round.
+const ORDERS: u64 = 10;
+
+/// Room in the mailbox for which they wait.
+const ROOM: usize = 2;
+
+/// Actors that are one future, made in a round.
+const FUTURES: u64 = 100;
+
+/// Numbers that each of these adds up.
+const NUMBERS: u64 = 20;
+
+const NAP: Duration = Duration::from_micros(100);
+
+pub(super) struct Waiting {
+    waiters: Vec<Address<Order>>,
+    /// Orders that are not answered yet, by their numbers.
+    orders: Vec<(u64, Ask<u64>)>,
+    /// Where the answers come by, on their way through a narrow mailbox.
+    seen: mpsc::Receiver<u64>,
+    sums: Option<mpsc::Receiver<u64>>,
+}
+
+impl Waiting {
+    pub(super) fn new(system: &System) -> Result<Self> {
+        let (see, seen) = mpsc::channel();
+        let oracle = system.spawn(Oracle::default())?;
+        let narrow = Mailbox::bounded(ROOM, OnFull::Wait)?;
+        let narrow = system.spawn_with(narrow, behavior(move |n, _| sent(&see.send(n))))?;
+        let mut waiters = Vec::new();
+        for _ in 0..WAITERS {
+            waiters.push(system.spawn_async_actor(Waiter {
+                oracle: oracle.clone(),
+                narrow: narrow.clone(),
+            })?);
+        }
+        Ok(Self {
+            waiters,
+            orders: Vec::new(),
+            seen,
+            sums: None,
+        })
+    }
+}
+
+impl Part for Waiting {
+    fn name(&self) -> &'static str {
+        "async actors"
+    }
+
+    fn begin(&mut self, system: &Handle) -> Result<()> {
+        self.orders.clear();
+        for number in 0..WAITERS * ORDERS {
+            let waiter = &self.waiters[(number % WAITERS) as usize];
+            let order = waiter.ask(|reply| Order(number, reply));
+            self.orders.push((number, order));
+        }
+        let (tell, sums) = mpsc::channel();
+        self.sums = Some(sums);
+        for _ in 0..FUTURES {
+            let tell = tell.clone();
+            let adder = system.spawn_async(move |mut mailbox: Incoming<u64>| async move {
+                let mut sum = 0;
+                while let Some(number) = mailbox.recv().await {
+                    sum += number;
+                    mailbox.context().yield_now().await;
+                }
+                // The thread waits for it.
+                let _ = tell.send(sum);
+            })?;
+            (0..NUMBERS).try_for_each(|number| adder.send(number))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<u64> {
+        let mut passed = 0;
+        for (number, order) in self.orders.drain(..) {
+            let answer = order
+                .wait_timeout(PATIENCE)
+                .map_err(|why| format!("an async actor does not answer: {why}"))?;
+            same("an async actor's answer", answer, right(number))?;
+            passed += answer;
+        }
+        let mut seen = 0;
+        for _ in 0..WAITERS * ORDERS {
+            seen += self.seen.recv_timeout(PATIENCE)?;
+        }
+        same("the sum of what passed a narrow mailbox", seen, passed)?;
+        let sums = self.sums.take().ok_or("no round was begun")?;
+        for _ in 0..FUTURES {
+            let sum = sums.recv_timeout(PATIENCE)?;
+            same("the sum of a future", sum, sum_below(NUMBERS))?;
+        }
+        Ok(WAITERS * ORDERS + FUTURES * NUMBERS)
+    }
+}
+
+/// A question that takes some waiting.
+struct Order(u64, Reply<u64>);
+
+/// Sleeps, asks, waits for room, and answers.
+struct Waiter {
+    oracle: Address<Question>,
+    narrow: Inlet<u64>,
+}
+
+impl AsyncActor for Waiter {
+    type Msg = Order;
+
+    async fn receive(&mut self, Order(number, reply): Order, cx: &mut AsyncContext<Order>) -> Next {
+        cx.sleep(NAP).await;
+        let answer = self.oracle.ask(|reply| Question::Now(number, reply)).await;
+        let Ok(answer) = answer else {
+            return Next::Stop;
+        };
+        if self.narrow.send(answer).await.is_err() {
+            return Next::Stop;
+        }
+        reply.send(answer);
+        Next::Continue
+    }
+}

@@ -1,0 +1,63 @@
+//! Asks from tasks of tokio, which are no actors.
+
+use std::sync::Arc;
+
+use garrick_bench::{Askers, Contender, Effort, Measured, Point, Result, Scenario};
+use tokio::runtime::Handle;
+
+use super::peers::Peer;
+use crate::actors::frameworks::{Actix, Kameo, Ractor, Xtra};
+
+pub(crate) const ASK_TOKIO: Scenario = Scenario {
+    name: "ask-tokio",
+    operation: "one ask by a task of tokio, which asks one of 16 actors again and again, one ask at a time: so many tasks, on so many \
+                workers of tokio; the actors run on these too, but for garrick's and actix's, which have as many threads of their own",
+    contenders: |effort: &Effort| {
+        let point = Point::default();
+        let mut contenders = garrick_bench::contenders("ask-tokio", effort, &point);
+        for askers in Askers::at(&point) {
+            contenders.extend([
+                of::<Kameo>(askers),
+                of::<Ractor>(askers),
+                of::<Actix>(askers),
+                of::<Xtra>(askers),
+            ]);
+        }
+        contenders
+    },
+};
+
+/// Has tasks of tokio ask actors of this framework.
+fn of<F: Peer>(askers: Askers) -> Contender {
+    askers.contender(F::NAME, |askers, asks| {
+        F::outside(askers.workers(), ask_from_tasks::<F>(askers, asks))?
+    })
+}
+
+async fn ask_from_tasks<F: Peer>(askers: Askers, asks: u64) -> Result<Measured> {
+    let mut answerers = Vec::new();
+    for _ in 0..Askers::ASKED {
+        answerers.push(Arc::new(F::place_answerer().await));
+    }
+    let runtime = (!F::ON_TOKIO).then(|| askers.runtime()).transpose()?;
+    let tasks = match &runtime {
+        Some(runtime) => runtime.handle().clone(),
+        None => Handle::current(),
+    };
+    let asked = askers.ask(&tasks, asks, |asked, asks| {
+        let answerer = answerers[asked].clone();
+        async move {
+            let mut number = 0;
+            for _ in 0..asks {
+                number = F::ask(&answerer, number).await;
+            }
+            number
+        }
+    });
+    let measured = asked.await;
+    if let Some(runtime) = runtime {
+        // This is a task itself, which must not wait for the threads' ends.
+        runtime.shutdown_background();
+    }
+    measured
+}
