@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use super::{Alive, Lives, check, here, spawn};
+use crate::runtime::current;
 use crate::runtime::sponsor::Here;
 use crate::runtime::task::{Flow, Task};
-use crate::runtime::timer::Timer;
+use crate::runtime::timer::{SharedWheel, Timer};
 use crate::runtime::turn::Turn;
 use crate::world::Nanos;
 
@@ -98,5 +99,67 @@ fn loom_a_timer_is_cancelled_while_its_owner_ends() {
 fn loom_a_timer_is_cancelled_while_its_sponsor_ends() {
     for repeats in [false, true] {
         cancelled_while(Nanos::MAX, repeats, drop);
+    }
+}
+
+/// Shows the wheel of its worker in its first turn; in its second one, sets timers that are due at once, and cancels them.
+struct Fickle {
+    wheel: Arc<Mutex<Option<&'static SharedWheel>>>,
+    repeats: bool,
+    alive: Alive,
+}
+
+impl Task for Fickle {
+    type Message = Option<Lives>;
+
+    fn receive(&mut self, _: Option<Lives>, turn: &Turn<'_, Option<Lives>>) -> Flow {
+        if self.wheel.lock().unwrap().is_none() {
+            let worker = current::worker().expect("a turn has a worker");
+            *self.wheel.lock().unwrap() = Some(worker.timers.wheel);
+            return Flow::Continue;
+        }
+        let timer = if self.repeats {
+            Timer::repeating()
+        } else {
+            turn.timer()
+        };
+        let rung = Some(self.alive.one_more());
+        let set = turn.set_own_timer(&timer, 0, &turn.address(), rung);
+        assert!(set.is_ok());
+        timer.cancel();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn loom_others_never_see_a_timer_that_the_turn_has_set_and_cancelled() {
+    for repeats in [false, true] {
+        check(move || {
+            let (here, alive) = (here(), Alive::default());
+            let wheel = Arc::default();
+            let fickle = Fickle {
+                wheel: Arc::clone(&wheel),
+                repeats,
+                alive: alive.clone(),
+            };
+            let fickle = here.spawn(fickle);
+            assert!(fickle.send(None).is_ok());
+            here.run();
+            let wheel = wheel.lock().unwrap().expect("it was shown");
+            let stranger = spawn(move || {
+                // As somebody does who delivers what is due of a worker in a long turn.
+                let due = wheel.with(|wheel| wheel.pop_due(Nanos::MAX));
+                assert!(
+                    due.is_none(),
+                    "it was cancelled by the turn that has set it"
+                );
+            });
+            assert!(fickle.send(None).is_ok());
+            here.run();
+            stranger.join().unwrap();
+            drop(fickle);
+            here.run();
+            assert_eq!(alive.count(), 0, "the message is dropped");
+        });
     }
 }

@@ -23,6 +23,9 @@ use crate::runtime::worker::Worker;
 /// receivers in turns makes more chains, in the right order all the same.
 const CHAINS_SEARCHED: usize = 4;
 
+/// Entries for which a list keeps its allocation from one turn to the next. A turn that has staged a million effects is rare.
+const KEPT_MAX: usize = 4096;
+
 /// The end of a local mailbox when the turn first appended to it.
 struct Appended {
     cell: CellPtr,
@@ -308,8 +311,8 @@ impl Stage {
     }
 
     /// Hands every message of the turn that is to be sent later to `insert`, in the order of sending.
-    pub(crate) fn commit_later(&self, mut insert: impl FnMut(Later)) {
-        self.later.borrow_mut().drain(..).for_each(&mut insert);
+    pub(crate) fn commit_later(&self, insert: impl FnMut(Later)) {
+        drain(&self.later, insert);
     }
 
     /// Takes the messages that the turn was to send later.
@@ -456,10 +459,20 @@ impl Stage {
         self.covered.set(State::NONE);
         // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
         fence(Release);
-        for appended in self.appended.borrow_mut().drain(..) {
+        let mut list = self.appended.borrow_mut();
+        for appended in list.drain(..) {
             appended.cell.check_alive();
             appended.cell.end_append();
         }
+        trim(&mut list);
+    }
+}
+
+/// Gives the allocation of an empty list back, if it is large.
+#[inline]
+fn trim<T>(list: &mut Vec<T>) {
+    if list.capacity() > KEPT_MAX {
+        *list = Vec::new();
     }
 }
 
@@ -470,6 +483,7 @@ fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     }
     let mut taken = list.take();
     taken.drain(..).for_each(f);
+    trim(&mut taken);
     let mut list = list.borrow_mut();
     if list.is_empty() {
         *list = taken;

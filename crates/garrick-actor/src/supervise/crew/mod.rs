@@ -95,6 +95,9 @@ impl Crew {
         for waiter in mem::take(&mut slot.waiters) {
             waiter.send(true);
         }
+        if let Some(overdue) = slot.overdue.take() {
+            overdue.cancel();
+        }
         // With it goes what the factory and the decider have captured.
         quiet::drop(slot);
     }
@@ -352,7 +355,8 @@ impl Crew {
                 Step::Stop(id) => self.stop(id, turn),
                 Step::Start(id) => self.start(id, turn),
                 Step::Wait(number, wait) => {
-                    let _ = turn.send_after(wait, &turn.address(), Note::Due(number));
+                    // One whose plan is superseded is not worth a search: it comes for nobody.
+                    Note::Due(number).send_after(wait, turn);
                 }
                 Step::Over => self.end(key),
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_sched::{Nanos, Reply, Turn};
+use garrick_sched::{Nanos, Reply, Timer, Turn};
 
 use super::plan::Key;
 use crate::fault::Fault;
@@ -43,6 +43,8 @@ pub(in crate::supervise) struct Slot {
     streak: u32,
     /// Since when it has been up; none if it has failed since.
     pub(in crate::supervise) up_since: Option<Nanos>,
+    /// Rings when it has had the time to end by itself; cancelled when it has ended.
+    pub(super) overdue: Option<Timer>,
     /// Who wants to know when it is removed.
     pub(super) waiters: Vec<Reply<bool>>,
 }
@@ -60,6 +62,7 @@ impl Slot {
             incarnation: 0,
             streak: 0,
             up_since: None,
+            overdue: None,
             waiters: Vec::new(),
         }
     }
@@ -110,7 +113,7 @@ impl Slot {
             Shutdown::DrainAll => self.member.job(Job::End, turn),
             Shutdown::Drain(within) => {
                 self.member.job(Job::End, turn);
-                let _ = turn.send_after(within, &turn.address(), Note::Overdue(self.id));
+                self.overdue = Some(Note::Overdue(self.id).send_after(within, turn));
             }
         }
     }

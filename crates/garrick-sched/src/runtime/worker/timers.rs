@@ -47,17 +47,15 @@ impl Worker {
         unsent
     }
 
-    /// Sets the timers that the turn has set, and then cancels those that it has cancelled.
+    /// Cancels the timers that the turn has cancelled, and sets those that it has set.
     pub(super) fn commit_timers(&self) {
         let mut unsent = Vec::new();
+        // First: one that is in both lists must not lie in the wheel for a moment, because others may take what is due there.
+        self.stage
+            .commit_cancelled(|timer| unsent.extend(timer.take_out()));
         self.stage
             .commit_later(|later| unsent.extend(self.insert_timed(later)));
         // Foreign code from here on: all messages are where they belong.
-        self.stage.commit_cancelled(|timer| {
-            if let Some(timed) = timer.take_out() {
-                self.drop_unsent(timed);
-            }
-        });
         for timed in unsent {
             self.drop_unsent(timed);
         }
