@@ -55,7 +55,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 ///         let asked = askers.ask(runtime.handle(), asks, |_, asks| async move { asks });
 ///         runtime.block_on(asked)
 ///     });
-///     assert_eq!((contender.measure)(10)?.ops, 10);
+///     assert_eq!((contender.measure)(100)?.ops, 100);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -70,6 +70,9 @@ pub struct Askers {
 impl Askers {
     /// Actors that they ask.
     pub const ASKED: usize = 16;
+
+    /// Questions of each task, at least.
+    const EACH_MIN: u64 = 16;
 
     /// Returns those that are measured there, which are several where it does not say how many `tasks` and `workers` there are.
     pub fn at(point: &Point) -> Vec<Self> {
@@ -95,7 +98,9 @@ impl Askers {
         name: &'static str,
         measure: impl Fn(Self, u64) -> Result<Measured> + 'static,
     ) -> Contender {
-        Contender::fitted(name, move |asks| measure(self, asks))
+        // With fewer the start of the tasks would be measured, and that of the actors' threads.
+        let asks_min = Self::EACH_MIN * self.tasks;
+        Contender::fitted(name, move |asks| measure(self, asks.max(asks_min)))
             .with("tasks", self.tasks)
             .with("workers", self.workers)
     }
