@@ -421,6 +421,34 @@ fn a_graceful_stop_drains_in_reverse_order_and_is_heard_of_twice() {
 }
 
 #[test]
+fn deadlines_and_waits_that_are_over_are_no_dead_letters() {
+    let stage = Stage::new();
+    let handle = stage.handle();
+    let tree = stage.tree(Strategy::OneForOne);
+    let _children = stage.three(&tree);
+    let backoff = Backoff::exponential(SECOND, SECOND);
+    tree.start(player(&stage, "d").backoff(backoff)).unwrap();
+    stage.run();
+    // All end long before their deadlines.
+    let stopped = tree.stop();
+    stage.run();
+    assert_eq!(stopped.wait(), Ok(()));
+    drop((tree, stage));
+    assert_eq!(handle.dead_letters(), 0);
+
+    let stage = Stage::new();
+    let handle = stage.handle();
+    let tree = stage.tree(Strategy::OneForOne);
+    let d = tree.start(player(&stage, "d").backoff(backoff)).unwrap();
+    stage.run();
+    // It waits to be started again when all ends.
+    d.send(Msg::Panic).unwrap();
+    stage.run();
+    drop((tree, stage));
+    assert_eq!(handle.dead_letters(), 0);
+}
+
+#[test]
 fn a_child_that_does_not_drain_in_time_is_left_behind() {
     let [system, slow] = [(), ()].map(|()| {
         let builder = System::builder().workers(1).world(ByHand::new());

@@ -317,6 +317,11 @@ impl Task for Root {
         self.go_on(turn)
     }
 
+    /// Returns false: users send no notes, and those that nobody reads, because all ends at once, are not lost to them.
+    fn is_letter(_: &Note) -> bool {
+        false
+    }
+
     fn name() -> &'static str {
         "supervisor"
     }

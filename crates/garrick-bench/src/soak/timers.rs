@@ -22,8 +22,6 @@ const TICKS: u64 = 3;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-const SECOND: Duration = Duration::from_secs(1);
-
 const SOON: Duration = Duration::from_micros(500);
 
 pub(super) struct Timers {
@@ -86,7 +84,7 @@ impl Alarms {
                 self.far.extend(cx.start_timer(HOUR, &me, Msg::Cancelled));
             }
             if number < NEVER
-                && let Ok(timer) = cx.start_timer(SECOND, &me, Msg::Cancelled)
+                && let Ok(timer) = cx.start_timer(SOON, &me, Msg::Cancelled)
             {
                 timer.cancel();
             }
