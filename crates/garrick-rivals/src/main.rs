@@ -113,7 +113,11 @@ mod tests {
             seconds_per_row: 0.1,
         };
         // Their contenders say themselves how many they are, and look at it in tests of their own.
-        let sized = [actors::IDLE_MEMORY.name, actors::FORK_BOMB.name];
+        let sized = [
+            actors::IDLE_MEMORY.name,
+            actors::FORK_BOMB.name,
+            latency::ASK_TOKIO.name,
+        ];
         for scenario in SCENARIOS {
             if sized.contains(&scenario.name) {
                 continue;

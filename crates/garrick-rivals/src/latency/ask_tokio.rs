@@ -61,3 +61,27 @@ async fn ask_from_tasks<F: Peer>(askers: Askers, asks: u64) -> Result<Measured> 
     }
     measured
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_task_gets_its_answers_by_every_framework() {
+        for askers in Askers::at(&Point::default().with("tasks", 3)) {
+            let contenders = [
+                of::<Kameo>(askers),
+                of::<Ractor>(askers),
+                of::<Actix>(askers),
+                of::<Xtra>(askers),
+            ];
+            for mut contender in contenders {
+                // Sixteen for each task at least, and no task fewer than its share.
+                for (asks, asked) in [(1, 48), (100, 100)] {
+                    let measured = (contender.measure)(asks).expect("threads are to be had");
+                    assert_eq!(measured.ops, asked, "{}", contender.name);
+                }
+            }
+        }
+    }
+}

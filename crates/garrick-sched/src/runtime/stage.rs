@@ -16,7 +16,7 @@ use crate::parcel;
 use crate::pool::Pool;
 use crate::runtime::address::{SendError, is_refused};
 use crate::runtime::purse::{Purse, Used};
-use crate::runtime::timer::{Later, Timer};
+use crate::runtime::timer::{Later, Timed, Timer};
 use crate::runtime::worker::Worker;
 
 /// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
@@ -110,6 +110,8 @@ pub(crate) struct Stage {
     later: RefCell<Vec<Later>>,
     /// Timers that the turn has cancelled.
     cancelled: RefCell<Vec<Timer>>,
+    /// Messages that no timer is to send, during a commit.
+    unsent: RefCell<Vec<Timed>>,
     /// The turn that has last seen to it that somebody hears of the end of its task, who cancels its timers.
     timers_watched_by: Cell<u64>,
     /// The answers of turn `owed_by`.
@@ -136,6 +138,7 @@ impl Stage {
             out_envelope: Cell::new(ptr::null_mut()),
             later: RefCell::default(),
             cancelled: RefCell::default(),
+            unsent: RefCell::default(),
             timers_watched_by: Cell::new(0),
             owed: RefCell::default(),
             owed_by: Cell::new(0),
@@ -318,6 +321,18 @@ impl Stage {
     /// Takes the messages that the turn was to send later.
     pub(crate) fn take_later(&self) -> Vec<Later> {
         self.later.take()
+    }
+
+    /// Keeps a message, if there is one, that a timer is not to send. It is dropped once the turn's timers are set and cancelled.
+    pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
+        if let Some(timed) = timed {
+            self.unsent.borrow_mut().push(timed);
+        }
+    }
+
+    /// Hands every such message to `drop`, which may keep more.
+    pub(crate) fn take_unsent(&self, drop: impl FnMut(Timed)) {
+        drain(&self.unsent, drop);
     }
 
     /// Hands every timer that the turn has cancelled to `cancel`, which may cancel more.

@@ -73,19 +73,20 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "a-timer-that-is-cancelled-goes-on",
         breaks: "a message comes that nobody wants, and is kept until then",
         file: "runtime/worker/timers.rs",
-        find: ".commit_cancelled(|timer| unsent.extend(timer.take_out()));",
-        put: ".commit_cancelled(|timer| if !MUTANT { unsent.extend(timer.take_out()) });",
+        find: ".commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
+        put: ".commit_cancelled(|timer| if !MUTANT { self.stage.keep_unsent(timer.take_out()) });",
         tests: CANCEL,
     },
     Logic {
         name: "timers-are-set-before-they-are-cancelled",
         breaks: "a timer fires that the turn has cancelled which has set it",
         file: "runtime/worker/timers.rs",
-        find: "let mut unsent = Vec::new();",
-        put: "ORIGINAL
-              if MUTANT {
-                  self.stage.commit_later(|later| unsent.extend(self.insert_timed(later)));
-              }",
+        find: "self.stage
+               .commit_cancelled(",
+        put: "if MUTANT {
+                  self.stage.commit_later(|later| self.stage.keep_unsent(self.insert_timed(later)));
+              }
+              ORIGINAL",
         tests: CANCEL,
     },
     Logic {

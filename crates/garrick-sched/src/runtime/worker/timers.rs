@@ -49,16 +49,13 @@ impl Worker {
 
     /// Cancels the timers that the turn has cancelled, and sets those that it has set.
     pub(super) fn commit_timers(&self) {
-        let mut unsent = Vec::new();
         // First: one that is in both lists must not lie in the wheel for a moment, because others may take what is due there.
         self.stage
-            .commit_cancelled(|timer| unsent.extend(timer.take_out()));
+            .commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));
         self.stage
-            .commit_later(|later| unsent.extend(self.insert_timed(later)));
+            .commit_later(|later| self.stage.keep_unsent(self.insert_timed(later)));
         // Foreign code from here on: all messages are where they belong.
-        for timed in unsent {
-            self.drop_unsent(timed);
-        }
+        self.stage.take_unsent(|timed| self.drop_unsent(timed));
     }
 
     fn drop_unsent(&self, timed: Timed) {
