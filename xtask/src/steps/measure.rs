@@ -14,7 +14,7 @@ use crate::workspace::{Kind, Workspace};
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 
 /// A quick run of one benchmark program: about a second for each thing that it measures.
-const BENCH_LIMIT: Duration = Duration::from_secs(120);
+const BENCH_LIMIT: Duration = Duration::from_secs(300);
 
 /// The command that measures.
 const COMMAND: &str = "garrick";
