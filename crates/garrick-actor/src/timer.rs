@@ -196,16 +196,7 @@ impl<M: 'static> Context<'_, M> {
     where
         N: Send + 'static,
     {
-        let turn = self.turn();
-        let deadline = turn.now().saturating_add(nanos(delay));
-        let timer = turn.timer();
-        match turn.set_own_timer(&timer, deadline, to, msg) {
-            Ok(()) => Ok(timer),
-            Err(error) => {
-                timer.cancel();
-                Err(error)
-            }
-        }
+        self.turn().start_own_timer(delay, to, msg)
     }
 
     /// Starts a timer that sends a clone of `msg` to `to` every `period`, for the first time when one period has passed;

@@ -13,7 +13,7 @@ const HANGS_AFTER: Duration = Duration::from_secs(20);
 enum Msg {
     /// Blocks until something comes by the channel, and says so then.
     Block(u32),
-    /// The same, and panics in there.
+    /// Blocks as well, and panics in there.
     BlockAndPanic(u32),
     Say(u32),
     Panic,

@@ -251,7 +251,7 @@ fn a_future_that_is_always_ready_lets_others_run() {
 fn many_threads_call_while_the_sponsor_ends() {
     const THREADS: usize = 4;
     ends_alone(|| {
-        for round in 0..100 {
+        for round in 0..200 {
             let sponsor = Sponsor::pool(2).unwrap();
             let tasks: Vec<_> = (0..3)
                 .map(|_| sponsor.handle().spawn(who()).unwrap())

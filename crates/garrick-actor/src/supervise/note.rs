@@ -6,9 +6,8 @@
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use garrick_sched::{Address, Reply, Timer, Turn, nanos};
+use garrick_sched::{Address, Reply, Turn};
 
 use super::member::Member;
 use super::policy::Policy;
@@ -69,23 +68,6 @@ pub(super) enum Note {
     Parent(Job),
     /// The tree is to end. The answer comes when it has.
     Stop(Option<Reply<()>>),
-}
-
-impl Note {
-    /// Sends itself to the supervisor whose turn it is, after a wait. Nothing comes once that supervisor has ended, or the timer is
-    /// cancelled.
-    pub(super) fn send_after(self, wait: Duration, turn: &Turn<'_, Self>) -> Timer {
-        let timer = turn.timer();
-        let deadline = turn.now().saturating_add(nanos(wait));
-        if turn
-            .set_own_timer(&timer, deadline, &turn.address(), self)
-            .is_err()
-        {
-            // It has stopped, and needs no note any more.
-            timer.cancel();
-        }
-        timer
-    }
 }
 
 /// What a supervisor and its children share.

@@ -83,16 +83,16 @@ enum Command {
     /// The part of the timer-memory scenario that needs a process of its own.
     #[command(name = rest_memory::CHILD_TIMERS, hide = true)]
     TimerMemory {
-        /// How many to start and cancel.
+        /// Timers to start and cancel.
         timers: u64,
-        /// How many are there at once.
+        /// Timers that are there at once.
         #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         at_once: u64,
     },
     /// The part of the ask-memory scenario that needs a process of its own.
     #[command(name = rest_memory::CHILD_ASKS, hide = true)]
     AskMemory {
-        /// How many to ask.
+        /// Questions to ask.
         asks: u64,
     },
     /// The part of the fork-bomb suite that needs a process of its own.

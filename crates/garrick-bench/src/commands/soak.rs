@@ -28,7 +28,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// How long it goes on: 3 minutes at least, since memory is compared with what it was after 2.
+    /// Minutes until it ends: 3 at least, since memory is compared with what it was after 2.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value_parser!(u64).range(1..=ROUNDS_MAX))]
     rounds: Option<u64>,
 
-    /// Workers of the system; one for each core unless told.
+    /// Workers of the system; by default one for each core.
     #[arg(long, value_name = "N", value_parser = workers)]
     workers: Option<usize>,
 }
@@ -110,7 +110,7 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// What was resident when memory had settled, and last.
+/// Resident memory when it had settled, and last.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,

@@ -25,10 +25,10 @@ pub(super) const SWEPT: Swept = Swept {
     contenders: at,
 };
 
-/// How many tasks there are, unless told.
+/// Numbers of tasks, where a point has none.
 const TASKS: [u64; 3] = [1, 64, 4_096];
 
-/// On how many workers, unless told.
+/// Numbers of workers, where a point has none.
 const WORKERS: [u64; 2] = [1, 2];
 
 fn at(_: &Effort, point: &Point) -> Vec<Contender> {

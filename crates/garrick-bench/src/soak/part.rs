@@ -47,6 +47,11 @@ pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
     Ok(outcome?)
 }
 
+/// Returns the sum of the numbers below that one.
+pub(super) fn sum_below(number: u64) -> u64 {
+    number * number.saturating_sub(1) / 2
+}
+
 /// Fails unless both are the same.
 pub(super) fn same(what: &str, found: u64, expected: u64) -> Outcome {
     if found == expected {

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
 
-use super::part::{Outcome, PATIENCE, Part, outcome, same};
+use super::part::{Outcome, PATIENCE, Part, outcome, same, sum_below};
 use crate::next::sent;
 use crate::scenario::Result;
 
@@ -64,11 +64,6 @@ impl Part for Spawns {
         same("the sum of all greetings", sum, sum_below(FROM_THREAD))?;
         Ok(made + FROM_THREAD)
     }
-}
-
-/// The sum of the numbers below that one.
-pub(super) fn sum_below(number: u64) -> u64 {
-    number * number.saturating_sub(1) / 2
 }
 
 enum Msg {

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System, Timer};
 
-use super::part::{Outcome, Part, outcome, same};
+use super::part::{Outcome, Part, outcome, same, sum_below};
 use crate::next::sent;
 use crate::scenario::Result;
 
 /// Timers of an hour that the next turn cancels.
 const FAR: u64 = 2_000;
 
-/// Timers of a second that are cancelled in the turn that starts them.
+/// Timers that are cancelled in the turn that starts them.
 const NEVER: u64 = 200;
 
 /// Timers that ring.
@@ -101,7 +101,7 @@ impl Alarms {
         let is_over = self.rings == RINGS && self.ticks >= TICKS && self.far.is_empty();
         if is_over && let Some(reply) = self.reply.take() {
             let checked = same("messages of cancelled timers", self.cancelled, 0)
-                .and_then(|_| same("the sum of all rings", self.sum, RINGS * (RINGS - 1) / 2));
+                .and_then(|_| same("the sum of all rings", self.sum, sum_below(RINGS)));
             reply.send(checked.map(|_| FAR + NEVER + RINGS + TICKS));
         }
         Next::Continue

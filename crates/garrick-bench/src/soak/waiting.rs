@@ -9,8 +9,7 @@ use garrick::{
 };
 
 use super::asks::{Oracle, Question, right};
-use super::part::{PATIENCE, Part, same};
-use super::spawns::sum_below;
+use super::part::{PATIENCE, Part, same, sum_below};
 use crate::next::sent;
 use crate::scenario::Result;
 

@@ -204,12 +204,6 @@ impl Header {
         self.state().home()
     }
 
-    /// Returns whether the cell has nothing to do at that home, as far as this thread can see: it is not scheduled, its mailbox is empty,
-    /// and it has not stopped. It may be newborn.
-    pub(crate) fn is_idle_at(&self, home: Home) -> bool {
-        self.state().rests_at(home)
-    }
-
     /// Does what `home` does for a block that need not be a cell, or may be freed meanwhile.
     ///
     /// # Safety

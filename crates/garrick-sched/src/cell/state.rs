@@ -124,7 +124,8 @@ impl State {
         self == home.idle()
     }
 
-    /// Returns whether the cell has nothing to do at `home`. It may be newborn.
+    /// Returns whether the cell has nothing to do at `home`: it is not scheduled, its mailbox is empty, and it has not stopped. It may be
+    /// newborn.
     #[inline]
     pub(crate) fn rests_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0

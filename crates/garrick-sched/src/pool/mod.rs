@@ -138,12 +138,24 @@ impl Slab {
     /// Returns how many blocks of the slab were ever carved, as far as this thread can see. Cells of its own are among them.
     fn carved(&self) -> usize {
         let bytes = class_bytes(self.class);
-        // SAFETY: inside of the slab, or just past it.
-        let end = unsafe { self.base.add(SLAB_BYTES / bytes * bytes) };
-        // SAFETY: as above.
-        let mark = unsafe { mark_at(end) }.load(Relaxed);
+        // SAFETY: the end of a slab of that class.
+        let mark = unsafe { mark_at(slab_end(self.base, self.class)) }.load(Relaxed);
         mark.saturating_sub(self.base.addr()) / bytes
     }
+}
+
+/// Returns how many blocks a slab of that class has.
+fn blocks_of(class: usize) -> usize {
+    SLAB_BYTES / class_bytes(class)
+}
+
+/// Returns the end of a slab, just past its last block.
+///
+/// # Safety
+/// A slab of that class begins there.
+unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
+    // SAFETY: by contract; its blocks lie side by side.
+    unsafe { base.add(blocks_of(class) * class_bytes(class)) }
 }
 
 /// Returns the mark of the slab with that end: the address up to which it is carved, or 0 if it is not. Whoever carves writes it, so that
@@ -367,8 +379,7 @@ impl Depot {
     }
 
     fn new_slab(&mut self, class: usize) -> Rest {
-        let bytes = class_bytes(class);
-        let blocks = SLAB_BYTES / bytes;
+        let blocks = blocks_of(class);
         // Aligned by hand: of what is aligned by the allocator, the standard library writes every zero itself.
         let layout = Layout::from_size_align(SLAB_BYTES + SLAB_ALIGN, 16).expect("constants");
         // SAFETY: the layout is not empty.
@@ -384,8 +395,8 @@ impl Depot {
         } else {
             ENVELOPES_OUT.fetch_add(blocks as u64, Relaxed);
         }
-        // SAFETY: inside the slab, or just past it.
-        let end = unsafe { base.add(blocks * bytes) };
+        // SAFETY: the slab was made just now.
+        let end = unsafe { slab_end(base, class) };
         Rest { at: base, end }
     }
 

@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
 
 use super::{
-    BATCH, CLASSES, Depot, Free, List, Rest, SLAB_BYTES, UNPOOLED, class_bytes, depot, mark_at,
+    BATCH, CLASSES, Depot, Free, List, Rest, SLAB_BYTES, UNPOOLED, blocks_of, class_bytes, depot,
+    mark_at, slab_end,
 };
 
 /// How long blocks must not have been used.
@@ -132,11 +133,6 @@ impl Found {
     fn is_free(&self, class: usize) -> bool {
         self.free == blocks_of(class)
     }
-}
-
-/// Blocks in a slab of that class.
-fn blocks_of(class: usize) -> usize {
-    SLAB_BYTES / class_bytes(class)
 }
 
 enum Pass {
@@ -356,10 +352,9 @@ impl Depot {
                 let Some(slab) = sweep.slabs.pop() else {
                     return false;
                 };
-                let bytes = blocks_of(class) * class_bytes(class);
-                give_back(slab.base, bytes);
-                // SAFETY: just past the last block of the slab.
-                let end = unsafe { slab.base.add(bytes) };
+                give_back(slab.base, blocks_of(class) * class_bytes(class));
+                // SAFETY: a slab of that class.
+                let end = unsafe { slab_end(slab.base, class) };
                 // Relaxed: nobody has a cell in there, and whoever carves next has the rest from under the depot's lock.
                 // SAFETY: the end of a slab.
                 unsafe { mark_at(end) }.store(0, Relaxed);
@@ -433,12 +428,12 @@ mod tests {
     #[test]
     fn a_walk_goes_as_far_as_a_slab_is_carved() {
         let mut depot = depot_of(5, &[]);
-        let (slab, bytes) = (depot.slabs[0], class_bytes(CLASS));
+        let slab = depot.slabs[0];
         assert_eq!(slab.carved(), 0);
         // SAFETY: the slab's end.
-        let mark = unsafe { mark_at(slab.base.add(SLAB_BYTES / bytes * bytes)) };
-        for blocks in [1, 3, SLAB_BYTES / bytes] {
-            mark.store(slab.base.addr() + blocks * bytes, Relaxed);
+        let mark = unsafe { mark_at(slab_end(slab.base, CLASS)) };
+        for blocks in [1, 3, blocks_of(CLASS)] {
+            mark.store(slab.base.addr() + blocks * class_bytes(CLASS), Relaxed);
             assert_eq!(slab.carved(), blocks);
         }
         // One that nobody uses is not carved any more.

@@ -126,22 +126,19 @@ impl Worker {
         }
         match self.stage.send_out_again(cell, message) {
             Ok(()) => Ok(()),
-            Err(message) => self.send_to_other(cell, message, false),
+            Err(message) => self.send_to_task(cell, message, false),
         }
     }
 
-    /// The same for a cell that is not the last one that was sent to, or whose envelope is full. A closed gate does not stop an answer, nor
-    /// does a full mailbox.
+    /// Does what `send_out` does for a task that is not the last one that was sent to, or whose envelope is full. A closed gate does not
+    /// stop an answer, nor does a full mailbox.
     #[inline(never)]
-    pub(crate) fn send_to_other<M: 'static>(
+    fn send_to_task<M: 'static>(
         &self,
         cell: CellPtr,
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
-        if cell.is_door() {
-            return self.send_to_door(cell, message);
-        }
         if cell.is_bounded() {
             // SAFETY: it is bounded, and the caller holds a reference.
             return unsafe { self.send_to_bounded(cell, message, is_answer, || {}) };
@@ -196,11 +193,16 @@ impl Worker {
     ) -> Result<(), SendError<M>> {
         let cell = to.cell();
         if !cell.inbox_is_idle_and_unbounded() && cell.is_bounded() {
-            return self.send_to_other(cell, message, true);
+            return self.send_to_task(cell, message, true);
         }
         // If it comes back, a closed gate may be the only reason.
         let sent = self.send(to, message);
-        sent.or_else(|SendError(message)| self.send_to_other(cell, message, true))
+        sent.or_else(|SendError(message)| {
+            if cell.is_door() {
+                return self.send_to_door(cell, message);
+            }
+            self.send_to_task(cell, message, true)
+        })
     }
 
     /// Returns whether the turn sends to a cell by its mailbox: it is ours, has not stopped, and nothing is on its way to it that came

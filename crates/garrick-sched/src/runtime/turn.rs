@@ -103,6 +103,28 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
+    /// Starts a timer that this turn sets, once, as [`Turn::set_own_timer`] does.
+    ///
+    /// # Errors
+    /// Gives the message back if the task is known to have stopped.
+    #[doc(hidden)]
+    pub fn start_own_timer<N: Send + 'static>(
+        &self,
+        delay: Duration,
+        to: &Address<N>,
+        message: N,
+    ) -> Result<Timer, SendError<N>> {
+        let timer = self.timer();
+        let deadline = self.now().saturating_add(nanos(delay));
+        match self.set_own_timer(&timer, deadline, to, message) {
+            Ok(()) => Ok(timer),
+            Err(error) => {
+                timer.cancel();
+                Err(error)
+            }
+        }
+    }
+
     /// Stages a message that is sent at `deadline`, by a timer, if there is one, which ends with a task, if there is one.
     fn send_later<N: 'static>(
         &self,

@@ -356,7 +356,7 @@ impl Crew {
                 Step::Start(id) => self.start(id, turn),
                 Step::Wait(number, wait) => {
                     // One whose plan is superseded is not worth a search: it comes for nobody.
-                    Note::Due(number).send_after(wait, turn);
+                    let _ = turn.start_own_timer(wait, &turn.address(), Note::Due(number));
                 }
                 Step::Over => self.end(key),
             }

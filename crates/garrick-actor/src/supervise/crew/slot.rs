@@ -113,7 +113,10 @@ impl Slot {
             Shutdown::DrainAll => self.member.job(Job::End, turn),
             Shutdown::Drain(within) => {
                 self.member.job(Job::End, turn);
-                self.overdue = Some(Note::Overdue(self.id).send_after(within, turn));
+                let overdue = Note::Overdue(self.id);
+                let timer = turn.start_own_timer(within, &turn.address(), overdue);
+                // A supervisor that has stopped needs no note.
+                self.overdue = timer.ok();
             }
         }
     }

@@ -87,7 +87,7 @@ impl Visit {
     pub(crate) fn is_calm(&self) -> bool {
         match &self.mail {
             Some(mail) => mail.is_whole(&self.cell),
-            None => self.cell.is_idle_at(self.home),
+            None => self.cell.state().rests_at(self.home),
         }
     }
 }
@@ -505,7 +505,7 @@ impl Crew {
             }
             // Not the table of the cell that runs: its owner may be about to replace it.
             let runs = ptr::eq(cell.0.as_ptr(), stuck);
-            if visit.mail.is_some() || !runs && cell.is_idle_at(home) && may_visit(cell) {
+            if visit.mail.is_some() || !runs && cell.state().rests_at(home) && may_visit(cell) {
                 lent.visited.push((cell, visit.mail.is_some()));
                 break Some(visit);
             }
