@@ -16,7 +16,7 @@ use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_dead_letters}
 use super::gate;
 use super::hand::Hand;
 use super::incoming::Incoming;
-use super::shared::{Receives, Ringer, Shared, Word};
+use super::shared::{News, Receives, Ringer, Shared, Word};
 use crate::actor::Next;
 use crate::quiet;
 
@@ -372,7 +372,7 @@ where
     pub(super) fn hear(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
         match word {
             Word::Message(message) => self.hear_message(message, turn),
-            word => self.hear_news(word, turn),
+            Word::News(news) => self.hear_news(news, turn),
         }
     }
 
@@ -388,16 +388,15 @@ where
     }
 
     #[inline(never)]
-    fn hear_news(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Next {
-        match word {
-            Word::Message(message) => return self.hear_message(message, turn),
-            Word::Start => self.begin(turn),
-            Word::Ring(note) => {
+    fn hear_news(&mut self, news: News<M>, turn: &Turn<'_, Word<M>>) -> Next {
+        match news {
+            News::Start => self.begin(turn),
+            News::Ring(note) => {
                 if note.read(&self.shared) {
                     self.begin(turn);
                 }
             }
-            Word::Closed(note) => {
+            News::Closed(note) => {
                 if let Some(opening) = note.read(&self.shared)
                     && !self.hear_closed(opening)
                 {

@@ -146,7 +146,7 @@ where
         on_panic: Some(on_panic),
     });
     // One that has not begun takes it.
-    let _ = turn.send(&cell, Word::Start);
+    let _ = turn.send(&cell, Word::START);
     cell
 }
 

@@ -71,7 +71,7 @@ impl<M: Send + 'static> Actor for Resident<M> {
     const STARTS: bool = true;
 
     fn started(&mut self, cx: &mut Context<'_, Word<M>>) -> Next {
-        self.0.hear(Word::Start, cx.turn())
+        self.0.hear(Word::START, cx.turn())
     }
 
     fn receive(&mut self, word: Word<M>, cx: &mut Context<'_, Word<M>>) -> Next {

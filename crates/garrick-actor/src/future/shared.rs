@@ -3,7 +3,7 @@
 //! ```text
 //!   Address<M> --> door: Gate --- Word::Message ---> Body [ arrived | future ]
 //!                    | Entry, gone with the last address       |   ^
-//!                    +---------- Word::Closed ---------->|   | Word::Ring
+//!                    +---------- News::Closed ---------->|   | News::Ring
 //!                                                      Shared: queue, bell <--- wakers
 //! ```
 
@@ -52,6 +52,12 @@ impl Receives {
 pub(crate) enum Word<M: Send + 'static> {
     /// A message for the actor.
     Message(M),
+    /// News of its own.
+    News(News<M>),
+}
+
+/// News to the task of an async actor.
+pub(crate) enum News<M: Send + 'static> {
     /// The first word to one that was made in a turn, unless that was undone.
     Start,
     /// Somebody has woken the actor.
@@ -61,8 +67,10 @@ pub(crate) enum Word<M: Send + 'static> {
 }
 
 impl<M: Send + 'static> Word<M> {
+    pub(super) const START: Self = Self::News(News::Start);
+
     pub(super) fn ring(shared: &Arc<Shared<M>>) -> Self {
-        Self::Ring(Note(Some(shared.clone())))
+        Self::News(News::Ring(Note(Some(shared.clone()))))
     }
 
     pub(super) fn closed(shared: &Arc<Shared<M>>, opening: u64) -> Self {
@@ -70,15 +78,15 @@ impl<M: Send + 'static> Word<M> {
             shared: shared.clone(),
             opening,
         };
-        Self::Closed(Note(Some(Box::new(closing))))
+        Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
     /// Drops a word that nobody will read, and that tells nothing new: the task has ended.
     fn forget(self) {
         match self {
-            Self::Ring(mut note) => drop(note.0.take()),
-            Self::Closed(mut note) => drop(note.0.take()),
-            Self::Message(_) | Self::Start => {}
+            Self::News(News::Ring(mut note)) => drop(note.0.take()),
+            Self::News(News::Closed(mut note)) => drop(note.0.take()),
+            Self::News(News::Start) | Self::Message(_) => {}
         }
     }
 }
@@ -419,5 +427,15 @@ impl<M: Send + 'static> fmt::Debug for Shared<M> {
         f.debug_struct("Shared")
             .field("bell", &self.bell)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_a_small_message_fits_two_registers() {
+        assert_eq!(size_of::<Word<u64>>(), 2 * size_of::<u64>());
     }
 }

@@ -73,7 +73,7 @@ where
     {
         let body = cx.turn().spawn(self.body);
         // One that has not begun takes it.
-        let _ = cx.turn().send(&body, Word::Start);
+        let _ = cx.turn().send(&body, Word::START);
         self.entry.set(body);
         gate::address(self.entry)
     }

@@ -33,7 +33,7 @@ mod rivals;
 use garrick_bench::{Contender, Effort, Scenario};
 
 use cores::Cores;
-use ours::{Fitting, Garrick};
+use ours::Garrick;
 use relay::{Batches, Ring};
 use rivals::{Disruptor, Omango, Ringbuf, Rtrb};
 
@@ -57,20 +57,20 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     let mut contenders = Vec::new();
     for cores in cores::placements() {
         contenders.extend([
-            single::<Garrick>("garrick", cores),
+            single::<Garrick<true>>("garrick", cores),
             single::<Rtrb>("rtrb", cores),
             single::<Ringbuf>("ringbuf", cores),
             single::<Disruptor>("disruptor", cores),
             single::<Omango>("omango", cores),
-            taken_together::<Garrick>("garrick", cores),
+            taken_together::<Garrick<true>>("garrick", cores),
             taken_together::<Rtrb>("rtrb", cores),
             taken_together::<Ringbuf>("ringbuf", cores),
             taken_together::<Disruptor>("disruptor", cores),
         ]);
         for batch in BATCHES {
             contenders.extend([
-                batched::<Garrick>("garrick", cores, batch),
-                batched::<Fitting>("garrick", cores, batch).with("room", "any"),
+                batched::<Garrick<true>>("garrick", cores, batch),
+                batched::<Garrick<false>>("garrick", cores, batch).with("room", "any"),
                 batched::<Rtrb>("rtrb", cores, batch),
                 batched::<Ringbuf>("ringbuf", cores, batch),
                 batched::<Disruptor>("disruptor", cores, batch),

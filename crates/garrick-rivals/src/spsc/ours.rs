@@ -8,11 +8,11 @@ use super::SLOTS;
 use super::relay::{Batches, Ring};
 use super::tally::Tally;
 
-/// Our ring, which here sends whole batches, as those of others do.
+/// Our ring. It sends batches whole, as those of others do, or as far as there is room.
 #[derive(Debug)]
-pub(super) struct Garrick;
+pub(super) struct Garrick<const WHOLE: bool>;
 
-impl Ring for Garrick {
+impl<const WHOLE: bool> Ring for Garrick<WHOLE> {
     type Sender = Producer<u64>;
     type Receiver = Consumer<u64>;
 
@@ -31,54 +31,18 @@ impl Ring for Garrick {
     }
 }
 
-impl Batches for Garrick {
+impl<const WHOLE: bool> Batches for Garrick<WHOLE> {
     #[inline]
     fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64 {
-        let count = (numbers.end - numbers.start) as usize;
-        if sender.free_seen() < count && sender.free() < count {
+        let (first, count) = (numbers.start, (numbers.end - numbers.start) as usize);
+        if WHOLE && sender.free_seen() < count && sender.free() < count {
             return 0;
         }
-        Fitting::try_send_batch(sender, numbers)
+        sender.produce_batch(count, |index| first + index as u64) as u64
     }
 
     #[inline]
     fn take_batch(receiver: &mut Self::Receiver, max: usize, tally: &mut Tally) {
         receiver.consume_batch(max, |numbers| tally.all(numbers));
-    }
-}
-
-/// Our ring, which sends of a batch what there is room for.
-#[derive(Debug)]
-pub(super) struct Fitting;
-
-impl Ring for Fitting {
-    type Sender = Producer<u64>;
-    type Receiver = Consumer<u64>;
-
-    fn open() -> (Self::Sender, Self::Receiver) {
-        Garrick::open()
-    }
-
-    #[inline]
-    fn try_send(sender: &mut Self::Sender, number: u64) -> bool {
-        Garrick::try_send(sender, number)
-    }
-
-    #[inline]
-    fn try_take(receiver: &mut Self::Receiver) -> Option<u64> {
-        Garrick::try_take(receiver)
-    }
-}
-
-impl Batches for Fitting {
-    #[inline]
-    fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64 {
-        let (first, count) = (numbers.start, numbers.end - numbers.start);
-        sender.produce_batch(count as usize, |index| first + index as u64) as u64
-    }
-
-    #[inline]
-    fn take_batch(receiver: &mut Self::Receiver, max: usize, tally: &mut Tally) {
-        Garrick::take_batch(receiver, max, tally);
     }
 }
