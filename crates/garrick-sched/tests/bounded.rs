@@ -126,6 +126,42 @@ fn an_undone_turn_has_taken_no_place() {
     });
 }
 
+/// A message that sends three numbers when it is dropped.
+struct SendsThree(Address<u32>);
+
+impl Drop for SendsThree {
+    fn drop(&mut self) {
+        (1..=3).for_each(|n| self.0.send(n).unwrap());
+    }
+}
+
+#[test]
+fn places_for_what_destructors_send_are_kept_no_longer_than_needed() {
+    ends_alone(|| {
+        for is_undone in [false, true] {
+            let here = Here::new_here().unwrap();
+            let (to, heard) = bounded(&here.handle(), 64, WhenFull::Fail);
+            let there = to.clone();
+            let drops = here.spawn(does(|_, _: &Turn<'_, SendsThree>| Flow::Continue));
+            let answers = does(move |reply: Reply<SendsThree>, turn: &Turn<'_, _>| {
+                // The message of the timer is dropped while the turn commits, the answer while the turn is undone.
+                let timer = turn.timer();
+                let set = turn.set_timer(&timer, 1, &drops, SendsThree(there.clone()));
+                assert!(set.is_ok());
+                timer.cancel();
+                reply.send(SendsThree(there.clone()));
+                if is_undone { Flow::Undo } else { Flow::Continue }
+            });
+            let asked = here.spawn(answers).ask(|reply| reply);
+            here.run();
+            drop(asked);
+            here.run();
+            assert_eq!(heard.try_iter().sum::<u32>(), 12);
+            assert_eq!(room(&to).taken(), 0);
+        }
+    });
+}
+
 #[test]
 fn a_turn_that_leaves_its_seat_keeps_its_places_and_gives_back_the_others() {
     silence_panics();

@@ -44,7 +44,7 @@ pub(crate) struct Purse {
     /// Each has a place that a message has, or is about to have.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
-    /// True once the turn has touched any of this.
+    /// False only if `held` and `freed` are empty.
     used: Cell<bool>,
 }
 
@@ -216,16 +216,27 @@ impl Purse {
         }
     }
 
+    /// Checks that nothing is held, as a turn begins: nothing would keep those rooms there.
+    #[inline]
+    pub(crate) fn check_settled(&self) {
+        debug_assert!(
+            self.held.borrow().is_empty(),
+            "places are held beyond the turn"
+        );
+    }
+
     /// Wakes those who wait for what was given back, which is foreign code.
     #[inline]
     pub(crate) fn wake_waiting(&self) {
-        if self.used.replace(false) {
+        if self.used.get() {
             self.wake_some();
         }
     }
 
     #[inline(never)]
     fn wake_some(&self) {
+        // A destructor may have sent since the turn was settled: those places are for the next time.
+        self.used.set(!self.held.borrow().is_empty());
         // Whoever is woken may send.
         let freed = mem::take(&mut *self.freed.borrow_mut());
         for (room, count) in freed.0 {

@@ -512,6 +512,7 @@ impl Worker {
     /// A turn begins: what is in the run queues is there to stay.
     #[inline]
     pub(crate) fn begin_turn(&self) {
+        self.stage.purse.check_settled();
         // No read-modify-write, because nobody else writes.
         self.turn.store(self.turn() + 1, Relaxed);
     }
