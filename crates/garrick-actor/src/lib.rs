@@ -31,73 +31,41 @@
 mod quiet;
 mod roll;
 
-mod fault;
-#[cfg(test)]
-mod nobody;
-mod path;
-
 mod failure;
-mod shelf;
 #[cfg(feature = "tracing")]
 mod span;
 
-mod pipes;
-
 mod beside;
 
-mod context;
+mod model;
 
-mod batch;
-mod timer;
+mod extras;
 
-mod actor;
-mod fallible;
-mod link;
+mod system;
 
-mod letters;
+mod time;
 
-mod behavior;
-mod contramap;
-mod receive_timeout;
-mod stash;
-
-mod handle;
-mod named;
-mod waits;
-mod within;
-
-mod pipe;
-mod pipe_limit;
+mod ask;
 
 pub mod behaviors;
 
-mod workload;
-
-mod builder;
-
-mod local;
-mod system;
-
 mod future;
 
-mod front;
 mod mailbox;
-mod request;
 
 pub mod naming;
 pub mod route;
 
 mod supervise;
 
-pub use actor::{Actor, Next};
-pub use batch::{BatchError, SendBatch};
-pub use behavior::{Behavior, BehaviorContext, behavior};
-pub use builder::Builder;
-pub use context::Context;
-pub use contramap::{Contramap, Contramapped};
+pub use ask::pipe::Pending;
+pub use ask::request::Request;
+pub use ask::within::AskWithin;
+pub use extras::pipe_limit::{WithPipeLimit, with_pipe_limit};
+pub use extras::stash::{StashError, Stashing, with_stash};
 pub use failure::Failure;
-pub use fallible::{Fallible, TryActor};
-pub use fault::Fault;
+pub use failure::fault::Fault;
+pub use failure::path::ActorPath;
 pub use future::{
     AsyncActor, AsyncContext, Attachment, Incoming, LocalAsyncActor, PipeError, Sleep, Streamed,
     Ticket,
@@ -108,22 +76,23 @@ pub use garrick_sched::{
     STACK_BYTES_MAX, STACK_BYTES_MIN, Sample, SendError, SpawnError, StartError, TaskId,
     ThreadSpec, Timer, Watch, WorkerSample, World, door,
 };
-pub use handle::Handle;
-pub use local::Local;
 pub use mailbox::{
     CapacityError, Inlet, InletSink, Mailbox, OnFull, Outlet, SinkError, TrySendError,
 };
-pub use path::ActorPath;
-pub use pipe::Pending;
-pub use pipe_limit::{WithPipeLimit, with_pipe_limit};
-pub use receive_timeout::{WithReceiveTimeout, with_receive_timeout};
-pub use request::Request;
-pub use stash::{StashError, Stashing, with_stash};
+pub use model::actor::{Actor, Next};
+pub use model::batch::{BatchError, SendBatch};
+pub use model::behavior::{Behavior, BehaviorContext, behavior};
+pub use model::context::Context;
+pub use model::contramap::{Contramap, Contramapped};
+pub use model::fallible::{Fallible, TryActor};
 pub use supervise::{
     AsyncChild, Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf,
     Strategy, SuperviseError, Supervisor, Tree,
 };
-pub use system::System;
-pub use timer::SendEveryError;
-pub use within::AskWithin;
-pub use workload::Workload;
+pub use system::builder::Builder;
+pub use system::handle::Handle;
+pub use system::local::Local;
+pub use system::pool::System;
+pub use system::workload::Workload;
+pub use time::receive_timeout::{WithReceiveTimeout, with_receive_timeout};
+pub use time::timer::SendEveryError;

@@ -232,8 +232,8 @@ impl<T> Roll<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::Local;
-    use crate::nobody::Nobody;
+    use crate::model::nobody::Nobody;
+    use crate::system::local::Local;
     use garrick_sched::Address;
     use proptest::prelude::*;
 

@@ -8,7 +8,7 @@ use tracing::{debug, trace_span};
 
 use garrick_sched::NoReply;
 
-use crate::path::ActorPath;
+use crate::failure::path::ActorPath;
 
 /// Enters the span of a turn.
 pub(crate) fn turn(actor: &'static str) -> EnteredSpan {

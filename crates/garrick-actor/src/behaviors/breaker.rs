@@ -18,8 +18,8 @@ use garrick_sched::{Address, Nanos, Reply, nanos};
 
 use super::front::Front;
 use super::service::{Answer, Request, Service, ask_for};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// A service that asks `service`, but after some failures in a row refuses for a while, and then lets some probes
 /// through before it trusts again. A failure is a question without an answer, or with a bad one.

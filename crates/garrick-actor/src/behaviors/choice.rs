@@ -4,9 +4,9 @@ use garrick_sched::Reply;
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service, ask_for};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// A service that asks all `services`, and answers with what answers first. The seed's `race`.
 ///

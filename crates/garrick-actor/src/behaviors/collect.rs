@@ -12,10 +12,10 @@ use garrick_sched::{Address, Reply};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service, ask_for};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::Several;
+use crate::system::handle::Handle;
 
 /// What a [`join`] waits for.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use garrick_sched::Reply;
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// What a [`counter`] gets.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use garrick_sched::Reply;
 
 use super::front::Front;
 use super::service::{Answer, Request, Service};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::Several;
 
 /// A service that lets one question at a time through to `service`, the others waiting in the order of their

@@ -6,8 +6,8 @@ use garrick_sched::{Address, SendError};
 use indexmap::IndexMap;
 
 use super::passage::passage;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::roll::Roll;
 
 /// Sends every message to both. The seed's `tee`.

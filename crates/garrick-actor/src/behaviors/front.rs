@@ -14,8 +14,8 @@ use std::fmt;
 
 use garrick_sched::Address;
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// The one that customers see.
 pub(super) struct Front<M, A: Actor> {

@@ -17,8 +17,8 @@ use std::time::Duration;
 use garrick_sched::{Address, Nanos, nanos};
 
 use super::front::Front;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::Several;
 
 /// Passes messages on to `to`, one `every` so often on average; the others wait, in order. The seed's

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use garrick_sched::{Address, Reply};
 
 use super::service::Request;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// What a [`mux`] gets.
 #[derive(Debug)]

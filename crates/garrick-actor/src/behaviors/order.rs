@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use garrick_sched::Address;
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::Several;
 
 /// Passes numbered messages on to `to` in the order of their numbers, from 0 on, without the numbers. The seed's

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use garrick_sched::{Address, Reply, SendError};
 
 use super::passage::passage;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// Answers every question with `value`. The seed's `const`.
 ///

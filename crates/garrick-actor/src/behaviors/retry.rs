@@ -7,8 +7,8 @@ use garrick_sched::{Nanos, Reply, nanos};
 
 use super::random::{Random, STEP};
 use super::service::{Answer, Request, Service};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// A service that asks `service` again, a little later, when there was no answer, or a bad one.
 ///

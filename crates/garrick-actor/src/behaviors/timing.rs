@@ -6,9 +6,9 @@ use garrick_sched::{Address, Nanos, Reply, SendError, Timer};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// A service that asks `service`, and says with its answer how long that took by the world's clock. The seed's
 /// `timing`, which it put around what it measured.

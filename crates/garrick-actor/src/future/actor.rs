@@ -11,7 +11,7 @@ use super::body::Named;
 use super::context::AsyncContext;
 use super::hand::{self, Hand};
 use super::incoming::Incoming;
-use crate::actor::Next;
+use crate::model::actor::Next;
 
 /// State with a mailbox, as an [`Actor`](crate::Actor), whose handlers may await. It handles one message at a time: while
 /// a handler waits, later messages wait in order.

@@ -15,7 +15,7 @@ use garrick_sched::{Address, Place, Room};
 
 use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Wake};
-use crate::context::Context;
+use crate::model::context::Context;
 
 /// Items under way unless told.
 const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();

@@ -11,8 +11,8 @@ use garrick_sched::{Address, SendError, Turn};
 use super::gate;
 use super::shared::{Shared, Word};
 use super::sleep::Sleep;
-use crate::actor::Next;
-use crate::fault::set_why;
+use crate::failure::fault::set_why;
+use crate::model::actor::Next;
 
 /// An async actor's means, besides awaiting. It may be cloned, and kept across awaits.
 ///

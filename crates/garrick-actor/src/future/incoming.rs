@@ -16,7 +16,7 @@ use super::context::AsyncContext;
 use super::hand::Hand;
 use super::queue::Queue;
 use super::shared::Shared;
-use crate::pipes::Cancel;
+use crate::beside::pipes::Cancel;
 use crate::quiet;
 
 /// What comes to an async actor: its mailbox, as its future sees it. A [`Stream`] as well.

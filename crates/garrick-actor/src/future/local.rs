@@ -7,7 +7,7 @@ use super::actor::{AsyncActor, Course};
 use super::body::Named;
 use super::context::AsyncContext;
 use super::incoming::Incoming;
-use crate::actor::Next;
+use crate::model::actor::Next;
 
 /// An [`AsyncActor`] that need not be `Send`, nor need its futures be; a [`Local`](crate::Local) runs it. Every `AsyncActor`
 /// is one.

@@ -9,8 +9,8 @@ use garrick_sched::{Address, Turn};
 use super::context::AsyncContext;
 use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError};
-use crate::context::Context;
-use crate::pipes::Pipes;
+use crate::beside::pipes::Pipes;
+use crate::model::context::Context;
 
 /// A future that is to be piped, and where to.
 struct Job<Fut, M, F> {

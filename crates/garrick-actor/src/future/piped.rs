@@ -15,9 +15,9 @@ use garrick_sched::{Address, Flow, Task, Turn};
 use super::body::{Body, Named};
 use super::incoming::Incoming;
 use super::shared::{Receives, Shared, Word};
-use crate::actor::Next;
-use crate::context::Context;
-use crate::pipes::{Entered, Pipes};
+use crate::beside::pipes::{Entered, Pipes};
+use crate::model::actor::Next;
+use crate::model::context::Context;
 
 /// What its cell receives: wakes.
 pub(super) type Wake = Word<Infallible>;

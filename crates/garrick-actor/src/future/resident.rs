@@ -11,8 +11,8 @@ use super::actor::{self, AsyncActor};
 use super::body::{Body, Named};
 use super::incoming::Incoming;
 use super::shared::{Heir, Receives, Shared, Word};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// A future whatever its type.
 type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -22,8 +22,8 @@ use garrick_sched::{Address, SendError, Turn, count_dead_letters};
 use super::gate::Entry;
 use super::queue::Queue;
 use super::sleepers::Sleepers;
-use crate::actor::Next;
-use crate::pipes::Cancel;
+use crate::beside::pipes::Cancel;
+use crate::model::actor::Next;
 use crate::quiet::{self, Several};
 
 /// Messages that one poll may receive, before others get their turn.

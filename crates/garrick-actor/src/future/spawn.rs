@@ -13,10 +13,10 @@ use super::gate::{self, Entry};
 use super::incoming::Incoming;
 use super::local::{self, LocalAsyncActor, NameOfLocal};
 use super::shared::{Receives, Shared, Word, tell_at};
-use crate::context::Context;
-use crate::handle::Handle;
-use crate::local::Local;
-use crate::system::System;
+use crate::model::context::Context;
+use crate::system::handle::Handle;
+use crate::system::local::Local;
+use crate::system::pool::System;
 
 /// The name of a function's future.
 struct NameOfFuture<F>(PhantomData<fn(F)>);

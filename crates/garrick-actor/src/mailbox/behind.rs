@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 use garrick_sched::{Address, Door, Notice, SendError, SpawnError, count_dead_letters, door};
 
 use super::Place;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// The actor behind a door, once it is made.
 pub(super) struct Actual<N>(OnceLock<Address<N>>);

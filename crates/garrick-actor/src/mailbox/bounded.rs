@@ -4,7 +4,7 @@ use garrick_sched::{SpawnError, WhenFull};
 
 use super::inlet::Inlet;
 use super::{OnFull, Place};
-use crate::actor::{Actor, Cell};
+use crate::model::actor::{Actor, Cell};
 
 pub(super) fn spawn<A>(
     place: &impl Place,

@@ -24,11 +24,11 @@ use std::sync::Arc;
 
 use garrick_sched::{Address, SpawnError};
 
-use crate::actor::Actor;
-use crate::context::Context;
-use crate::handle::Handle;
-use crate::system::System;
-use crate::workload::Workload;
+use crate::model::actor::Actor;
+use crate::model::context::Context;
+use crate::system::handle::Handle;
+use crate::system::pool::System;
+use crate::system::workload::Workload;
 pub use garrick_sched::TrySendError;
 pub use inlet::Inlet;
 pub use outlet::Outlet;

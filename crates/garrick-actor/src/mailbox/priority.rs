@@ -12,8 +12,8 @@ use garrick_sched::{Address, SendError, SpawnError};
 
 use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::{Place, Rank};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::Several;
 
 /// What the actor behind the door receives.

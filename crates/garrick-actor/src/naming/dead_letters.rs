@@ -7,9 +7,9 @@ use std::fmt;
 use garrick_sched::{Address, SendError, SpawnError};
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next, Steady};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next, Steady};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// Publishes what could not be delivered.
 ///

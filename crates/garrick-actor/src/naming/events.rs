@@ -7,9 +7,9 @@ use garrick_sched::{Address, Ask, SendError, SpawnError};
 use indexmap::IndexMap;
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next, Steady};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next, Steady};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// Sends what is published to the subscribers to its type: publishers and subscribers need to agree on
 /// nothing but the type of an event.
@@ -149,8 +149,8 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::*;
-    use crate::actor::{Actor, Next};
-    use crate::local::Local;
+    use crate::model::actor::{Actor, Next};
+    use crate::system::local::Local;
 
     /// Tells its number when it ends.
     struct Numbered<E>(u32, Sender<u32>, PhantomData<E>);

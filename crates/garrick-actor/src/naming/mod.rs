@@ -20,13 +20,16 @@
 //! alive. One that has stopped is taken out: at once by the receptionist, which tells its subscribers; by the
 //! others when it is next come across, or when what they hold has doubled.
 
+pub(crate) mod front;
+mod subscribers;
+mod sweep;
+
+mod topic;
+
 mod dead_letters;
 mod events;
 mod receptionist;
 mod registry;
-mod subscribers;
-mod sweep;
-mod topic;
 
 pub use dead_letters::{DeadLetter, DeadLetters};
 pub use events::EventStream;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, TaskId, Watch};
 
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next, Steady};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next, Steady};
+use crate::model::context::Context;
 use crate::roll::Roll;
+use crate::system::handle::Handle;
 
 /// Knows who serves which protocol, and tells everybody who wants to know of changes.
 ///

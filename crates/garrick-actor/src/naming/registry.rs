@@ -7,10 +7,10 @@ use std::fmt;
 use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
 
 use super::sweep::Sweep;
-use crate::actor::{Actor, Next, Steady};
-use crate::context::Context;
-use crate::handle::Handle;
-use crate::request::{Request, flatten};
+use crate::ask::request::{Request, flatten};
+use crate::model::actor::{Actor, Next, Steady};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// Knows actors by name, and gives an address only to who asks for messages of the right type.
 ///

@@ -78,8 +78,8 @@ impl<M: 'static> Subscribers<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::Local;
-    use crate::nobody::Nobody;
+    use crate::model::nobody::Nobody;
+    use crate::system::local::Local;
 
     #[test]
     fn those_who_have_stopped_are_not_kept_for_ever_though_nothing_is_published() {

@@ -4,11 +4,11 @@ use std::fmt;
 
 use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 
+use super::front::front;
 use super::subscribers::Subscribers;
-use crate::actor::{Actor, Next, Steady};
-use crate::context::Context;
-use crate::front::front;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next, Steady};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// Sends what is published to every subscriber: each message once, and those of one publisher in order.
 ///

@@ -7,8 +7,8 @@ use garrick_sched::{NoReply, Reply};
 use super::policy::Policy;
 use super::routees::Routees;
 use super::router::RouterMsg;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// Asks all routees, and the first answer goes to who asked. If none of them answers, the asker is told
 /// [`NoReply::Dropped`].

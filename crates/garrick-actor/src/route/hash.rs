@@ -13,7 +13,7 @@ use super::policy::Policy;
 use super::random::{GOLDEN, mix};
 use super::routees::Routees;
 use super::router::RouterMsg;
-use crate::context::Context;
+use crate::model::context::Context;
 
 /// Hands messages with equal keys to the same routee, for as long as it is there.
 ///

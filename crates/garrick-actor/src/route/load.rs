@@ -8,8 +8,8 @@ use std::fmt;
 
 use garrick_core::count::{Counter, CounterReader};
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// An actor that counts the messages it has handled, however their turns ended.
 ///

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::routees::Routees;
 use super::router::RouterMsg;
-use crate::context::Context;
+use crate::model::context::Context;
 
 /// How a router chooses among its routees.
 ///

@@ -18,11 +18,11 @@ use std::marker::PhantomData;
 
 use garrick_sched::{Address, NoReply, Reply, SpawnError};
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::ask::request::{Request, flatten};
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::{self, Several};
-use crate::request::{Request, flatten};
+use crate::system::handle::Handle;
 
 /// A pool of workers that are used again: running a task in it spawns nothing.
 ///

@@ -12,7 +12,7 @@ use garrick_sched::World;
 use super::policy::Policy;
 use super::routees::Routees;
 use super::router::RouterMsg;
-use crate::context::Context;
+use crate::model::context::Context;
 
 /// Hands each message to any routee, all of them equally likely.
 ///

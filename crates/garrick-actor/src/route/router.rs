@@ -7,11 +7,11 @@ use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 use super::load::{Load, Measured};
 use super::policy::Policy;
 use super::routees::Routees;
-use crate::actor::{Actor, Next, Steady};
-use crate::context::Context;
-use crate::front::front;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next, Steady};
+use crate::model::context::Context;
+use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
+use crate::system::handle::Handle;
 
 /// Hands messages of type `M` to routees, as a [`Policy`] says.
 ///

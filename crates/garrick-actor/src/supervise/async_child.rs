@@ -9,11 +9,11 @@ use garrick_sched::Address;
 
 use super::policy::{Decision, Policy, Restart, Shutdown, policy_setters};
 use super::tree::{Child, SuperviseError, Tree};
-use crate::fault::Fault;
+use crate::failure::fault::Fault;
 use crate::future::{
     AsyncActor, House, Incoming, Make, Receives, Resident, address_of_kept, make_of_actor,
 };
-use crate::handle::Handle;
+use crate::system::handle::Handle;
 
 /// How an async actor is made and treated, as [`Child`] is for others. Its future is made at the start and again at each
 /// restart; the address stays, and so does the mailbox: the next future receives what the last one has not.

@@ -6,7 +6,7 @@ use garrick_sched::{Address, Handle, Orders, Turn, Watch};
 
 use super::face::Face;
 use super::note::{Id, Job, Note};
-use crate::actor::Actor;
+use crate::model::actor::Actor;
 
 /// A child, as its supervisor sees it.
 pub(super) trait Member: Send {

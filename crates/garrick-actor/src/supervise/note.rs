@@ -11,7 +11,7 @@ use garrick_sched::{Address, Reply, Turn};
 
 use super::member::Member;
 use super::policy::Policy;
-use crate::fault::Fault;
+use crate::failure::fault::Fault;
 
 /// The number of a child, in the order of starting.
 pub(super) type Id = u64;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use garrick_core::backoff::Backoff;
 
-use crate::fault::Fault;
+use crate::failure::fault::Fault;
 use crate::quiet;
 
 /// How long a child that is stopped for good may take for what waits in its mailbox, unless told.

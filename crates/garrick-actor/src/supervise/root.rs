@@ -12,7 +12,7 @@ use super::crew::{Crew, Slot};
 use super::face::ChildState;
 use super::note::{Desk, Id, Job, Line, Note, Report};
 use super::policy::Decision;
-use crate::fault::Fault;
+use crate::failure::fault::Fault;
 use crate::quiet;
 
 /// What becomes of the supervisor once all children are stopped.

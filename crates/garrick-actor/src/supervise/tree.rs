@@ -15,9 +15,9 @@ use super::note::{Desk, Line, Note};
 use super::policy::{Decision, Policy, Restart, Shutdown, Strategy, policy_setters};
 use super::root::Root;
 use super::seat::Front;
-use crate::actor::Actor;
-use crate::fault::Fault;
-use crate::handle::Handle;
+use crate::failure::fault::Fault;
+use crate::model::actor::Actor;
+use crate::system::handle::Handle;
 
 /// Restarts within [`WITHIN`] that a supervisor allows, unless told.
 const RESTARTS_MAX: usize = 3;

@@ -28,11 +28,11 @@ use garrick_sched::{Place as Permit, Room, SpawnError, count_dead_letters};
 use super::Place;
 use super::behind::{self, Arrived, Way};
 use super::inlet::Inlet;
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::{self, Several};
-use crate::system::System;
+use crate::system::handle::Handle;
+use crate::system::pool::System;
 pub(super) use front::Front;
 use front::Held;
 

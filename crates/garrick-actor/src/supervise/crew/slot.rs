@@ -5,7 +5,7 @@ use std::time::Duration;
 use garrick_sched::{Nanos, Reply, Timer, Turn};
 
 use super::plan::Key;
-use crate::fault::Fault;
+use crate::failure::fault::Fault;
 use crate::supervise::face::ChildState;
 use crate::supervise::member::Member;
 use crate::supervise::note::{Id, Job, Note};

@@ -22,10 +22,10 @@ use garrick_sched::{Flow, Orders, Task, Turn, cancel_timers_of, count_dead_lette
 
 use self::state::Seat;
 use super::note::{Job, Line, Report};
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::fault::Fault;
-use crate::pipes::Pipes;
+use crate::beside::pipes::Pipes;
+use crate::failure::fault::Fault;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::Several;
 
 /// Makes one actor after the other.

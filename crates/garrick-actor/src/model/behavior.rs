@@ -12,8 +12,8 @@ use std::ops::{Deref, DerefMut};
 
 use garrick_sched::Address;
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet;
 
 type Function<M> = dyn Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send;

@@ -4,8 +4,8 @@ use std::any::type_name;
 
 use garrick_sched::{Address, Flow, Task, Turn};
 
-use crate::context::Context;
-use crate::fault::fail_alone;
+use crate::failure::fault::fail_alone;
+use crate::model::context::Context;
 
 /// What a handled message leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

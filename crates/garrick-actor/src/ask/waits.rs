@@ -216,8 +216,8 @@ fn questions_of(task: TaskId) -> Vec<(&'static str, TaskId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::Local;
-    use crate::nobody::Nobody;
+    use crate::model::nobody::Nobody;
+    use crate::system::local::Local;
 
     #[test]
     fn questions_end_in_any_order_and_the_others_stay_in_theirs() {

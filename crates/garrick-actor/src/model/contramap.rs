@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use garrick_sched::Address;
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// Lets addresses be seen through a function.
 pub trait Contramap<M> {

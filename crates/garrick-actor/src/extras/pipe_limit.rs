@@ -4,10 +4,10 @@ use std::fmt;
 use std::num::NonZero;
 use std::sync::Arc;
 
-use crate::actor::{Actor, Next};
 use crate::beside::Beside;
-use crate::context::Context;
-use crate::pipes::Pipes;
+use crate::beside::pipes::Pipes;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// An actor with a limit of its own for [`Context::pipe`], made by [`with_pipe_limit`].
 pub struct WithPipeLimit<A> {

@@ -8,13 +8,13 @@ use std::mem;
 
 use garrick_sched::{Address, SpawnError};
 
-use crate::actor::{Actor, Next};
 use crate::beside::Beside;
-use crate::context::Context;
-use crate::handle::Handle;
-use crate::path::ActorPath;
+use crate::failure::path::ActorPath;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 #[cfg(feature = "tracing")]
 use crate::span;
+use crate::system::handle::Handle;
 
 thread_local! {
     /// The actor whose turn has just panicked here, and its type's name.

@@ -4,11 +4,11 @@ use std::fmt;
 
 use garrick_sched::{Address, Here, StartError, Task};
 
-use crate::actor::{Actor, Cell, Next};
-use crate::behavior::{BehaviorContext, behavior};
-use crate::builder::Builder;
-use crate::handle::Handle;
-use crate::named::named;
+use crate::extras::named::named;
+use crate::model::actor::{Actor, Cell, Next};
+use crate::model::behavior::{BehaviorContext, behavior};
+use crate::system::builder::Builder;
+use crate::system::handle::Handle;
 
 /// Runs actors on the thread that made it, while that thread is in [`Local::run`]. They need not be `Send`.
 /// Dropping it ends it: actors are dropped, and messages still waiting become dead letters.

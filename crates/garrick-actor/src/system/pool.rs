@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Ending, SpawnError, Sponsor, StartError};
 
-use crate::actor::{Actor, Next};
-use crate::behavior::{Behavior, BehaviorContext};
-use crate::builder::Builder;
-use crate::handle::Handle;
+use crate::model::actor::{Actor, Next};
+use crate::model::behavior::{Behavior, BehaviorContext};
+use crate::system::builder::Builder;
+use crate::system::handle::Handle;
 
 /// Runs actors on threads of its own. Dropping it is [`System::shutdown_now`].
 ///

@@ -9,7 +9,7 @@ use std::iter::{self, Chain};
 
 use garrick_sched::{Address, SendError};
 
-use crate::context::Context;
+use crate::model::context::Context;
 
 /// The receiver has stopped. What it accepted before it did is counted; everything else comes back, in order, by
 /// iterating over this error.

@@ -1,8 +1,11 @@
 //! What is said about an actor that failed.
 
+pub(crate) mod fault;
+pub(crate) mod path;
+
 use std::fmt;
 
-use crate::path::ActorPath;
+use path::ActorPath;
 
 /// A turn of an actor that ended in a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]

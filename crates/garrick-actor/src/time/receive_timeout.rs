@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 
-use crate::actor::{Actor, Next};
 use crate::beside::{Beside, Patience};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 /// What a watchman hears.
 enum Word<M> {

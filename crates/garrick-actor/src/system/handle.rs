@@ -4,9 +4,9 @@ use std::fmt;
 
 use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
-use crate::actor::{Actor, Cell, Next};
-use crate::behavior::{Behavior, BehaviorContext, behavior};
-use crate::context::Context;
+use crate::model::actor::{Actor, Cell, Next};
+use crate::model::behavior::{Behavior, BehaviorContext, behavior};
+use crate::model::context::Context;
 
 /// Spawns actors on a [`System`](crate::System) or a [`Local`](crate::Local), from anywhere. It does not
 /// keep either running.

@@ -6,9 +6,9 @@ use std::thread;
 
 use garrick_sched::{Drivers, Sponsor, World};
 
+use crate::extras::named;
 use crate::failure::Failure;
-use crate::named;
-use crate::workload::Workload;
+use crate::system::workload::Workload;
 
 type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 

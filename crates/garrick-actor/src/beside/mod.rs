@@ -1,11 +1,14 @@
 //! What stands beside a turn for actors that were made with more than a mailbox.
 
+pub(crate) mod pipes;
+pub(crate) mod shelf;
+
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use crate::path::ActorPath;
-use crate::pipes::Pipes;
-use crate::shelf::Shelf;
+use crate::failure::path::ActorPath;
+use pipes::Pipes;
+use shelf::Shelf;
 
 /// What the wrappers around an actor lend to its context. An actor without wrappers has none of it, and pays
 /// nothing for it.

@@ -1,8 +1,8 @@
 //! Handlers that return an error.
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
-use crate::fault::set_why;
+use crate::failure::fault::set_why;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
     /// Says why the turn fails; its value is what the handler must return. The turn is undone, and the actor's

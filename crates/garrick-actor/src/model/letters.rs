@@ -5,8 +5,8 @@
 
 use garrick_sched::{Address, SendError, count_dead_letters};
 
-use crate::actor::Next;
-use crate::context::Context;
+use crate::model::actor::Next;
+use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
     /// Drops `msg`, and counts it as a dead letter, however the turn ends. For actors that pass messages on and

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn, nanos};
 
-use crate::context::Context;
+use crate::model::context::Context;
 
 /// Tells an alarm that its time has come.
 struct Due;

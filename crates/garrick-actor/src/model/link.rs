@@ -2,7 +2,7 @@
 
 use garrick_sched::{Address, Ended};
 
-use crate::context::Context;
+use crate::model::context::Context;
 
 impl<M: 'static> Context<'_, M> {
     /// Links this actor and another one: when either ends in a failure, the other one is stopped, once it has

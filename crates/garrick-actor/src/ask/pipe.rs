@@ -12,8 +12,8 @@ use std::task::{self, Poll, Wake, Waker};
 
 use garrick_sched::{Address, Ask, Flow, NoReply, Reply, SendError, Task, Turn};
 
-use crate::context::Context;
-use crate::within::AskWithin;
+use crate::ask::within::AskWithin;
+use crate::model::context::Context;
 
 /// An answer that is under way, to a question that was asked by [`Address::ask`] or
 /// [`Handle::ask_within`](crate::Handle::ask_within).

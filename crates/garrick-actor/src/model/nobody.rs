@@ -1,7 +1,7 @@
 //! An actor that does nothing, for tests that need addresses.
 
-use crate::actor::{Actor, Next};
-use crate::context::Context;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 
 pub(crate) struct Nobody;
 

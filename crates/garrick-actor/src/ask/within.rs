@@ -26,9 +26,9 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Ask, Circle, Flow, NoReply, Reply, Task, TaskId, Timer, Turn, nanos};
 
-use crate::context::Context;
-use crate::handle::Handle;
-use crate::waits::{self, Wait};
+use crate::ask::waits::{self, Wait};
+use crate::model::context::Context;
+use crate::system::handle::Handle;
 
 /// What a deadline hears.
 enum Heard<R> {

@@ -12,11 +12,11 @@ use std::fmt;
 
 use garrick_sched::{Flow, Handle, Task, Turn};
 
-use crate::actor::{Actor, Next};
 use crate::beside::Beside;
-use crate::context::Context;
+use crate::beside::shelf::Shelf;
+use crate::model::actor::{Actor, Next};
+use crate::model::context::Context;
 use crate::quiet::{self, Several};
-use crate::shelf::Shelf;
 
 /// Gives an actor a stash for up to `capacity` messages, which it uses by [`Context::stash`] and
 /// [`Context::unstash_all`].

@@ -1,0 +1,14 @@
+//! The actor model: an actor, its context, and closures as actors.
+
+pub(crate) mod context;
+
+pub(crate) mod actor;
+pub(crate) mod batch;
+pub(crate) mod fallible;
+pub(crate) mod letters;
+pub(crate) mod link;
+#[cfg(test)]
+pub(crate) mod nobody;
+
+pub(crate) mod behavior;
+pub(crate) mod contramap;

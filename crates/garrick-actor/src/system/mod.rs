@@ -1,0 +1,10 @@
+//! Systems: threads that run actors, how they are built, and handles to them.
+
+pub(crate) mod workload;
+
+pub(crate) mod handle;
+
+pub(crate) mod builder;
+
+pub(crate) mod local;
+pub(crate) mod pool;
