@@ -10,6 +10,7 @@ struct Shop;
 
 impl AsyncActor for Shop {
     type Msg = (&'static str, Reply<usize>);
+    type Outcome = Next;
 
     async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) -> Next {
         let (thing, reply) = msg;

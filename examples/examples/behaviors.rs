@@ -11,6 +11,7 @@ struct Station(i32);
 
 impl Actor for Station {
     type Msg = Request<&'static str, i32>;
+    type Outcome = Next;
 
     fn receive(&mut self, (city, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         reply.send(self.0 + city.len() as i32);

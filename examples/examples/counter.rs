@@ -13,6 +13,7 @@ enum Count {
 
 impl Actor for Counter {
     type Msg = Count;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
         match msg {

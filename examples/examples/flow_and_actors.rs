@@ -16,6 +16,7 @@ struct Summer(u64);
 
 impl Actor for Summer {
     type Msg = Sum;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Sum, _: &mut Context<'_, Sum>) -> Next {
         match msg {

@@ -54,6 +54,7 @@ impl Node {
 
 impl Actor for Node {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
@@ -77,6 +78,7 @@ struct Gardener;
 
 impl Actor for Gardener {
     type Msg = (u32, Reply<u64>);
+    type Outcome = Next;
 
     fn receive(
         &mut self,

@@ -12,6 +12,7 @@ struct Scribe {
 
 impl Actor for Scribe {
     type Msg = &'static str;
+    type Outcome = Next;
 
     fn receive(&mut self, word: &'static str, _: &mut Context<'_, Self::Msg>) -> Next {
         let mut page = self.page.borrow_mut();

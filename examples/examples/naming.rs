@@ -15,6 +15,7 @@ enum Desk {
 
 impl Actor for Newspaper {
     type Msg = Desk;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Desk, _: &mut Context<'_, Desk>) -> Next {
         let done = match msg {
@@ -34,6 +35,7 @@ struct Reader {
 
 impl Actor for Reader {
     type Msg = News;
+    type Outcome = Next;
 
     fn receive(&mut self, news: News, _: &mut Context<'_, News>) -> Next {
         println!("{} reads: {news}", self.name);

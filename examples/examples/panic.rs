@@ -6,6 +6,7 @@ struct Divider;
 
 impl Actor for Divider {
     type Msg = (i32, i32, Reply<i32>);
+    type Outcome = Next;
 
     fn receive(&mut self, (a, b, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         reply.send(a / b);

@@ -45,6 +45,7 @@ impl Player {
 
 impl Actor for Player {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -13,6 +13,7 @@ struct Moody {
 
 impl Actor for Moody {
     type Msg = Request<u32, u32>;
+    type Outcome = Next;
 
     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         self.asked += 1;

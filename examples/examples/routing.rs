@@ -19,6 +19,7 @@ struct Visit {
 
 impl Actor for Clerk {
     type Msg = Visit;
+    type Outcome = Next;
 
     fn receive(&mut self, visit: Visit, _: &mut Context<'_, Visit>) -> Next {
         let times = self.served.entry(visit.customer).or_default();

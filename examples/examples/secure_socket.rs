@@ -38,6 +38,7 @@ struct Client {
 
 impl Actor for Client {
     type Msg = Event;
+    type Outcome = Next;
 
     fn receive(&mut self, event: Event, _: &mut Context<'_, Event>) -> Next {
         match event {

@@ -18,6 +18,7 @@ enum Msg {
 
 impl Actor for Divider {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -21,6 +21,7 @@ struct Cook {
 
 impl Actor for Cook {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

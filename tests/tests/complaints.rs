@@ -24,6 +24,7 @@ fn each<M: 'static, F: FnMut(M) + Send + 'static>(function: F) -> Each<M, F> {
 
 impl<M: 'static, F: FnMut(M) + Send + 'static> Actor for Each<M, F> {
     type Msg = M;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
         (self.0)(msg);
@@ -120,6 +121,7 @@ enum Use {
 
 impl Actor for Resource {
     type Msg = Use;
+    type Outcome = Next;
 
     fn started(&mut self, _: &mut Context<'_, Use>) -> Next {
         assert!(
@@ -191,6 +193,7 @@ enum Say {
 
 impl Actor for Polite {
     type Msg = Say;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Say, cx: &mut Context<'_, Say>) -> Next {
         match (msg, &self.other) {

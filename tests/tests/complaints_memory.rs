@@ -20,6 +20,7 @@ fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
     struct Restless(mpsc::Sender<()>);
     impl Actor for Restless {
         type Msg = u64;
+        type Outcome = Next;
 
         fn receive(&mut self, left: u64, cx: &mut Context<'_, u64>) -> Next {
             if left == 0 {
@@ -33,6 +34,7 @@ fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
     struct Neighbour;
     impl Actor for Neighbour {
         type Msg = Reply<()>;
+        type Outcome = Next;
 
         fn receive(&mut self, reply: Reply<()>, _: &mut Context<'_, Reply<()>>) -> Next {
             reply.send(());

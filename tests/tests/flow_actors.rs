@@ -57,6 +57,7 @@ impl Doubler {
 
 impl Actor for Doubler {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         let was_waiting = !self.waiting.is_empty();

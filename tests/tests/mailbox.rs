@@ -240,7 +240,7 @@ struct Countdown(Sender<u32>);
 
 impl Actor for Countdown {
     type Msg = u32;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, u32>) -> Next {
         cx.send(&cx.address(), 3).unwrap();

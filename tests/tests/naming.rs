@@ -16,6 +16,7 @@ struct Collect<M>(Sender<M>);
 
 impl<M: Send + 'static> Actor for Collect<M> {
     type Msg = M;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
         let _ = self.0.send(msg);
@@ -48,6 +49,7 @@ struct Undone;
 
 impl Actor for Undone {
     type Msg = Box<dyn FnOnce() + Send>;
+    type Outcome = Next;
 
     fn receive(&mut self, act: Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         act();
@@ -133,6 +135,7 @@ fn actors_register_themselves_and_find_one_another() {
     }
     impl Actor for Clerk {
         type Msg = Msg;
+        type Outcome = Next;
 
         fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
             match msg {
@@ -245,6 +248,7 @@ fn an_actor_finds_who_serves() {
     }
     impl Actor for Clerk {
         type Msg = Msg;
+        type Outcome = Next;
 
         fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
             match msg {
@@ -445,6 +449,7 @@ fn when_the_last_handle_is_gone_so_is_the_actor_behind_it_and_whom_it_held() {
     struct Mortal(#[expect(dead_code)] Sender<()>);
     impl Actor for Mortal {
         type Msg = u32;
+        type Outcome = Next;
 
         fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
             Next::Continue

@@ -22,6 +22,7 @@ struct Collect<M>(usize, Sender<(usize, M)>);
 
 impl<M: Send + 'static> Actor for Collect<M> {
     type Msg = M;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
         let _ = self.1.send((self.0, msg));
@@ -202,6 +203,7 @@ fn an_undone_turn_of_a_routee_has_handled_its_message() {
     struct Undo;
     impl Actor for Undo {
         type Msg = u32;
+        type Outcome = Next;
 
         fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
             Next::Undo
@@ -286,6 +288,7 @@ fn every_message_is_handled_or_counted_while_routees_stop() {
     struct Mortal(u32, Arc<AtomicUsize>);
     impl Actor for Mortal {
         type Msg = u32;
+        type Outcome = Next;
 
         fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
             self.1.fetch_add(1, Relaxed);
@@ -324,6 +327,7 @@ struct Oracle(Result<usize, ()>);
 
 impl Actor for Oracle {
     type Msg = Question;
+    type Outcome = Next;
 
     fn receive(&mut self, Question(reply): Question, _: &mut Context<'_, Question>) -> Next {
         match self.0 {
@@ -384,6 +388,7 @@ fn actors_ask_through_a_router_and_an_undone_turn_routes_nothing() {
     }
     impl Actor for Asker {
         type Msg = Msg;
+        type Outcome = Next;
 
         fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
             match msg {

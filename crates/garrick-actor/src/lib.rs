@@ -14,6 +14,7 @@
 //!
 //! impl Actor for Hello {
 //!     type Msg = &'static str;
+//!     type Outcome = Next;
 //!
 //!     fn receive(&mut self, name: &'static str, _: &mut Context<'_, Self::Msg>) -> Next {
 //!         println!("Hello, {name}!");
@@ -67,8 +68,7 @@ pub use failure::Failure;
 pub use failure::fault::Fault;
 pub use failure::path::ActorPath;
 pub use future::{
-    AsyncActor, AsyncContext, Attachment, Incoming, LocalAsyncActor, PipeError, Sleep, Streamed,
-    Ticket,
+    AsyncActor, AsyncContext, Attachment, Incoming, PipeError, Sleep, Streamed, Ticket,
 };
 pub use garrick_sched::{
     Address, Ask, AwaySample, BLOCKING_THREADS_MAX, Call, Circle, Door, Driver, Drivers, Ended,
@@ -79,12 +79,13 @@ pub use garrick_sched::{
 pub use mailbox::{
     CapacityError, Inlet, InletSink, Mailbox, OnFull, Outlet, SinkError, TrySendError,
 };
-pub use model::actor::{Actor, Next};
+pub use model::actor::Actor;
 pub use model::batch::{BatchError, SendBatch};
 pub use model::behavior::{Behavior, BehaviorContext, behavior};
 pub use model::context::Context;
 pub use model::contramap::{Contramap, Contramapped};
-pub use model::fallible::{Fallible, TryActor};
+pub use model::next::Next;
+pub use model::outcome::Outcome;
 pub use supervise::{
     AsyncChild, Backoff, Child, ChildState, Decision, Restart, Shutdown, Snapshot, SnapshotOf,
     Strategy, SuperviseError, Supervisor, Tree,

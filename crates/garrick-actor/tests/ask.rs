@@ -23,6 +23,7 @@ enum Count {
 
 impl Actor for Counter {
     type Msg = Count;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
         match msg {
@@ -92,6 +93,7 @@ struct Once<R>(Option<R>);
 
 impl<R: Send + 'static> Actor for Once<R> {
     type Msg = Reply<R>;
+    type Outcome = Next;
 
     fn receive(&mut self, reply: Reply<R>, _: &mut Context<'_, Reply<R>>) -> Next {
         if let Some(answer) = self.0.take() {
@@ -228,6 +230,7 @@ enum Asking {
 
 impl Actor for Asker {
     type Msg = Asking;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Asking, cx: &mut Context<'_, Asking>) -> Next {
         if let Asking::Answer(answer) = msg {

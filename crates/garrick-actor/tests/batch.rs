@@ -15,6 +15,7 @@ struct Listener(Rc<RefCell<Vec<u32>>>);
 
 impl Actor for Listener {
     type Msg = u32;
+    type Outcome = Next;
 
     fn receive(&mut self, n: u32, _: &mut Context<'_, u32>) -> Next {
         self.0.borrow_mut().push(n);

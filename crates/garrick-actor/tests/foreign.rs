@@ -44,6 +44,7 @@ enum Job {
 
 impl Actor for Worker {
     type Msg = Job;
+    type Outcome = Next;
 
     fn receive(&mut self, job: Job, cx: &mut Context<'_, Job>) -> Next {
         match job {
@@ -320,6 +321,7 @@ impl AskedAtItsEnd {
 
 impl Actor for AskedAtItsEnd {
     type Msg = Reply<u32>;
+    type Outcome = Next;
 
     fn receive(&mut self, _: Reply<u32>, _: &mut Context<'_, Reply<u32>>) -> Next {
         self.ask();

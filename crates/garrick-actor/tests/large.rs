@@ -24,6 +24,7 @@ struct Pass(Address<Page>);
 
 impl Actor for Pass {
     type Msg = Page;
+    type Outcome = Next;
 
     fn receive(&mut self, page: Page, cx: &mut Context<'_, Page>) -> Next {
         let _ = cx.send(&self.0, page);

@@ -18,6 +18,7 @@ struct Child(Rc<RefCell<Vec<Option<ActorPath>>>>);
 
 impl Actor for Child {
     type Msg = bool;
+    type Outcome = Next;
 
     fn receive(&mut self, fails: bool, cx: &mut Context<'_, bool>) -> Next {
         if fails {

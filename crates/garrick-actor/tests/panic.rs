@@ -24,6 +24,7 @@ struct Child(mpsc::Sender<()>);
 
 impl Actor for Child {
     type Msg = ();
+    type Outcome = Next;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         panic!("nobody can have sent this");
@@ -38,6 +39,7 @@ impl Drop for Child {
 
 impl Actor for Fragile {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

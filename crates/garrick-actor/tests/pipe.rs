@@ -28,6 +28,7 @@ enum Msg {
 
 impl Actor for Piper {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
@@ -58,6 +59,7 @@ struct Oracle(Rc<RefCell<Vec<Reply<u32>>>>);
 
 impl Actor for Oracle {
     type Msg = Reply<u32>;
+    type Outcome = Next;
 
     fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Reply<u32>>) -> Next {
         self.0.borrow_mut().push(reply);

@@ -29,6 +29,7 @@ enum Msg {
 
 impl Actor for Hermit {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

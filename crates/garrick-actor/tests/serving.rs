@@ -120,6 +120,7 @@ const SERVICE: Key<u32> = Key::new("service");
 
 impl Actor for Careless {
     type Msg = ();
+    type Outcome = Next;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         self.registry
@@ -158,6 +159,7 @@ struct TooLate(Pool<u32, u32>);
 
 impl Actor for TooLate {
     type Msg = ();
+    type Outcome = Next;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         self.0.run_from(cx, 1, |_| fail());
@@ -200,6 +202,7 @@ struct Quiet(mpsc::Sender<u32>);
 
 impl Actor for Quiet {
     type Msg = Option<u32>;
+    type Outcome = Next;
 
     fn receive(&mut self, silence: Option<u32>, _: &mut Context<'_, Option<u32>>) -> Next {
         if let Some(number) = silence {

@@ -31,6 +31,7 @@ enum Msg {
 
 impl Actor for Sorter {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -26,6 +26,7 @@ enum Msg {
 
 impl Actor for Mortal {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
@@ -185,7 +186,7 @@ fn an_actor_that_starts_runs_without_a_message() {
     struct Starter(Sender<&'static str>);
     impl Actor for Starter {
         type Msg = Next;
-        const STARTS: bool = true;
+        type Outcome = Next;
         fn started(&mut self, cx: &mut Context<'_, Next>) -> Next {
             self.0.send("started").unwrap();
             let _ = cx.send(&cx.address(), Next::Stop);

@@ -137,6 +137,7 @@ fn a_decider_sees_the_error_itself() {
     struct Bored;
     impl Actor for Bored {
         type Msg = u32;
+        type Outcome = Next;
         fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) -> Next {
             cx.fail(Boring(n))
         }
@@ -295,7 +296,7 @@ fn a_factory_or_a_start_that_fails_is_a_failure() {
     struct Late(u32);
     impl Actor for Late {
         type Msg = Reply<u32>;
-        const STARTS: bool = true;
+        type Outcome = Next;
         fn started(&mut self, cx: &mut Context<'_, Reply<u32>>) -> Next {
             match self.0 {
                 1 => troupe::fail(),
@@ -463,6 +464,7 @@ fn a_child_that_does_not_drain_in_time_is_left_behind() {
     );
     impl Actor for Stuck {
         type Msg = ();
+        type Outcome = Next;
         fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
             self.1.send(()).unwrap();
             let _ = self.0.lock().unwrap().recv();
@@ -537,7 +539,7 @@ fn the_address_that_an_actor_gives_away_outlives_it() {
     struct Giver(mpsc::Sender<Address<Msg>>);
     impl Actor for Giver {
         type Msg = Msg;
-        const STARTS: bool = true;
+        type Outcome = Next;
         fn started(&mut self, cx: &mut Context<'_, Msg>) -> Next {
             self.0.send(cx.address()).unwrap();
             Next::Continue

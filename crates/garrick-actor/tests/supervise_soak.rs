@@ -37,6 +37,7 @@ enum Msg {
 
 impl Actor for Worker {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -27,6 +27,7 @@ struct Asked {
 
 impl Actor for Asked {
     type Msg = Request<(), u32>;
+    type Outcome = Next;
 
     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         if self.answers {
@@ -56,6 +57,7 @@ enum Ask {
 
 impl Actor for Asker {
     type Msg = Ask;
+    type Outcome = Next;
 
     fn receive(&mut self, ask: Ask, cx: &mut Context<'_, Ask>) -> Next {
         let left = match ask {
@@ -181,7 +183,7 @@ struct Starts;
 
 impl Actor for Starts {
     type Msg = u32;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, u32>) -> Next {
         cx.start_timer(HOUR, &cx.address(), 1).unwrap();
@@ -225,7 +227,7 @@ enum Heard {
 
 impl Actor for Restarted {
     type Msg = Heard;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Heard>) -> Next {
         self.told.send("started").unwrap();

@@ -22,6 +22,7 @@ struct Do(Deed);
 
 impl Actor for Doer {
     type Msg = Do;
+    type Outcome = Next;
 
     fn receive(&mut self, Do(deed): Do, cx: &mut Context<'_, Do>) -> Next {
         deed(self, cx)
@@ -33,6 +34,7 @@ struct Listener(Rc<RefCell<Vec<u64>>>);
 
 impl Actor for Listener {
     type Msg = u64;
+    type Outcome = Next;
 
     fn receive(&mut self, n: u64, _: &mut Context<'_, u64>) -> Next {
         self.0.borrow_mut().push(n);

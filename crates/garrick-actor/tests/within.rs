@@ -31,6 +31,7 @@ enum Ask {
 
 impl Actor for Oracle {
     type Msg = Ask;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Ask, _: &mut Context<'_, Ask>) -> Next {
         match msg {
@@ -66,6 +67,7 @@ enum Msg {
 
 impl Actor for Asker {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
@@ -222,6 +224,7 @@ fn one_outside_hears_of_the_circle_that_it_waits_for() {
     }
     impl Actor for Narcissus {
         type Msg = NarcissusMsg;
+        type Outcome = Next;
 
         fn receive(&mut self, msg: NarcissusMsg, cx: &mut Context<'_, NarcissusMsg>) -> Next {
             match msg {
@@ -262,6 +265,7 @@ fn a_circle_of_asks_ends_with_the_time_and_is_named() {
     }
     impl Actor for Link {
         type Msg = LinkMsg;
+        type Outcome = Next;
 
         fn receive(&mut self, msg: LinkMsg, cx: &mut Context<'_, LinkMsg>) -> Next {
             match msg {

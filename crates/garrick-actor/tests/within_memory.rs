@@ -23,6 +23,7 @@ struct Double;
 
 impl Actor for Double {
     type Msg = (u64, Reply<u64>);
+    type Outcome = Next;
 
     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         reply.send(2 * n);
@@ -40,6 +41,7 @@ struct Asker {
 
 impl Actor for Asker {
     type Msg = Result<u64, NoReply>;
+    type Outcome = Next;
 
     fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
         assert!(answer.is_ok());

@@ -44,6 +44,7 @@ struct Oracle {
 
 impl Actor for Oracle {
     type Msg = (u64, Reply<u64>);
+    type Outcome = Next;
 
     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         match self.random.next(16) {
@@ -114,6 +115,7 @@ impl Asker {
 
 impl Actor for Asker {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

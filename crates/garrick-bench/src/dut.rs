@@ -137,6 +137,8 @@ where
     R: 'static,
 {
     type Msg = Call;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, Call { ops, done }: Call, _: &mut Context<'_, Call>) -> Next {
         call(&*self.0, ops);

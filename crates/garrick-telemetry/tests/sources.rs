@@ -115,6 +115,7 @@ struct Holds;
 
 impl Actor for Holds {
     type Msg = Pass;
+    type Outcome = Next;
 
     fn receive(&mut self, pass: Pass, _: &mut Context<'_, Pass>) -> Next {
         wait(pass);
@@ -127,6 +128,7 @@ struct Blocks;
 
 impl Actor for Blocks {
     type Msg = Pass;
+    type Outcome = Next;
 
     fn receive(&mut self, pass: Pass, cx: &mut Context<'_, Pass>) -> Next {
         cx.blocking(move || wait(pass));

@@ -57,6 +57,7 @@ pub trait SpawnBlocking<M> {
     ///
     /// impl Actor for Reader {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -173,7 +174,7 @@ where
     W: FnOnce() -> R + Send + 'static,
 {
     type Msg = ();
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, _: &mut Context<'_, ()>) -> Next {
         let runtime = self.runtime.take().or_else(|| Handle::try_current().ok());

@@ -27,7 +27,7 @@
 //! | to | see |
 //! | --- | --- |
 //! | begin | [`prelude`], [`System`], [`Local`] for one thread and for tests |
-//! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`TryActor`] for `?`, [`behavior()`] for closures that become |
+//! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`Outcome`] for `?`, [`behavior()`] for closures that become |
 //! | write one that awaits | [`AsyncActor`], [`System::spawn_async`], [`Context::pipe`] for futures beside an actor |
 //! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks in time |
 //! | do something later | [`Context::send_after`], [`Context::send_every`], [`with_receive_timeout`], [`with_stash`] |
@@ -54,12 +54,12 @@ pub use garrick_actor::{
     Actor, ActorPath, Address, Ask, AskWithin, AsyncActor, AsyncChild, AsyncContext, Attachment,
     AwaySample, Backoff, BatchError, Behavior, BehaviorContext, Builder, Call, CapacityError,
     Child, ChildState, Circle, Context, Contramap, Contramapped, Decision, Door, Driver, Drivers,
-    Ended, Ending, Failure, Fallible, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
-    LocalAsyncActor, MESSAGE_BYTES_MAX, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outlet,
-    Pending, PipeError, RealWorld, Reply, Request, Restart, STACK_BYTES_MAX, STACK_BYTES_MIN,
-    Sample, SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep, Snapshot, SnapshotOf,
+    Ended, Ending, Failure, Fault, Handle, Incoming, Inlet, InletSink, KindSample, Local,
+    MESSAGE_BYTES_MAX, Mailbox, Nanos, Next, NoReply, Notice, OnFull, Outcome, Outlet, Pending,
+    PipeError, RealWorld, Reply, Request, Restart, STACK_BYTES_MAX, STACK_BYTES_MIN, Sample,
+    SendBatch, SendError, SendEveryError, Shutdown, SinkError, Sleep, Snapshot, SnapshotOf,
     SpawnError, StartError, StashError, Stashing, Strategy, Streamed, SuperviseError, Supervisor,
-    System, TaskId, ThreadSpec, Ticket, Timer, Tree, TryActor, TrySendError, Watch, WithPipeLimit,
+    System, TaskId, ThreadSpec, Ticket, Timer, Tree, TrySendError, Watch, WithPipeLimit,
     WithReceiveTimeout, WorkerSample, Workload, World, behavior, door, naming, route,
     with_pipe_limit, with_receive_timeout, with_stash,
 };

@@ -18,6 +18,7 @@ pub enum Entry {
 
 impl Actor for Ledger {
     type Msg = Entry;
+    type Outcome = Next;
 
     fn receive(&mut self, entry: Entry, cx: &mut Context<'_, Entry>) -> Next {
         match entry {

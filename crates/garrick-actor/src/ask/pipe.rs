@@ -133,6 +133,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Reader {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -185,6 +186,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Sum {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {

@@ -155,6 +155,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Mute {
     ///     type Msg = Reply<u32>;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Self::Msg>) -> Next {
     ///         self.0.push(reply);
@@ -171,6 +172,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Asker {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {

@@ -18,8 +18,9 @@ use garrick_sched::{Address, Nanos, Reply, nanos};
 
 use super::front::Front;
 use super::service::{Answer, Request, Service, ask_for};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// A service that asks `service`, but after some failures in a row refuses for a while, and then lets some probes
 /// through before it trusts again. A failure is a question without an answer, or with a bad one.
@@ -157,7 +158,7 @@ where
     R: Send + 'static,
 {
     type Msg = Request<Q, R>;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
         self.front.started(cx)
@@ -302,6 +303,8 @@ where
     R: Send + 'static,
 {
     type Msg = Entry<Q, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, entry: Entry<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
         match entry {
@@ -329,6 +332,8 @@ where
     R: Send + 'static,
 {
     type Msg = Answer<R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
         let is_good = answer.as_ref().is_ok_and(|answer| !(self.is_bad)(answer));

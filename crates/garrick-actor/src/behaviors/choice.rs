@@ -4,8 +4,9 @@ use garrick_sched::Reply;
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service, ask_for};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// A service that asks all `services`, and answers with what answers first. The seed's `race`.
@@ -56,6 +57,8 @@ struct Finish<R: 'static> {
 
 impl<R: Send + 'static> Actor for Finish<R> {
     type Msg = Answer<R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, _: &mut Context<'_, Answer<R>>) -> Next {
         if let Ok(answer) = answer

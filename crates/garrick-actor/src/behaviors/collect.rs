@@ -12,8 +12,9 @@ use garrick_sched::{Address, Reply};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service, ask_for};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::Several;
 use crate::system::handle::Handle;
 
@@ -39,6 +40,7 @@ pub enum Side<A, B> {
 ///
 /// impl Actor for Both {
 ///     type Msg = Reply<(u32, &'static str)>;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, reply: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
 ///         let join = cx.spawn(join(reply));
@@ -75,6 +77,8 @@ struct Join<A: 'static, B: 'static> {
 
 impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
     type Msg = Side<A, B>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, side: Side<A, B>, _: &mut Context<'_, Self::Msg>) -> Next {
         match side {
@@ -189,6 +193,8 @@ struct Place<R> {
 
 impl<R: Send + 'static> Actor for Place<R> {
     type Msg = Answer<R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
         cx.relay(&self.gather, (self.place, answer))
@@ -206,6 +212,8 @@ struct Gather<R: 'static> {
 
 impl<R: Send + 'static> Actor for Gather<R> {
     type Msg = (usize, Answer<R>);
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (place, answer): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         let Ok(answer) = answer else {
@@ -284,6 +292,8 @@ where
     R: Send + 'static,
 {
     type Msg = Answer<R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
         let Ok(answer) = answer else {
@@ -315,6 +325,7 @@ where
 ///
 /// impl Actor for Double {
 ///     type Msg = Request<u32, u32>;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
 ///         reply.send(2 * n);
@@ -359,6 +370,8 @@ struct Joint<B, C: 'static> {
 
 impl<B: Send + 'static, C: Send + 'static> Actor for Joint<B, C> {
     type Msg = Answer<B>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, answer: Answer<B>, cx: &mut Context<'_, Answer<B>>) -> Next {
         if let Some(reply) = self.reply.take()

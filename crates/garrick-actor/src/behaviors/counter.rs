@@ -2,8 +2,9 @@
 
 use garrick_sched::Reply;
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// What a [`counter`] gets.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ struct Counter(i64);
 
 impl Actor for Counter {
     type Msg = Count;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
         match msg {

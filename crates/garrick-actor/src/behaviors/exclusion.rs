@@ -6,8 +6,9 @@ use garrick_sched::Reply;
 
 use super::front::Front;
 use super::service::{Answer, Request, Service};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// A service that lets one question at a time through to `service`, the others waiting in the order of their
@@ -34,6 +35,7 @@ use crate::quiet::Several;
 ///
 /// impl Actor for Printer {
 ///     type Msg = Request<&'static str, usize>;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, (page, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
 ///         reply.send(page.len());
@@ -111,6 +113,8 @@ where
     R: Send + 'static,
 {
     type Msg = Entry<Q, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, entry: Entry<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
         match entry {

@@ -6,8 +6,9 @@ use garrick_sched::{Address, SendError};
 use indexmap::IndexMap;
 
 use super::passage::passage;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::roll::Roll;
 
 /// Sends every message to both. The seed's `tee`.
@@ -159,6 +160,8 @@ struct Subscribers<M>(Roll<Address<M>>);
 
 impl<M: Clone + Send + 'static> Actor for Subscribers<M> {
     type Msg = Subject<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Subject<M>, cx: &mut Context<'_, Subject<M>>) -> Next {
         let Self(subscribers) = self;

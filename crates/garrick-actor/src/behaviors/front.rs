@@ -14,8 +14,9 @@ use std::fmt;
 
 use garrick_sched::Address;
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// The one that customers see.
 pub(super) struct Front<M, A: Actor> {
@@ -49,7 +50,7 @@ where
     A::Msg: Send,
 {
     type Msg = M;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, M>) -> Next {
         self.address = self.core.take().map(|core| cx.spawn(core));

@@ -2,8 +2,9 @@
 
 use garrick_sched::Address;
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// What a [`gatekeeper`] gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +54,8 @@ struct Gatekeeper<M> {
 
 impl<M: Send + 'static> Actor for Gatekeeper<M> {
     type Msg = Gate<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, gate: Gate<M>, cx: &mut Context<'_, Gate<M>>) -> Next {
         match gate {

@@ -17,8 +17,9 @@ use std::time::Duration;
 use garrick_sched::{Address, Nanos, nanos};
 
 use super::front::Front;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// Passes messages on to `to`, one `every` so often on average; the others wait, in order. The seed's
@@ -97,7 +98,7 @@ impl<M: Send + 'static> Limiter<M> {
 
 impl<M: Send + 'static> Actor for Limiter<M> {
     type Msg = M;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, M>) -> Next {
         self.front.started(cx)
@@ -183,6 +184,8 @@ impl<M: Send + 'static> Core<M> {
 
 impl<M: Send + 'static> Actor for Core<M> {
     type Msg = Entry<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, entry: Entry<M>, cx: &mut Context<'_, Entry<M>>) -> Next {
         match entry {

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use garrick_sched::{Address, Reply};
 
 use super::service::Request;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// What a [`mux`] gets.
 #[derive(Debug)]
@@ -111,7 +112,7 @@ where
     R: Send + 'static,
 {
     type Msg = Mux<Q, R>;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
         // Never cancelled: the mux is of no use without the wire, nor the notice in vain.

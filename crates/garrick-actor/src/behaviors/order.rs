@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use garrick_sched::Address;
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// Passes numbered messages on to `to` in the order of their numbers, from 0 on, without the numbers. The seed's
@@ -72,6 +73,8 @@ impl<M: Send + 'static> Sequencer<M> {
 
 impl<M: Send + 'static> Actor for Sequencer<M> {
     type Msg = (u64, M);
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (number, msg): (u64, M), cx: &mut Context<'_, (u64, M)>) -> Next {
         if number == self.next {

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use garrick_sched::{Address, Reply, SendError};
 
 use super::passage::passage;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// Answers every question with `value`. The seed's `const`.
 ///
@@ -229,6 +230,8 @@ struct Once<M> {
 
 impl<M: Send + 'static> Actor for Once<M> {
     type Msg = M;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
         match self.to.take() {

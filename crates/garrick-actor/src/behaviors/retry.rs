@@ -7,8 +7,9 @@ use garrick_sched::{Nanos, Reply, nanos};
 
 use super::random::{Random, STEP};
 use super::service::{Answer, Request, Service};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// A service that asks `service` again, a little later, when there was no answer, or a bad one.
 ///
@@ -33,6 +34,7 @@ use crate::model::context::Context;
 ///
 /// impl Actor for Moody {
 ///     type Msg = Request<(), u32>;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
 ///         self.0 += 1;
@@ -118,6 +120,8 @@ where
     R: Send + 'static,
 {
     type Msg = Request<Q, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (question, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
         self.asked += 1;
@@ -190,6 +194,8 @@ where
     R: Send + 'static,
 {
     type Msg = Step<R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, step: Step<R>, cx: &mut Context<'_, Step<R>>) -> Next {
         match step {

@@ -6,8 +6,9 @@ use garrick_sched::{Address, Nanos, Reply, SendError, Timer};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// A service that asks `service`, and says with its answer how long that took by the world's clock. The seed's
@@ -63,6 +64,8 @@ struct Stopwatch<Q, R: 'static> {
 
 impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
     type Msg = Watched<Q, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Watched<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
         match msg {
@@ -115,6 +118,8 @@ struct Delay<M> {
 
 impl<M: Send + 'static> Actor for Delay<M> {
     type Msg = M;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
         match cx.send_after(self.by, &self.to, msg) {
@@ -145,6 +150,7 @@ impl<M: Send + 'static> Actor for Delay<M> {
 ///
 /// impl Actor for Hoarder {
 ///     type Msg = Request<(), u32>;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
 ///         self.0.push(reply);
@@ -195,6 +201,8 @@ struct Patience<Q, R: 'static> {
 
 impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
     type Msg = Patient<Q, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Patient<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
         match msg {

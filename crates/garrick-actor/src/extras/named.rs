@@ -10,7 +10,7 @@ use garrick_sched::{Address, SpawnError};
 
 use crate::beside::Beside;
 use crate::failure::path::ActorPath;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
 #[cfg(feature = "tracing")]
 use crate::span;
@@ -52,8 +52,8 @@ impl<A: Actor> Named<A> {
     fn turn(
         &mut self,
         cx: &mut Context<'_, A::Msg>,
-        turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> Next,
-    ) -> Next {
+        turn: impl FnOnce(&mut A, &mut Context<'_, A::Msg>) -> A::Outcome,
+    ) -> A::Outcome {
         let path = &self.path;
         #[cfg(feature = "tracing")]
         let _span = span::named(path);
@@ -71,15 +71,16 @@ impl<A: Actor> Named<A> {
 
 impl<A: Actor> Actor for Named<A> {
     type Msg = A::Msg;
+    type Outcome = A::Outcome;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
 
-    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         self.turn(cx, A::started)
     }
 
     #[inline]
-    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         self.turn(cx, |actor, cx| actor.receive(msg, cx))
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::beside::Beside;
 use crate::beside::pipes::Pipes;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
 
 /// An actor with a limit of its own for [`Context::pipe`], made by [`with_pipe_limit`].
@@ -42,10 +42,11 @@ pub fn with_pipe_limit<A: Actor>(limit: NonZero<usize>, actor: A) -> WithPipeLim
 
 impl<A: Actor> Actor for WithPipeLimit<A> {
     type Msg = A::Msg;
+    type Outcome = A::Outcome;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
 
-    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         let beside = Beside {
             pipes: Some(&self.pipes),
             ..cx.beside()
@@ -53,7 +54,7 @@ impl<A: Actor> Actor for WithPipeLimit<A> {
         self.actor.started(&mut cx.with(&beside))
     }
 
-    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         let beside = Beside {
             pipes: Some(&self.pipes),
             ..cx.beside()

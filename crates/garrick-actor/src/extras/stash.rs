@@ -14,8 +14,10 @@ use garrick_sched::{Flow, Handle, Task, Turn};
 
 use crate::beside::Beside;
 use crate::beside::shelf::Shelf;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
 use crate::quiet::{self, Several};
 
 /// Gives an actor a stash for up to `capacity` messages, which it uses by [`Context::stash`] and
@@ -159,15 +161,16 @@ impl<A: Actor<Msg: Send>> Stashing<A> {
 
 impl<A: Actor<Msg: Send>> Actor for Stashing<A> {
     type Msg = A::Msg;
+    type Outcome = Next;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
-        self.turn(cx, A::started)
+        self.turn(cx, |actor, cx| actor.started(cx).into_next())
     }
 
     fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
-        self.turn(cx, |actor, cx| actor.receive(msg, cx))
+        self.turn(cx, |actor, cx| actor.receive(msg, cx).into_next())
     }
 
     fn name() -> &'static str {

@@ -11,7 +11,8 @@ use super::body::Named;
 use super::context::AsyncContext;
 use super::hand::{self, Hand};
 use super::incoming::Incoming;
-use crate::model::actor::Next;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
 
 /// State with a mailbox, as an [`Actor`](crate::Actor), whose handlers may await. It handles one message at a time: while
 /// a handler waits, later messages wait in order.
@@ -38,6 +39,7 @@ use crate::model::actor::Next;
 ///
 /// impl AsyncActor for Oven {
 ///     type Msg = Order;
+///     type Outcome = Next;
 ///
 ///     async fn receive(&mut self, order: Order, cx: &mut AsyncContext<Order>) -> Next {
 ///         match order {
@@ -58,13 +60,20 @@ use crate::model::actor::Next;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait AsyncActor: Send + Sized + 'static {
-    /// What it receives.
+    /// The type of its messages.
     type Msg: Send + 'static;
 
-    /// Called once, before the first message and even if none ever comes.
-    fn started(&mut self, cx: &mut AsyncContext<Self::Msg>) -> impl Future<Output = Next> + Send {
+    /// The type that the handlers return: `()` to go on, [`Next`] to say what comes next, or a `Result` of either, whose error fails
+    /// the actor.
+    type Outcome: Outcome + Send;
+
+    /// Called once, before the first message, even if none ever comes.
+    fn started(
+        &mut self,
+        cx: &mut AsyncContext<Self::Msg>,
+    ) -> impl Future<Output = Self::Outcome> + Send {
         let _ = cx;
-        async { Next::Continue }
+        async { Outcome::go_on() }
     }
 
     /// Handles one message. An `async fn` will do.
@@ -72,7 +81,7 @@ pub trait AsyncActor: Send + Sized + 'static {
         &mut self,
         msg: Self::Msg,
         cx: &mut AsyncContext<Self::Msg>,
-    ) -> impl Future<Output = Next> + Send;
+    ) -> impl Future<Output = Self::Outcome> + Send;
 
     /// The name under which it is reported.
     fn name() -> &'static str {
@@ -171,10 +180,10 @@ impl<M: Send + 'static> After<'_, M> {
 /// All of an actor's handlers, one after the other.
 pub(super) async fn run<A: AsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
     let mut course = Course::new(mailbox);
-    let next = actor.started(&mut course.cx).await;
-    let mut received = course.after_start(next).await;
+    let outcome = actor.started(&mut course.cx).await;
+    let mut received = course.after_start(outcome.into_next()).await;
     while let Some(msg) = received {
-        let next = actor.receive(msg, &mut course.cx).await;
-        received = course.after(next).await;
+        let outcome = actor.receive(msg, &mut course.cx).await;
+        received = course.after(outcome.into_next()).await;
     }
 }

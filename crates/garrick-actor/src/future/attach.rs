@@ -102,7 +102,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Sum {
     ///     type Msg = Streamed<u32>;
-    ///     const STARTS: bool = true;
+    ///     type Outcome = Next;
     ///
     ///     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
     ///         cx.attach(stream::iter(1..=100), |streamed| streamed);

@@ -17,7 +17,7 @@ use super::gate;
 use super::hand::Hand;
 use super::incoming::Incoming;
 use super::shared::{News, Receives, Ringer, Shared, Word};
-use crate::model::actor::Next;
+use crate::model::next::Next;
 use crate::quiet;
 
 /// Under which name an actor is reported.

@@ -12,7 +12,7 @@ use super::gate;
 use super::shared::{Shared, Word};
 use super::sleep::Sleep;
 use crate::failure::fault::set_why;
-use crate::model::actor::Next;
+use crate::model::next::Next;
 
 /// An async actor's means, besides awaiting. It may be cloned, and kept across awaits.
 ///

@@ -40,7 +40,6 @@ mod incoming;
 mod body;
 
 mod actor;
-mod local;
 mod spawn;
 
 mod hand;
@@ -57,7 +56,6 @@ pub use attach::{Attachment, Streamed, Ticket};
 pub use context::AsyncContext;
 pub(crate) use gate::address_of_kept;
 pub use incoming::Incoming;
-pub use local::LocalAsyncActor;
 pub use piped::PipeError;
 pub(crate) use resident::{House, Make, Resident, make_of_actor};
 pub(crate) use shared::Receives;

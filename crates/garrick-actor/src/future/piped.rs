@@ -16,8 +16,8 @@ use super::body::{Body, Named};
 use super::incoming::Incoming;
 use super::shared::{Receives, Shared, Word};
 use crate::beside::pipes::{Entered, Pipes};
-use crate::model::actor::Next;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// What its cell receives: wakes.
 pub(super) type Wake = Word<Infallible>;

@@ -11,8 +11,9 @@ use super::actor::{self, AsyncActor};
 use super::body::{Body, Named};
 use super::incoming::Incoming;
 use super::shared::{Heir, Receives, Shared, Word};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// A future whatever its type.
 type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -68,7 +69,7 @@ pub(crate) struct Resident<M: Send + 'static>(ResidentBody<M>);
 
 impl<M: Send + 'static> Actor for Resident<M> {
     type Msg = Word<M>;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Word<M>>) -> Next {
         self.0.hear(Word::START, cx.turn())

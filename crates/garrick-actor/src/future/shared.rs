@@ -23,7 +23,7 @@ use super::gate::Entry;
 use super::queue::Queue;
 use super::sleepers::Sleepers;
 use crate::beside::pipes::Cancel;
-use crate::model::actor::Next;
+use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
 /// Messages that one poll may receive, before others get their turn.

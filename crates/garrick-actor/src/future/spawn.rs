@@ -11,7 +11,6 @@ use super::actor::{AsyncActor, NameOf, run};
 use super::body::{Body, Named};
 use super::gate::{self, Entry};
 use super::incoming::Incoming;
-use super::local::{self, LocalAsyncActor, NameOfLocal};
 use super::shared::{Receives, Shared, Word, tell_at};
 use crate::model::context::Context;
 use crate::system::handle::Handle;
@@ -113,13 +112,6 @@ fn of_actor<A: AsyncActor>(
     actor: A,
 ) -> Plan<A::Msg, A, impl Future<Output = ()> + Send + 'static, NameOf<A>> {
     Plan::new(Receives::ByHand, actor, run::<A>)
-}
-
-/// The plan of an actor that stays where it is.
-fn of_local_actor<A: LocalAsyncActor>(
-    actor: A,
-) -> Plan<A::Msg, A, impl Future<Output = ()> + 'static, NameOfLocal<A>> {
-    Plan::new(Receives::ByHand, actor, local::run::<A>)
 }
 
 impl Handle {
@@ -278,11 +270,12 @@ impl Local {
         of_function(actor).spawn_here(self)
     }
 
-    /// Makes an actor whose handlers await, on this thread; neither it nor its futures need to be `Send`.
+    /// Creates an actor whose handlers await, on this thread. An actor that is not `Send` is written as a function for
+    /// [`Local::spawn_async`].
     ///
     /// # Examples
-    /// See [`LocalAsyncActor`].
-    pub fn spawn_async_actor<A: LocalAsyncActor>(&self, actor: A) -> Address<A::Msg> {
-        of_local_actor(actor).spawn_here(self)
+    /// See [`AsyncActor`].
+    pub fn spawn_async_actor<A: AsyncActor>(&self, actor: A) -> Address<A::Msg> {
+        of_actor(actor).spawn_here(self)
     }
 }

@@ -13,8 +13,10 @@ use std::sync::{Arc, OnceLock};
 use garrick_sched::{Address, Door, Notice, SendError, SpawnError, count_dead_letters, door};
 
 use super::Place;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
 
 /// The actor behind a door, once it is made.
 pub(super) struct Actual<N>(OnceLock<Address<N>>);
@@ -114,6 +116,7 @@ struct Behind<A: Actor, W: Way<A::Msg>> {
 
 impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     type Msg = W::Arrival;
+    type Outcome = Next;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
 
@@ -122,7 +125,7 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
             return Next::Continue;
         };
         let turn = cx.turn().seen_as(&front);
-        actor.started(&mut Context::new(&turn))
+        actor.started(&mut Context::new(&turn)).into_next()
     }
 
     fn receive(&mut self, arrival: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
@@ -134,7 +137,7 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
             return Next::Stop;
         };
         let turn = cx.turn().seen_as(&front);
-        actor.receive(message, &mut Context::new(&turn))
+        actor.receive(message, &mut Context::new(&turn)).into_next()
     }
 
     fn name() -> &'static str {

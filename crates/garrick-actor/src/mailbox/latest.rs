@@ -15,8 +15,9 @@ use garrick_sched::{Address, Place as Permit, Room, SendError, SpawnError, in_tu
 use super::Place;
 use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::inlet::Inlet;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
 /// What turns have sent may come to so many messages at least before it is put in place.

@@ -12,8 +12,9 @@ use garrick_sched::{Address, SendError, SpawnError};
 
 use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::{Place, Rank};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// What the actor behind the door receives.

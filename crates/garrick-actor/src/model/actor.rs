@@ -4,25 +4,8 @@ use std::any::type_name;
 
 use garrick_sched::{Address, Flow, Task, Turn};
 
-use crate::failure::fault::fail_alone;
 use crate::model::context::Context;
-
-/// What a handled message leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[must_use]
-pub enum Next {
-    /// What the turn staged happens, and the actor goes on.
-    Continue,
-    /// What the turn staged happens, and the actor is dropped; messages still waiting become dead letters.
-    Stop,
-    /// What the turn staged vanishes, and the actor goes on. The fields that the actor changed itself
-    /// stay changed; a [`behavior`](crate::behavior()) has none, and is as it was.
-    Undo,
-    /// What the turn staged vanishes, and the actor has failed, as if it had panicked: its
-    /// [`Supervisor`](crate::Supervisor) decides what becomes of it, and without one it is dropped.
-    /// [`Context::fail`] says why.
-    Fail,
-}
+use crate::model::outcome::Outcome;
 
 /// State with a mailbox: it handles one message at a time, on one thread at a time.
 ///
@@ -39,6 +22,7 @@ pub enum Next {
 ///
 /// impl Actor for Counter {
 ///     type Msg = Count;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
 ///         match msg {
@@ -61,18 +45,22 @@ pub trait Actor: Sized + 'static {
     /// way; and more than [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX), 16 KiB, do not compile: put what is so large into a `Box`.
     type Msg: 'static;
 
-    /// Whether [`Actor::started`] is to be called.
-    const STARTS: bool = false;
+    /// The type that the handlers return: `()` to go on, [`Next`](crate::Next) to say what comes next, or a `Result` of either, whose
+    /// error fails the actor. See [`Outcome`].
+    type Outcome: Outcome;
 
-    /// Called once, before the first message and even if none ever comes, if [`Actor::STARTS`]. A turn of
-    /// its own.
-    fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
+    /// True if [`Actor::started`] is called. Set this to false for an actor that has no `started` and is made by the million: it is
+    /// not scheduled then before its first message.
+    const STARTS: bool = true;
+
+    /// Called once, before the first message, even if none ever comes. Has a turn of its own.
+    fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome {
         let _ = cx;
-        Next::Continue
+        Outcome::go_on()
     }
 
     /// Handles one message.
-    fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next;
+    fn receive(&mut self, msg: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Self::Outcome;
 
     /// Says that turns use [`Context::blocking`] as a rule. If so, the actor waits, without a worker, while as many block as
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
@@ -87,18 +75,6 @@ pub trait Actor: Sized + 'static {
 /// An actor as a task; it costs nothing.
 pub(crate) struct Cell<A>(pub(crate) A);
 
-impl From<Next> for Flow {
-    #[inline]
-    fn from(next: Next) -> Self {
-        match next {
-            Next::Continue => Self::Continue,
-            Next::Stop => Self::Stop,
-            Next::Undo => Self::Undo,
-            Next::Fail => fail_alone(),
-        }
-    }
-}
-
 impl<A: Actor> Task for Cell<A> {
     type Message = A::Msg;
     const STARTS: bool = A::STARTS;
@@ -108,14 +84,15 @@ impl<A: Actor> Task for Cell<A> {
     fn start(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
-        self.0.started(&mut Context::new(turn)).into()
+        self.0.started(&mut Context::new(turn)).into_next().into()
     }
 
     #[inline(always)]
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
-        self.0.receive(message, &mut Context::new(turn)).into()
+        let outcome = self.0.receive(message, &mut Context::new(turn));
+        outcome.into_next().into()
     }
 
     fn name() -> &'static str {
@@ -133,7 +110,8 @@ impl<A: Actor> Task for Steady<A> {
     fn receive(&mut self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
-        self.0.receive(message, &mut Context::new(turn)).into()
+        let outcome = self.0.receive(message, &mut Context::new(turn));
+        outcome.into_next().into()
     }
 
     const BLOCKS: bool = A::BLOCKS;

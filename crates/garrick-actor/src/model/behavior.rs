@@ -1,10 +1,9 @@
 //! Actors written as closures, whose only state is what they become.
 //!
-//! After the actors of seed 004: a behavior is a function of one message, and becoming is replacing
-//! it for the next one. The function cannot change what it captures, so a turn that does not end well
-//! leaves nothing behind: the actor performs as expected, or not at all. The message is the function's own,
-//! and gone with the turn however that ends; a [`Reply`](crate::Reply) in it then answers
-//! [`NoReply::Dropped`](crate::NoReply::Dropped).
+//! A behavior is a function of one message, and becoming is replacing it for the next one. A function that does not change what it
+//! captures leaves nothing behind when its turn is undone: the actor performs as expected, or not at all. Changes to captured
+//! variables stay, as changes to an actor's fields do. The function owns the message, which is gone with the turn however that ends;
+//! a [`Reply`](crate::Reply) in it then answers [`NoReply::Dropped`](crate::NoReply::Dropped).
 
 use std::fmt;
 use std::mem;
@@ -12,11 +11,13 @@ use std::ops::{Deref, DerefMut};
 
 use garrick_sched::Address;
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
 use crate::quiet;
 
-type Function<M> = dyn Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send;
+type Function<M> = dyn FnMut(M, &mut BehaviorContext<'_, M>) -> Next + Send;
 
 /// An actor made of a closure by [`behavior`].
 pub struct Behavior<M> {
@@ -25,7 +26,21 @@ pub struct Behavior<M> {
 
 /// Makes an actor of a closure.
 ///
-/// A closure that captures nothing is not allocated.
+/// A closure that captures nothing is not allocated. The closure returns any [`Outcome`], and may change what it captures:
+/// ```
+/// use garrick_actor::{Local, behavior};
+///
+/// let local = Local::new()?;
+/// let mut sum = 0;
+/// let counter = local.spawn(behavior(move |n: u32, _| {
+///     sum += n;
+///     println!("{sum}");
+/// }));
+/// counter.send(2)?;
+/// counter.send(3)?;
+/// local.run();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Examples
 /// A flip-flop, in two behaviors that become each other:
@@ -54,12 +69,13 @@ pub struct Behavior<M> {
 /// assert_eq!(flip_flop.ask(Msg::Show).wait(), Ok("off"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn behavior<M, F>(function: F) -> Behavior<M>
+pub fn behavior<M, F, O>(mut function: F) -> Behavior<M>
 where
-    F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+    F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
+    O: Outcome,
 {
     Behavior {
-        function: Box::new(function),
+        function: Box::new(move |msg, cx| function(msg, cx).into_next()),
     }
 }
 
@@ -73,9 +89,10 @@ pub struct BehaviorContext<'a, M> {
 impl<M: 'static> BehaviorContext<'_, M> {
     /// Replaces the behavior for the next message, if this turn ends in [`Next::Continue`]. If called more
     /// than once, the last call counts.
-    pub fn becomes<F>(&mut self, function: F)
+    pub fn becomes<F, O>(&mut self, function: F)
     where
-        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
+        O: Outcome,
     {
         self.becomes_behavior(behavior(function));
     }
@@ -88,6 +105,8 @@ impl<M: 'static> BehaviorContext<'_, M> {
 
 impl<M: 'static> Actor for Behavior<M> {
     type Msg = M;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
         let mut cx = BehaviorContext {
@@ -127,10 +146,11 @@ impl<M: 'static> Context<'_, M> {
     /// local.run();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn spawn_behavior<N, F>(&self, function: F) -> Address<N>
+    pub fn spawn_behavior<N, F, O>(&self, function: F) -> Address<N>
     where
         N: Send + 'static,
-        F: Fn(N, &mut BehaviorContext<'_, N>) -> Next + Send + 'static,
+        F: FnMut(N, &mut BehaviorContext<'_, N>) -> O + Send + 'static,
+        O: Outcome,
     {
         self.spawn(behavior(function))
     }

@@ -64,6 +64,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// impl Actor for Halve {
     ///     type Msg = u32;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) -> Next {
     ///         match cx.send(&self.0, n / 2) {
@@ -113,6 +114,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// impl Actor for Widow {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -164,6 +166,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// impl Actor for Double {
     ///     type Msg = (u32, Reply<u32>);
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) -> Next {
     ///         reply.send(2 * n);
@@ -180,6 +183,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// impl Actor for Asker {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -234,6 +238,7 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// impl Actor for Reader {
     ///     type Msg = (String, Reply<std::io::Result<String>>);
+    ///     type Outcome = Next;
     ///     const BLOCKS: bool = true;
     ///
     ///     fn receive(&mut self, (path, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 
 use garrick_sched::Address;
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// Lets addresses be seen through a function.
 pub trait Contramap<M> {
@@ -64,6 +65,8 @@ where
     F: Fn(N) -> M + 'static,
 {
     type Msg = N;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, msg: N, cx: &mut Context<'_, N>) -> Next {

@@ -5,8 +5,8 @@
 
 use garrick_sched::{Address, SendError, count_dead_letters};
 
-use crate::model::actor::Next;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 impl<M: 'static> Context<'_, M> {
     /// Drops `msg`, and counts it as a dead letter, however the turn ends. For actors that pass messages on and

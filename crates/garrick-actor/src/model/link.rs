@@ -28,6 +28,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Twin {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {

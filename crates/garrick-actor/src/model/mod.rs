@@ -2,9 +2,11 @@
 
 pub(crate) mod context;
 
+pub(crate) mod next;
+pub(crate) mod outcome;
+
 pub(crate) mod actor;
 pub(crate) mod batch;
-pub(crate) mod fallible;
 pub(crate) mod letters;
 pub(crate) mod link;
 #[cfg(test)]

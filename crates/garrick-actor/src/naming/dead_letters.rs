@@ -7,8 +7,9 @@ use std::fmt;
 use garrick_sched::{Address, SendError, SpawnError};
 
 use super::subscribers::Subscribers;
-use crate::model::actor::{Actor, Next, Steady};
+use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Publishes what could not be delivered.
@@ -26,6 +27,7 @@ use crate::system::handle::Handle;
 ///
 /// impl Actor for Clerk {
 ///     type Msg = DeadLetter;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, letter: DeadLetter, _: &mut Context<'_, DeadLetter>) -> Next {
 ///         assert_eq!(letter.to_string(), "1 dead letter (u32) for the till");
@@ -156,6 +158,8 @@ impl DeadLettersActor {
 
 impl Actor for DeadLettersActor {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -7,8 +7,9 @@ use garrick_sched::{Address, Ask, SendError, SpawnError};
 use indexmap::IndexMap;
 
 use super::subscribers::Subscribers;
-use crate::model::actor::{Actor, Next, Steady};
+use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Sends what is published to the subscribers to its type: publishers and subscribers need to agree on
@@ -29,6 +30,7 @@ use crate::system::handle::Handle;
 /// # struct Watch;
 /// # impl Actor for Watch {
 /// #     type Msg = Opened;
+/// #     type Outcome = Next;
 /// #     fn receive(&mut self, event: Opened, _: &mut Context<'_, Opened>) -> Next {
 /// #         assert_eq!(event.0, 7);
 /// #         Next::Continue
@@ -130,6 +132,8 @@ struct EventStreamActor(Topics);
 
 impl Actor for EventStreamActor {
     type Msg = Order;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
         order(&mut self.0);
@@ -149,7 +153,8 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
 
     use super::*;
-    use crate::model::actor::{Actor, Next};
+    use crate::model::actor::Actor;
+    use crate::model::next::Next;
     use crate::system::local::Local;
 
     /// Tells its number when it ends.
@@ -157,6 +162,8 @@ mod tests {
 
     impl<E: 'static> Actor for Numbered<E> {
         type Msg = E;
+        type Outcome = Next;
+        const STARTS: bool = false;
 
         fn receive(&mut self, _: E, _: &mut Context<'_, E>) -> Next {
             Next::Continue

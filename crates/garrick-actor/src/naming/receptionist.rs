@@ -10,8 +10,9 @@ use std::sync::Arc;
 use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, TaskId, Watch};
 
 use super::subscribers::Subscribers;
-use crate::model::actor::{Actor, Next, Steady};
+use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::roll::Roll;
 use crate::system::handle::Handle;
 
@@ -28,6 +29,7 @@ use crate::system::handle::Handle;
 /// # struct Printer;
 /// # impl Actor for Printer {
 /// #     type Msg = String;
+/// #     type Outcome = Next;
 /// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
 /// # }
 /// const PRINTERS: Key<String> = Key::new("printers");
@@ -297,6 +299,8 @@ struct ReceptionistActor(Services);
 
 impl Actor for ReceptionistActor {
     type Msg = Order;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
         order(&mut self.0);

@@ -8,8 +8,9 @@ use garrick_sched::{Address, Ask, NoReply, Reply, SendError, SpawnError};
 
 use super::sweep::Sweep;
 use crate::ask::request::{Request, flatten};
-use crate::model::actor::{Actor, Next, Steady};
+use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Knows actors by name, and gives an address only to who asks for messages of the right type.
@@ -28,6 +29,7 @@ use crate::system::handle::Handle;
 /// # struct Printer;
 /// # impl Actor for Printer {
 /// #     type Msg = String;
+/// #     type Outcome = Next;
 /// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
 /// # }
 /// let system = System::new()?;
@@ -163,6 +165,7 @@ impl Registry {
     ///
     /// impl Actor for Clerk {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -304,6 +307,8 @@ struct RegistryActor(Names);
 
 impl Actor for RegistryActor {
     type Msg = Order;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
         order(&mut self.0);

@@ -6,8 +6,9 @@ use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 
 use super::front::front;
 use super::subscribers::Subscribers;
-use crate::model::actor::{Actor, Next, Steady};
+use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Sends what is published to every subscriber: each message once, and those of one publisher in order.
@@ -33,6 +34,7 @@ use crate::system::handle::Handle;
 ///
 /// impl Actor for Reader {
 ///     type Msg = Msg;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
 ///         match msg {
@@ -147,6 +149,8 @@ struct TopicActor<M> {
 
 impl<M: Clone + 'static> Actor for TopicActor<M> {
     type Msg = TopicMsg<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: TopicMsg<M>, _: &mut Context<'_, TopicMsg<M>>) -> Next {
         match msg {

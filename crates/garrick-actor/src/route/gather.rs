@@ -7,8 +7,9 @@ use garrick_sched::{NoReply, Reply};
 use super::policy::Policy;
 use super::routees::Routees;
 use super::router::RouterMsg;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 
 /// Asks all routees, and the first answer goes to who asked. If none of them answers, the asker is told
 /// [`NoReply::Dropped`].
@@ -31,6 +32,7 @@ use crate::model::context::Context;
 ///
 /// impl Actor for Index {
 ///     type Msg = Find;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, find: Find, _: &mut Context<'_, Find>) -> Next {
 ///         if find.word == self.0 {
@@ -106,6 +108,8 @@ struct Answer<R>(Result<R, NoReply>);
 
 impl<R: 'static> Actor for Gatherer<R> {
     type Msg = Answer<R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, Answer(answer): Answer<R>, _: &mut Context<'_, Answer<R>>) -> Next {
         if let Ok(answer) = answer

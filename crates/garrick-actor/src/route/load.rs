@@ -8,7 +8,7 @@ use std::fmt;
 
 use garrick_core::count::{Counter, CounterReader};
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
 
 /// An actor that counts the messages it has handled, however their turns ended.
@@ -22,8 +22,9 @@ use crate::model::context::Context;
 ///
 /// impl Actor for Work {
 ///     type Msg = u32;
+///     type Outcome = A::Outcome;
 ///
-///     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
+///     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> A::Outcome {
 ///         Next::Continue
 ///     }
 /// }
@@ -85,14 +86,15 @@ impl Drop for Turn<'_> {
 
 impl<A: Actor> Actor for Measured<A> {
     type Msg = A::Msg;
+    type Outcome = A::Outcome;
     const STARTS: bool = A::STARTS;
     const BLOCKS: bool = A::BLOCKS;
 
-    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
+    fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         self.actor.started(cx)
     }
 
-    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
+    fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> A::Outcome {
         let _turn = Turn(&mut self.handled);
         self.actor.receive(msg, cx)
     }

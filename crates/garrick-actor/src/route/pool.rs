@@ -19,8 +19,9 @@ use std::marker::PhantomData;
 use garrick_sched::{Address, NoReply, Reply, SpawnError};
 
 use crate::ask::request::{Request, flatten};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 
@@ -190,6 +191,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     ///
     /// impl Actor for Clerk {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -280,6 +282,8 @@ where
     F: FnMut() -> Worker<T, W> + 'static,
 {
     type Msg = Msg<T, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg<T, R>, cx: &mut Context<'_, Msg<T, R>>) -> Next {
         match msg {
@@ -314,6 +318,8 @@ where
     W: FnMut(T) -> R + 'static,
 {
     type Msg = Job<T, R>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, job: Job<T, R>, cx: &mut Context<'_, Job<T, R>>) -> Next {
         // If this panics, both replies are dropped.

@@ -7,8 +7,9 @@ use garrick_sched::{Address, Ask, Reply, SendError, SpawnError};
 use super::load::{Load, Measured};
 use super::policy::Policy;
 use super::routees::Routees;
-use crate::model::actor::{Actor, Next, Steady};
+use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 use crate::system::handle::Handle;
@@ -27,6 +28,7 @@ use crate::system::handle::Handle;
 ///
 /// impl Actor for Desk {
 ///     type Msg = Reply<&'static str>;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, reply: Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
 ///         reply.send(self.0);
@@ -134,6 +136,7 @@ impl<M: Send + 'static> Router<M> {
     /// # struct Work;
     /// # impl Actor for Work {
     /// #     type Msg = u32;
+    /// #     type Outcome = Next;
     /// #     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next { Next::Continue }
     /// # }
     ///
@@ -184,6 +187,7 @@ impl<M: Send + 'static> Router<M> {
     /// # struct Print;
     /// # impl Actor for Print {
     /// #     type Msg = String;
+    /// #     type Outcome = Next;
     /// #     fn receive(&mut self, _: String, _: &mut Context<'_, String>) -> Next { Next::Continue }
     /// # }
     ///
@@ -228,6 +232,7 @@ impl<M: Send + 'static> Router<M> {
     /// # struct Double;
     /// # impl Actor for Double {
     /// #     type Msg = (u32, Reply<u32>);
+    /// #     type Outcome = Next;
     /// #     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) -> Next {
     /// #         reply.send(2 * n);
     /// #         Next::Continue
@@ -317,6 +322,8 @@ impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
 
 impl<M: 'static, P: Policy<M>> Actor for RouterActor<M, P> {
     type Msg = RouterMsg<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: RouterMsg<M>, cx: &mut Context<'_, RouterMsg<M>>) -> Next {
         match msg {

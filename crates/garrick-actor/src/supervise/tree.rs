@@ -98,6 +98,7 @@ impl<A> fmt::Debug for Child<A> {
 ///
 /// impl Actor for Counter {
 ///     type Msg = Msg;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
 ///         match msg {

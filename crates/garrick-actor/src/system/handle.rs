@@ -4,9 +4,10 @@ use std::fmt;
 
 use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
-use crate::model::actor::{Actor, Cell, Next};
+use crate::model::actor::{Actor, Cell};
 use crate::model::behavior::{Behavior, BehaviorContext, behavior};
 use crate::model::context::Context;
+use crate::model::outcome::Outcome;
 
 /// Spawns actors on a [`System`](crate::System) or a [`Local`](crate::Local), from anywhere. It does not
 /// keep either running.
@@ -63,10 +64,14 @@ impl Handle {
     ///
     /// # Errors
     /// Gives the behavior back if the system is ending.
-    pub fn spawn_behavior<M, F>(&self, function: F) -> Result<Address<M>, SpawnError<Behavior<M>>>
+    pub fn spawn_behavior<M, F, O>(
+        &self,
+        function: F,
+    ) -> Result<Address<M>, SpawnError<Behavior<M>>>
     where
         M: Send + 'static,
-        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
+        O: Outcome,
     {
         self.spawn(behavior(function))
     }

@@ -5,8 +5,9 @@ use std::fmt;
 use garrick_sched::{Address, Here, StartError, Task};
 
 use crate::extras::named::named;
-use crate::model::actor::{Actor, Cell, Next};
+use crate::model::actor::{Actor, Cell};
 use crate::model::behavior::{BehaviorContext, behavior};
+use crate::model::outcome::Outcome;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
@@ -22,6 +23,7 @@ use crate::system::handle::Handle;
 ///
 /// impl Actor for Add {
 ///     type Msg = u32;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, n: u32, _: &mut Context<'_, u32>) -> Next {
 ///         self.0.set(self.0.get() + n);
@@ -72,10 +74,11 @@ impl Local {
     }
 
     /// Makes an actor of a closure on this thread.
-    pub fn spawn_behavior<M, F>(&self, function: F) -> Address<M>
+    pub fn spawn_behavior<M, F, O>(&self, function: F) -> Address<M>
     where
         M: 'static,
-        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
+        O: Outcome,
     {
         self.spawn(behavior(function))
     }

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Ending, SpawnError, Sponsor, StartError};
 
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::behavior::{Behavior, BehaviorContext};
+use crate::model::outcome::Outcome;
 use crate::system::builder::Builder;
 use crate::system::handle::Handle;
 
@@ -78,10 +79,14 @@ impl System {
     ///
     /// # Errors
     /// As for [`System::spawn`].
-    pub fn spawn_behavior<M, F>(&self, function: F) -> Result<Address<M>, SpawnError<Behavior<M>>>
+    pub fn spawn_behavior<M, F, O>(
+        &self,
+        function: F,
+    ) -> Result<Address<M>, SpawnError<Behavior<M>>>
     where
         M: Send + 'static,
-        F: Fn(M, &mut BehaviorContext<'_, M>) -> Next + Send + 'static,
+        F: FnMut(M, &mut BehaviorContext<'_, M>) -> O + Send + 'static,
+        O: Outcome,
     {
         self.handle.spawn_behavior(function)
     }

@@ -20,8 +20,10 @@ use std::time::Duration;
 use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
 
 use crate::beside::{Beside, Patience};
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
 
 /// What a watchman hears.
 enum Word<M> {
@@ -133,6 +135,7 @@ impl<M: Send + 'static, F: FnMut() -> M + 'static> Task for Watchman<M, F> {
 ///
 /// impl Actor for Session {
 ///     type Msg = Msg;
+///     type Outcome = Next;
 ///
 ///     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
 ///         match msg {
@@ -263,13 +266,13 @@ where
     F: FnMut() -> A::Msg + Send + 'static,
 {
     type Msg = A::Msg;
-    const STARTS: bool = true;
+    type Outcome = Next;
     const BLOCKS: bool = A::BLOCKS;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         self.turn(cx, |actor, cx| {
             if A::STARTS {
-                actor.started(cx)
+                actor.started(cx).into_next()
             } else {
                 Next::Continue
             }
@@ -277,7 +280,7 @@ where
     }
 
     fn receive(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Next {
-        self.turn(cx, |actor, cx| actor.receive(msg, cx))
+        self.turn(cx, |actor, cx| actor.receive(msg, cx).into_next())
     }
 
     fn name() -> &'static str {

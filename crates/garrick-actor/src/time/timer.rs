@@ -113,6 +113,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Kettle {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -162,6 +163,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Order {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {
@@ -230,6 +232,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Clock {
     ///     type Msg = Msg;
+    ///     type Outcome = Next;
     ///
     ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
     ///         match msg {

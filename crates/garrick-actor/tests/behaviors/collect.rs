@@ -73,6 +73,7 @@ struct Joiner;
 
 impl Actor for Joiner {
     type Msg = (Vec<Side<u32, u32>>, Reply<(u32, u32)>);
+    type Outcome = Next;
 
     fn receive(&mut self, (sides, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
         let join = cx.spawn(join(reply));
@@ -211,6 +212,7 @@ struct Hesitant(Service<u32, Vec<u32>>);
 
 impl Actor for Hesitant {
     type Msg = Reply<Vec<u32>>;
+    type Outcome = Next;
 
     fn receive(&mut self, reply: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
         cx.send(&self.0, (1, reply)).unwrap();

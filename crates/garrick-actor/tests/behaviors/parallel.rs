@@ -22,6 +22,7 @@ enum Msg {
 
 impl Actor for Exclusive {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
@@ -44,6 +45,7 @@ struct Increment;
 
 impl Actor for Increment {
     type Msg = Request<u64, u64>;
+    type Outcome = Next;
 
     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         reply.send(n + 1);
@@ -125,6 +127,7 @@ struct Keeps(Vec<Request<u64, u64>>);
 
 impl Actor for Keeps {
     type Msg = Request<u64, u64>;
+    type Outcome = Next;
 
     fn receive(&mut self, request: Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
         self.0.push(request);

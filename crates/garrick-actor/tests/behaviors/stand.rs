@@ -18,6 +18,7 @@ pub(crate) struct Does<M, F> {
 
 impl<M: 'static, F: FnMut(M) -> Next + 'static> Actor for Does<M, F> {
     type Msg = M;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
         (self.receive)(msg)

@@ -95,6 +95,7 @@ struct Guest {
 
 impl AsyncActor for Guest {
     type Msg = Msg<6>;
+    type Outcome = Next;
 
     async fn receive(&mut self, msg: Msg<6>, cx: &mut AsyncContext<Msg<6>>) -> Next {
         obey(&self.town, &mut self.random, cx, msg.cmd).await;

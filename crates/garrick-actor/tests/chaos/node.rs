@@ -270,7 +270,7 @@ impl<const N: usize> Node<N> {
 
 impl<const N: usize> Actor for Node<N> {
     type Msg = Msg<N>;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Msg<N>>) -> Next {
         self.life.start();

@@ -35,6 +35,7 @@ enum Read {
 
 impl Actor for Reader {
     type Msg = Read;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Read, cx: &mut Context<'_, Read>) -> Next {
         let mut heard = self.heard.borrow_mut();

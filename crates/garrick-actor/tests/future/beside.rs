@@ -77,6 +77,7 @@ struct Piper {
 
 impl Actor for Piper {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {
@@ -334,6 +335,7 @@ struct Awaiting(mpsc::Sender<u32>);
 
 impl AsyncActor for Awaiting {
     type Msg = Option<u32>;
+    type Outcome = Next;
 
     async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) -> Next {
         match msg {

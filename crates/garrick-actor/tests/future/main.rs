@@ -210,6 +210,7 @@ struct Teller {
 
 impl AsyncActor for Teller {
     type Msg = (u32, Duration, Next);
+    type Outcome = Next;
 
     async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) -> Next {
         let (n, delay, next) = msg;
@@ -323,6 +324,7 @@ fn a_wake_in_a_turn_that_is_undone_still_wakes() {
     struct Opener(Rc<(Cell<bool>, RefCell<Option<Waker>>)>);
     impl garrick_actor::Actor for Opener {
         type Msg = ();
+        type Outcome = Next;
         fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
             self.0.0.set(true);
             self.0.1.borrow().as_ref().unwrap().wake_by_ref();
@@ -636,6 +638,7 @@ fn a_message_costs_no_allocation() {
     struct Adder;
     impl AsyncActor for Adder {
         type Msg = u64;
+        type Outcome = Next;
         async fn receive(&mut self, n: u64, cx: &mut AsyncContext<u64>) -> Next {
             if n.is_multiple_of(100) {
                 cx.sleep(ms(1)).await;

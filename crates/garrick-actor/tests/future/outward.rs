@@ -49,6 +49,7 @@ struct Source {
 
 impl Actor for Source {
     type Msg = (u32, Next);
+    type Outcome = Next;
 
     fn receive(&mut self, (n, next): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
         if let Err(SendError(n)) = cx.send(self.out.address(), n) {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
 use garrick_actor::{
-    Address, AsyncActor, AsyncChild, AsyncContext, Decision, Incoming, Local, LocalAsyncActor,
-    Next, Restart, Strategy, Supervisor, System, Tree,
+    Address, AsyncActor, AsyncChild, AsyncContext, Decision, Incoming, Local, Next, Restart,
+    Strategy, Supervisor, System, Tree,
 };
 
 use crate::common::{self, fail, ms, settle, silence_panics};
@@ -119,6 +119,7 @@ struct Counting {
 
 impl AsyncActor for Counting {
     type Msg = u32;
+    type Outcome = Next;
 
     async fn receive(&mut self, n: u32, cx: &mut AsyncContext<u32>) -> Next {
         cx.yield_now().await;
@@ -262,25 +263,20 @@ fn an_address_of_its_own_is_equal_to_the_one_it_was_spawned_with() {
     assert!(!first.contains(&made));
 }
 
-/// Is not `Send`, nor is its future.
-struct Here(Rc<std::cell::Cell<u32>>);
-
-impl LocalAsyncActor for Here {
-    type Msg = u32;
-
-    async fn receive(&mut self, n: u32, cx: &mut AsyncContext<u32>) -> Next {
-        let kept = self.0.clone();
-        cx.sleep(ms(1)).await;
-        kept.set(kept.get() + n);
-        if n == 3 { Next::Stop } else { Next::Continue }
-    }
-}
-
 #[test]
 fn a_local_runs_actors_that_are_not_send() {
     let (clock, local) = common::local();
-    let sum = Rc::default();
-    let here = local.spawn_async_actor(Here(Rc::clone(&sum)));
+    let sum = Rc::new(std::cell::Cell::new(0));
+    let kept = sum.clone();
+    let here = local.spawn_async(|mut mailbox: Incoming<u32>| async move {
+        while let Some(n) = mailbox.recv().await {
+            mailbox.context().sleep(ms(1)).await;
+            kept.set(kept.get() + n);
+            if n == 3 {
+                return;
+            }
+        }
+    });
     (1..=4).for_each(|n| here.send(n).unwrap());
     for expected in [0, 1, 3, 6, 6] {
         settle(&local);

@@ -44,7 +44,7 @@ impl Player {
 
 impl Actor for Player {
     type Msg = Msg;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, _: &mut Context<'_, Msg>) -> Next {
         self.say(format!("+{}", self.name));

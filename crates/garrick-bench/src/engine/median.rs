@@ -32,6 +32,8 @@ impl Median {
 
 impl Actor for Median {
     type Msg = Finished;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, finished: Finished, cx: &mut Context<'_, Finished>) -> Next {
         let Finished { set, noise } = finished;

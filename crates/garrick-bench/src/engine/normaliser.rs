@@ -61,6 +61,8 @@ impl Normaliser {
 
 impl Actor for Normaliser {
     type Msg = Vec<Normal>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, set: Vec<Normal>, cx: &mut Context<'_, Vec<Normal>>) -> Next {
         sent(&cx.send(&self.table, Message::Rows(self.normalise(&set))))

@@ -124,6 +124,8 @@ impl Rounds {
 
 impl Actor for Rounds {
     type Msg = Step;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Step, cx: &mut Context<'_, Step>) -> Next {
         match (message, self.under_way.take()) {

@@ -27,6 +27,8 @@ impl Sweep {
 
 impl Actor for Sweep {
     type Msg = Over;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, _: Over, _: &mut Context<'_, Over>) -> Next {
         if self.next < self.plans {

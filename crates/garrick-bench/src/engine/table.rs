@@ -18,6 +18,8 @@ pub(super) enum Message {
 
 impl Actor for Table {
     type Msg = Message;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Message, _: &mut Context<'_, Message>) -> Next {
         match message {

@@ -171,6 +171,8 @@ struct Hears(Rc<Cell<bool>>);
 
 impl garrick::Actor for Hears {
     type Msg = ();
+    type Outcome = garrick::Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut garrick::Context<'_, ()>) -> garrick::Next {
         self.0.set(true);

@@ -35,6 +35,8 @@ impl Timer {
 
 impl Actor for Timer {
     type Msg = Timing;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Timing, cx: &mut Context<'_, Timing>) -> Next {
         match message {

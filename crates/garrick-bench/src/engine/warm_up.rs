@@ -109,6 +109,8 @@ impl WarmUp {
 
 impl Actor for WarmUp {
     type Msg = Step;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Step, cx: &mut Context<'_, Step>) -> Next {
         match (message, self.set.take()) {

@@ -145,7 +145,7 @@ impl Teller {
 
 impl Actor for Teller {
     type Msg = ToTeller;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ToTeller>) -> Next {
         let accounts = (0..self.size.accounts as usize).map(|id| {
@@ -182,6 +182,7 @@ impl Actor for Teller {
 
 impl AsyncActor for Account {
     type Msg = ToAccount;
+    type Outcome = Next;
 
     async fn receive(&mut self, message: ToAccount, cx: &mut AsyncContext<ToAccount>) -> Next {
         match message {

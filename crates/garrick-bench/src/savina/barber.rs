@@ -167,6 +167,8 @@ impl Factory {
 
 impl Actor for Factory {
     type Msg = ToFactory;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToFactory, cx: &mut Context<'_, ToFactory>) -> Next {
         match message {
@@ -188,6 +190,8 @@ impl Actor for Factory {
 
 impl Actor for Customer {
     type Msg = ToCustomer;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToCustomer, cx: &mut Context<'_, ToCustomer>) -> Next {
         match message {
@@ -203,6 +207,8 @@ impl Actor for Customer {
 
 impl Actor for Room {
     type Msg = ToRoom;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToRoom, cx: &mut Context<'_, ToRoom>) -> Next {
         match message {
@@ -239,6 +245,8 @@ impl Actor for Room {
 
 impl Actor for Barber {
     type Msg = ToBarber;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToBarber, cx: &mut Context<'_, ToBarber>) -> Next {
         match message {

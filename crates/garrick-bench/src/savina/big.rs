@@ -134,6 +134,8 @@ impl Pinger {
 
 impl Actor for Pinger {
     type Msg = Message;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
         match message {
@@ -158,6 +160,8 @@ impl Actor for Pinger {
 
 impl Actor for Sink {
     type Msg = ToSink;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToSink, cx: &mut Context<'_, ToSink>) -> Next {
         match message {

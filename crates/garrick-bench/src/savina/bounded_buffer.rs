@@ -195,7 +195,7 @@ impl Manager {
 
 impl Actor for Manager {
     type Msg = ToManager;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ToManager>) -> Next {
         for _ in 0..self.size.consumers {
@@ -235,6 +235,8 @@ impl Actor for Manager {
 
 impl Actor for Producer {
     type Msg = Produce;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, Produce: Produce, cx: &mut Context<'_, Produce>) -> Next {
         if self.left == 0 {
@@ -251,6 +253,8 @@ impl Actor for Producer {
 
 impl Actor for Consumer {
     type Msg = Consume;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Consume, cx: &mut Context<'_, Consume>) -> Next {
         match message {

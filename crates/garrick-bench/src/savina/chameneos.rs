@@ -119,7 +119,7 @@ enum ToCreature {
 
 impl Actor for Mall {
     type Msg = ToMall;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ToMall>) -> Next {
         for color in Color::FIRST
@@ -178,7 +178,7 @@ impl Creature {
 
 impl Actor for Creature {
     type Msg = ToCreature;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ToCreature>) -> Next {
         self.go(cx)

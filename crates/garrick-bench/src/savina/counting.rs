@@ -64,6 +64,8 @@ enum Produce {
 
 impl Actor for Counter {
     type Msg = Count;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Count, _: &mut Context<'_, Count>) -> Next {
         match message {
@@ -81,6 +83,8 @@ impl Actor for Counter {
 
 impl Actor for Producer {
     type Msg = Produce;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Produce, cx: &mut Context<'_, Produce>) -> Next {
         match message {

@@ -147,7 +147,7 @@ enum ToDictionary {
 
 impl Actor for Master {
     type Msg = Ended;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Ended>) -> Next {
         let mut all = 0..self.size.askers;
@@ -205,6 +205,8 @@ impl<F: FnMut() -> Request> Worker<F> {
 
 impl<F: FnMut() -> Request + Send + 'static> Actor for Worker<F> {
     type Msg = Work;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Work, cx: &mut Context<'_, Work>) -> Next {
         match message {
@@ -221,6 +223,8 @@ impl<F: FnMut() -> Request + Send + 'static> Actor for Worker<F> {
 
 impl Actor for Dictionary {
     type Msg = ToDictionary;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToDictionary, cx: &mut Context<'_, ToDictionary>) -> Next {
         match message {

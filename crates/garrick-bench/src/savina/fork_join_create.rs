@@ -72,6 +72,8 @@ struct Worker {
 
 impl Actor for Worker {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         self.latch.count_down(square_sine(THETA) == self.expected);

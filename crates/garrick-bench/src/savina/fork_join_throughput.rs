@@ -59,6 +59,8 @@ struct Worker {
 
 impl Actor for Worker {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         self.sum += square_sine(THETA);

@@ -122,7 +122,7 @@ struct Compute(f64, Reply<f64>);
 
 impl Actor for Master {
     type Msg = ToMaster;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ToMaster>) -> Next {
         for id in 0..self.size.series {
@@ -159,6 +159,7 @@ impl Actor for Master {
 
 impl AsyncActor for Series {
     type Msg = ToSeries;
+    type Outcome = Next;
 
     async fn receive(&mut self, message: ToSeries, cx: &mut AsyncContext<ToSeries>) -> Next {
         match message {
@@ -180,6 +181,8 @@ impl AsyncActor for Series {
 
 impl Actor for Computer {
     type Msg = Compute;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, Compute(term, reply): Compute, _: &mut Context<'_, Compute>) -> Next {
         reply.send(next_term(term, self.rate));

@@ -131,6 +131,8 @@ impl Arbitrator {
 
 impl Actor for Arbitrator {
     type Msg = ToArbitrator;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToArbitrator, cx: &mut Context<'_, ToArbitrator>) -> Next {
         match message {
@@ -182,6 +184,8 @@ impl Philosopher {
 
 impl Actor for Philosopher {
     type Msg = ToPhilosopher;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToPhilosopher, cx: &mut Context<'_, ToPhilosopher>) -> Next {
         match message {

@@ -69,6 +69,8 @@ enum ToPonger {
 
 impl Actor for Pinger {
     type Msg = ToPinger;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToPinger, cx: &mut Context<'_, ToPinger>) -> Next {
         match message {
@@ -90,6 +92,8 @@ impl Actor for Pinger {
 
 impl Actor for Ponger {
     type Msg = ToPonger;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToPonger, cx: &mut Context<'_, ToPonger>) -> Next {
         match message {

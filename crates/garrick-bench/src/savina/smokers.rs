@@ -119,7 +119,7 @@ impl<F: FnMut() -> (u32, u32)> Arbiter<F> {
 
 impl<F: FnMut() -> (u32, u32) + Send + 'static> Actor for Arbiter<F> {
     type Msg = ToArbiter;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ToArbiter>) -> Next {
         let smokers = (0..self.size.smokers as usize).map(|id| {
@@ -152,6 +152,8 @@ impl<F: FnMut() -> (u32, u32) + Send + 'static> Actor for Arbiter<F> {
 
 impl Actor for Smoker {
     type Msg = ToSmoker;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToSmoker, cx: &mut Context<'_, ToSmoker>) -> Next {
         match message {

@@ -196,7 +196,7 @@ enum ToList {
 
 impl Actor for Master {
     type Msg = Ended;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Ended>) -> Next {
         let mut all = 0..self.size.askers;
@@ -256,6 +256,8 @@ impl<F: FnMut() -> Request> Worker<F> {
 
 impl<F: FnMut() -> Request + Send + 'static> Actor for Worker<F> {
     type Msg = Work;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Work, cx: &mut Context<'_, Work>) -> Next {
         match message {
@@ -272,6 +274,8 @@ impl<F: FnMut() -> Request + Send + 'static> Actor for Worker<F> {
 
 impl Actor for Keeper {
     type Msg = ToList;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToList, _: &mut Context<'_, ToList>) -> Next {
         match message {

@@ -72,6 +72,8 @@ enum Message {
 
 impl Actor for Member {
     type Msg = Message;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: Message, cx: &mut Context<'_, Message>) -> Next {
         match (message, &self.next) {

@@ -58,6 +58,8 @@ impl Counter {
 
 impl Actor for Counter {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
@@ -91,6 +93,8 @@ impl Relay {
 
 impl Actor for Relay {
     type Msg = Pass;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: Pass, cx: &mut Context<'_, Pass>) -> Next {

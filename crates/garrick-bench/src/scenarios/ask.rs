@@ -56,6 +56,8 @@ pub(super) struct Answerer;
 
 impl Actor for Answerer {
     type Msg = Question;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(
@@ -91,6 +93,8 @@ impl<const WITHIN: bool> Asker<WITHIN> {
 
 impl<const WITHIN: bool> Actor for Asker<WITHIN> {
     type Msg = std::result::Result<u64, NoReply>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {

@@ -54,6 +54,8 @@ struct Ready {
 
 impl Actor for Ready {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         if self.blocks {
@@ -80,6 +82,8 @@ struct Starter {
 
 impl Actor for Starter {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         if self.ready.is_empty() {

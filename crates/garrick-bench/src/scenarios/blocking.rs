@@ -32,6 +32,8 @@ struct Blocker {
 
 impl Actor for Blocker {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, left: u64, cx: &mut Context<'_, u64>) -> Next {
         cx.blocking(|| ());
@@ -47,6 +49,8 @@ struct Busy;
 
 impl Actor for Busy {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         sent(&cx.send(&cx.address(), ()))

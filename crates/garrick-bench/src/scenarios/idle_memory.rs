@@ -58,6 +58,8 @@ struct Idler {
 
 impl Actor for Idler {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         Next::Continue
@@ -86,6 +88,8 @@ impl Crowd {
 
 impl Actor for Crowd {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {
         for _ in 0..LITTER {

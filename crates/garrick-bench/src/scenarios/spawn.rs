@@ -28,6 +28,8 @@ struct Mayfly(u64);
 
 impl Actor for Mayfly {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
@@ -45,6 +47,8 @@ struct Spawner {
 
 impl Actor for Spawner {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {

@@ -57,6 +57,8 @@ impl Teller {
 
 impl Actor for Teller {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, turns_left: u64, cx: &mut Context<'_, u64>) -> Next {

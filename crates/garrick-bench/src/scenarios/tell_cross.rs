@@ -42,6 +42,8 @@ enum ToTeller {
 
 impl Actor for Teller {
     type Msg = ToTeller;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: ToTeller, cx: &mut Context<'_, ToTeller>) -> Next {
@@ -73,6 +75,8 @@ struct Counter {
 
 impl Actor for Counter {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: u64, cx: &mut Context<'_, u64>) -> Next {

@@ -38,6 +38,8 @@ struct Counter {
 
 impl Actor for Counter {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {

@@ -68,6 +68,7 @@ struct AsyncCounter(Counter);
 
 impl AsyncActor for AsyncCounter {
     type Msg = u64;
+    type Outcome = Next;
 
     async fn receive(&mut self, message: u64, _: &mut AsyncContext<u64>) -> Next {
         self.0.count(message);

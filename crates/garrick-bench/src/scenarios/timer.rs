@@ -46,6 +46,8 @@ impl Starter {
 
 impl Actor for Starter {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         let me = cx.address();

@@ -110,6 +110,8 @@ pub(super) struct Oracle {
 
 impl Actor for Oracle {
     type Msg = Question;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, question: Question, cx: &mut Context<'_, Question>) -> Next {
         match question {
@@ -219,6 +221,8 @@ fn number_of(kind: u64) -> u64 {
 
 impl Actor for Asker {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

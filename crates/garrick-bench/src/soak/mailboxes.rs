@@ -85,6 +85,8 @@ struct Handler {
 
 impl Actor for Handler {
     type Msg = Work;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, Work: Work, cx: &mut Context<'_, Work>) -> Next {
         sent(&cx.send(&self.reports, Msg::Handled(self.kind)))
@@ -166,6 +168,8 @@ impl Flooder {
 
 impl Actor for Flooder {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -85,6 +85,8 @@ struct ChildActor(Address<Msg>);
 
 impl Actor for ChildActor {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, number: u64, cx: &mut Context<'_, u64>) -> Next {
         // The one that made it waits for this.
@@ -95,6 +97,8 @@ impl Actor for ChildActor {
 
 impl Actor for Nursery {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -123,6 +123,8 @@ struct Worker(Arc<Counts>);
 
 impl Actor for Worker {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -110,6 +110,8 @@ impl Alarms {
 
 impl Actor for Alarms {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -125,6 +125,7 @@ struct Waiter {
 
 impl AsyncActor for Waiter {
     type Msg = Order;
+    type Outcome = Next;
 
     async fn receive(&mut self, Order(number, reply): Order, cx: &mut AsyncContext<Order>) -> Next {
         cx.sleep(NAP).await;

@@ -236,6 +236,8 @@ struct Consumer {
 
 impl Actor for Consumer {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {

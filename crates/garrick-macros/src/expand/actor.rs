@@ -26,12 +26,15 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
         .name
         .as_ref()
         .map(|name| quote!(fn name() -> &'static str { #name }));
+    let starts = block.started.is_some();
     let cx = own("cx", Span::mixed_site());
     quote! {
         #(#attributes)*
         #[automatically_derived]
         impl #impl_generics #krate::Actor for #actor #clause {
             type Msg = #message #arguments;
+            type Outcome = #krate::Next;
+            const STARTS: bool = #starts;
 
             #started
 
@@ -102,9 +105,6 @@ fn started(block: &Block, started: &Started) -> TokenStream {
     );
     let cx = own("cx", Span::mixed_site());
     quote! {
-        #(#attributes)*
-        const STARTS: bool = true;
-
         #(#attributes)*
         #[allow(deprecated, unused_variables)]
         fn started(&mut self, #cx: &mut #krate::Context<'_, Self::Msg>) -> #krate::Next {

@@ -53,6 +53,8 @@ fn tell<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
 
 impl Actor for Counter {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {

@@ -110,6 +110,8 @@ struct Reader {
 
 impl Actor for Reader {
     type Msg = Instant;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, _: Instant, _: &mut garrick::Context<'_, Instant>) -> Next {
         self.left -= 1;

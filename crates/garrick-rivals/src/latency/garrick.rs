@@ -33,6 +33,8 @@ struct Host<R>(R);
 
 impl<R: Role<Garrick>> Actor for Host<R> {
     type Msg = R::Message;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     const BLOCKS: bool = R::BLOCKS;
 
@@ -72,6 +74,8 @@ struct Answerer;
 
 impl Actor for Answerer {
     type Msg = Question;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(
         &mut self,

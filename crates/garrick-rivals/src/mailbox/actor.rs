@@ -27,6 +27,8 @@ impl Counter {
 
 impl Actor for Counter {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, value: u64, _: &mut Context<'_, u64>) -> Next {

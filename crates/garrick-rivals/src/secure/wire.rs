@@ -153,6 +153,8 @@ struct Counter {
 
 impl Actor for Counter {
     type Msg = Hears;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Hears, _: &mut Context<'_, Hears>) -> Next {
         match msg {

@@ -11,6 +11,8 @@ struct Temporary;
 
 impl Actor for Temporary {
     type Msg = Reply<u64>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) -> Next {
         reply.send(work());
@@ -23,6 +25,8 @@ struct Permanent;
 
 impl Actor for Permanent {
     type Msg = Reply<u64>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) -> Next {
         reply.send(work());
@@ -37,6 +41,8 @@ struct Hand {
 
 impl Actor for Hand {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         // A foreman that is gone asks for nothing more.
@@ -65,6 +71,8 @@ enum ToForeman {
 
 impl Actor for Foreman {
     type Msg = ToForeman;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, message: ToForeman, cx: &mut Context<'_, ToForeman>) -> Next {
         match message {

@@ -111,7 +111,7 @@ impl Sleeper {
 
 impl Actor for Sleeper {
     type Msg = Instant;
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, Instant>) -> Next {
         self.sleep(cx);
@@ -134,7 +134,7 @@ struct Busy;
 
 impl Actor for Busy {
     type Msg = ();
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ()>) -> Next {
         self.receive((), cx)
@@ -161,6 +161,8 @@ impl Flooded {
 
 impl Actor for Flooded {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         work();

@@ -188,6 +188,8 @@ impl Buffer {
 
 impl Actor for Buffer {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         if let Err(error) = self.handle(msg, cx) {

@@ -185,6 +185,8 @@ impl Keeper {
 
 impl Actor for Keeper {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         let Some(outcome) = self.handle(msg, cx) else {

@@ -25,6 +25,7 @@ struct Clerk(Sender<Done>);
 
 impl Actor for Clerk {
     type Msg = Msg;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

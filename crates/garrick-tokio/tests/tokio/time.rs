@@ -14,7 +14,7 @@ struct Busy;
 
 impl Actor for Busy {
     type Msg = ();
-    const STARTS: bool = true;
+    type Outcome = Next;
 
     fn started(&mut self, cx: &mut Context<'_, ()>) -> Next {
         self.receive((), cx)

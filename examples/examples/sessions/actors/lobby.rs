@@ -132,6 +132,7 @@ fn open(name: Name, number: u64, cx: &Context<'_, ToLobby>) -> Entry {
 
 impl Actor for Lobby {
     type Msg = ToLobby;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: ToLobby, cx: &mut Context<'_, ToLobby>) -> Next {
         match msg {

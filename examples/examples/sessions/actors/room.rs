@@ -120,6 +120,7 @@ impl Room {
 
 impl Actor for Room {
     type Msg = ToRoom;
+    type Outcome = Next;
 
     fn receive(&mut self, msg: ToRoom, cx: &mut Context<'_, ToRoom>) -> Next {
         match msg {

@@ -28,8 +28,9 @@ use garrick_sched::{Place as Permit, Room, SpawnError, count_dead_letters};
 use super::Place;
 use super::behind::{self, Arrived, Way};
 use super::inlet::Inlet;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 use crate::system::pool::System;
@@ -102,6 +103,8 @@ struct Nobody<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Actor for Nobody<M> {
     type Msg = M;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, _: M, _: &mut Context<'_, M>) -> Next {
         Next::Continue

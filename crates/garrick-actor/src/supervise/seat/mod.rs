@@ -24,8 +24,10 @@ use self::state::Seat;
 use super::note::{Job, Line, Report};
 use crate::beside::pipes::Pipes;
 use crate::failure::fault::Fault;
-use crate::model::actor::{Actor, Next};
+use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::model::next::Next;
+use crate::model::outcome::Outcome;
 use crate::quiet::Several;
 
 /// Makes one actor after the other.
@@ -126,7 +128,7 @@ impl<A: Actor> Front<A> {
         let next = if A::STARTS {
             #[cfg(feature = "tracing")]
             let _span = crate::span::turn(A::name());
-            actor.started(&mut Context::new(turn))
+            actor.started(&mut Context::new(turn)).into_next()
         } else {
             Next::Continue
         };
@@ -157,7 +159,8 @@ impl<A: Actor> Front<A> {
         };
         #[cfg(feature = "tracing")]
         let _span = crate::span::turn(A::name());
-        let next = actor.receive(message, &mut Context::new(turn));
+        let outcome = actor.receive(message, &mut Context::new(turn));
+        let next = outcome.into_next();
         match next {
             Next::Continue if nudges => turn.nudge(&turn.address()),
             // A nudge would vanish with the turn: the supervisor sends the next one.
@@ -234,7 +237,8 @@ impl<A: Actor> Task for Front<A> {
         {
             #[cfg(feature = "tracing")]
             let _span = crate::span::turn(A::name());
-            let next = actor.receive(message, &mut Context::new(turn));
+            let outcome = actor.receive(message, &mut Context::new(turn));
+            let next = outcome.into_next();
             if next == Next::Continue {
                 return Flow::Continue;
             }

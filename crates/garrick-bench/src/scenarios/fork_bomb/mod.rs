@@ -170,6 +170,8 @@ enum Message<L> {
 
 impl<L: Load> Actor for Tree<L> {
     type Msg = Message<L>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     #[inline]
     fn receive(&mut self, message: Message<L>, cx: &mut Context<'_, Message<L>>) -> Next {
@@ -219,6 +221,8 @@ impl<L: Load> Planter<L> {
 
 impl<L: Load> Actor for Planter<L> {
     type Msg = Message<L>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, _: Message<L>, cx: &mut Context<'_, Message<L>>) -> Next {
         if self.left == 0 {

@@ -35,6 +35,8 @@ struct Asked {
 
 impl Actor for Asked {
     type Msg = Reply<()>;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, question: Reply<()>, _: &mut Context<'_, Reply<()>>) -> Next {
         self.questions.push(question);
@@ -64,6 +66,8 @@ const LITTER: u64 = 256;
 
 impl Actor for Asker {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -43,6 +43,8 @@ struct Failing;
 
 impl Actor for Failing {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
         cx.fail("as told")

@@ -34,6 +34,8 @@ struct Member(Tally);
 
 impl Actor for Member {
     type Msg = u64;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, _: u64, _: &mut Context<'_, u64>) -> Next {
         self.0.count();

@@ -47,6 +47,8 @@ const LITTER: u64 = 256;
 
 impl Actor for Sleeper {
     type Msg = Msg;
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
         match msg {

@@ -16,6 +16,8 @@ struct Watched;
 
 impl Actor for Watched {
     type Msg = ();
+    type Outcome = Next;
+    const STARTS: bool = false;
 
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
         Next::Stop
