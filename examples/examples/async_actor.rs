@@ -10,13 +10,12 @@ struct Shop;
 
 impl AsyncActor for Shop {
     type Msg = (&'static str, Reply<usize>);
-    type Outcome = Next;
+    type Outcome = ();
 
-    async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) -> Next {
+    async fn receive(&mut self, msg: Self::Msg, cx: &mut AsyncContext<Self::Msg>) {
         let (thing, reply) = msg;
         cx.sleep(Duration::from_millis(thing.len() as u64)).await;
         reply.send(thing.len() * 100);
-        Next::Continue
     }
 }
 

@@ -8,28 +8,22 @@ enum Event {
 }
 
 fn locked() -> Behavior<Event> {
-    behavior(|event, cx| {
-        match event {
-            Event::Coin => {
-                println!("locked:   a coin, unlock");
-                cx.becomes_behavior(unlocked());
-            }
-            Event::Push => println!("locked:   nobody passes"),
+    behavior(|event, cx| match event {
+        Event::Coin => {
+            println!("locked:   a coin, unlock");
+            cx.becomes_behavior(unlocked());
         }
-        Next::Continue
+        Event::Push => println!("locked:   nobody passes"),
     })
 }
 
 fn unlocked() -> Behavior<Event> {
-    behavior(|event, cx| {
-        match event {
-            Event::Coin => println!("unlocked: thank you for the coin"),
-            Event::Push => {
-                println!("unlocked: somebody passes, lock");
-                cx.becomes_behavior(locked());
-            }
+    behavior(|event, cx| match event {
+        Event::Coin => println!("unlocked: thank you for the coin"),
+        Event::Push => {
+            println!("unlocked: somebody passes, lock");
+            cx.becomes_behavior(locked());
         }
-        Next::Continue
     })
 }
 

@@ -11,11 +11,10 @@ struct Station(i32);
 
 impl Actor for Station {
     type Msg = Request<&'static str, i32>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (city, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (city, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         reply.send(self.0 + city.len() as i32);
-        Next::Continue
     }
 }
 

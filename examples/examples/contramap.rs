@@ -6,7 +6,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
     let display = system.spawn_behavior(|celsius: f64, _| {
         println!("{celsius:.1} degrees Celsius");
-        Next::Continue
     })?;
     let fahrenheit = system.spawn(display.contramap(|degrees: f64| (degrees - 32.0) / 1.8))?;
     for degrees in [32.0, 98.6, 212.0] {

@@ -13,14 +13,13 @@ enum Count {
 
 impl Actor for Counter {
     type Msg = Count;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
+    fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) {
         match msg {
             Count::Add(n) => self.sum += n,
             Count::Get(reply) => reply.send(self.sum),
         }
-        Next::Continue
     }
 }
 

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use garrick::flow::{AsyncSender, Graph, stages};
-use garrick::{Actor, Context, Next, Reply, System};
+use garrick::{Actor, Context, Reply, System};
 
 enum Sum {
     Add(u64, Reply<()>),
@@ -16,9 +16,9 @@ struct Summer(u64);
 
 impl Actor for Summer {
     type Msg = Sum;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: Sum, _: &mut Context<'_, Sum>) -> Next {
+    fn receive(&mut self, msg: Sum, _: &mut Context<'_, Sum>) {
         match msg {
             Sum::Add(number, reply) => {
                 self.0 += number;
@@ -26,7 +26,6 @@ impl Actor for Summer {
             }
             Sum::Get(reply) => reply.send(self.0),
         }
-        Next::Continue
     }
 }
 

@@ -78,16 +78,11 @@ struct Gardener;
 
 impl Actor for Gardener {
     type Msg = (u32, Reply<u64>);
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(
-        &mut self,
-        (depth, reply): (u32, Reply<u64>),
-        cx: &mut Context<'_, Self::Msg>,
-    ) -> Next {
+    fn receive(&mut self, (depth, reply): (u32, Reply<u64>), cx: &mut Context<'_, Self::Msg>) {
         let root = cx.spawn(Node::new(Parent::Asker(reply)));
         let _ = cx.send(&root, Msg::Grow(depth));
-        Next::Continue
     }
 }
 

@@ -6,7 +6,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let system = System::new()?;
     let greeter = system.spawn_behavior(|name: String, _| {
         println!("Hello, {name}!");
-        Next::Continue
     })?;
     greeter.send("actor".to_owned())?;
     system.shutdown();

@@ -12,13 +12,12 @@ struct Scribe {
 
 impl Actor for Scribe {
     type Msg = &'static str;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, word: &'static str, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, word: &'static str, _: &mut Context<'_, Self::Msg>) {
         let mut page = self.page.borrow_mut();
         page.push_str(word);
         page.push(' ');
-        Next::Continue
     }
 }
 

@@ -35,11 +35,10 @@ struct Reader {
 
 impl Actor for Reader {
     type Msg = News;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, news: News, _: &mut Context<'_, News>) -> Next {
+    fn receive(&mut self, news: News, _: &mut Context<'_, News>) {
         println!("{} reads: {news}", self.name);
-        Next::Continue
     }
 }
 

@@ -6,11 +6,10 @@ struct Divider;
 
 impl Actor for Divider {
     type Msg = (i32, i32, Reply<i32>);
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (a, b, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (a, b, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         reply.send(a / b);
-        Next::Continue
     }
 
     fn name() -> &'static str {

@@ -71,7 +71,6 @@ fn ask(system: &System) -> Result<(), Box<dyn Error>> {
         let sides = [Side::Right(Ok(2)), Side::Left(Ok(1))];
         let all_sent = sides.into_iter().all(|side| cx.send(&join, side).is_ok());
         assert!(all_sent, "a join waits for both");
-        Next::Continue
     })?;
     println!("{:?}", asker.ask(|reply| reply).wait()?);
     Ok(())

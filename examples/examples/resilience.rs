@@ -13,16 +13,15 @@ struct Moody {
 
 impl Actor for Moody {
     type Msg = Request<u32, u32>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         self.asked += 1;
         match self.asked {
             1 => self.kept = Some(reply),
             2..5 => drop(reply),
             _ => reply.send(n * n),
         }
-        Next::Continue
     }
 }
 
@@ -35,7 +34,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let timed = behaviors::timeout(&system.handle(), moody, Duration::from_millis(2));
     let observer = system.spawn_behavior(|circuit: Circuit, _| {
         println!("the circuit is {circuit:?} now");
-        Next::Continue
     })?;
     let breaker = behaviors::breaker(timed)
         .failures(3)

@@ -19,13 +19,12 @@ struct Visit {
 
 impl Actor for Clerk {
     type Msg = Visit;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, visit: Visit, _: &mut Context<'_, Visit>) -> Next {
+    fn receive(&mut self, visit: Visit, _: &mut Context<'_, Visit>) {
         let times = self.served.entry(visit.customer).or_default();
         *times += 1;
         visit.reply.send((self.name, *times));
-        Next::Continue
     }
 }
 

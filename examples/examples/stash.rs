@@ -9,19 +9,16 @@ enum Msg {
 }
 
 fn closed() -> Behavior<Msg> {
-    behavior(|msg, cx| {
-        match msg {
-            Msg::Open => {
-                println!("the shop opens for {} customers", cx.unstash_all());
-                cx.becomes_behavior(open());
-            }
-            customer => {
-                if let Err(error) = cx.stash(customer) {
-                    println!("a customer goes away, as {error}");
-                }
+    behavior(|msg, cx| match msg {
+        Msg::Open => {
+            println!("the shop opens for {} customers", cx.unstash_all());
+            cx.becomes_behavior(open());
+        }
+        customer => {
+            if let Err(error) = cx.stash(customer) {
+                println!("a customer goes away, as {error}");
             }
         }
-        Next::Continue
     })
 }
 
@@ -30,7 +27,6 @@ fn open() -> Behavior<Msg> {
         if let Msg::Customer(number) = msg {
             println!("customer {number} is served");
         }
-        Next::Continue
     })
 }
 

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::io;
 use std::sync::mpsc;
 
-use garrick::{Address, Handle, Incoming, Next, Reply, System};
+use garrick::{Address, Handle, Incoming, Reply, System};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -70,7 +70,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let computing = System::builder().name("computing").workers(1).start()?;
     let capitals = computing.spawn_behavior(|(line, reply): Question, _| {
         reply.send(line.to_uppercase());
-        Next::Continue
     })?;
 
     let net = System::builder()

@@ -56,7 +56,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sleepy = system.spawn_behavior(|reply: Reply<bool>, cx| {
         let awake = cx.spawn_behavior(|reply: Reply<bool>, _| {
             reply.send(true);
-            Next::Continue
         });
         match cx.send_after(Duration::from_secs(1), &awake, reply) {
             Ok(()) => Next::Continue,

@@ -24,11 +24,10 @@ fn each<M: 'static, F: FnMut(M) + Send + 'static>(function: F) -> Each<M, F> {
 
 impl<M: 'static, F: FnMut(M) + Send + 'static> Actor for Each<M, F> {
     type Msg = M;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
+    fn receive(&mut self, msg: M, _: &mut Context<'_, M>) {
         (self.0)(msg);
-        Next::Continue
     }
 }
 
@@ -193,9 +192,9 @@ enum Say {
 
 impl Actor for Polite {
     type Msg = Say;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: Say, cx: &mut Context<'_, Say>) -> Next {
+    fn receive(&mut self, msg: Say, cx: &mut Context<'_, Say>) {
         match (msg, &self.other) {
             (Say::Meet(other), _) => self.other = Some(other),
             (Say::AfterYou(reply), Some(other)) => {
@@ -213,7 +212,6 @@ impl Actor for Polite {
                 }
             }
         }
-        Next::Continue
     }
 }
 

@@ -34,11 +34,10 @@ fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
     struct Neighbour;
     impl Actor for Neighbour {
         type Msg = Reply<()>;
-        type Outcome = Next;
+        type Outcome = ();
 
-        fn receive(&mut self, reply: Reply<()>, _: &mut Context<'_, Reply<()>>) -> Next {
+        fn receive(&mut self, reply: Reply<()>, _: &mut Context<'_, Reply<()>>) {
             reply.send(());
-            Next::Continue
         }
     }
     let system = System::builder().workers(1).start().unwrap();

@@ -12,11 +12,10 @@ struct OfWords<const WORDS: usize>([u64; WORDS]);
 
 impl<const WORDS: usize> Actor for OfWords<WORDS> {
     type Msg = Reply<u64>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) -> Next {
+    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) {
         reply.send(self.0.iter().sum());
-        Next::Continue
     }
 }
 

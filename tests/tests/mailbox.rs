@@ -240,19 +240,17 @@ struct Countdown(Sender<u32>);
 
 impl Actor for Countdown {
     type Msg = u32;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn started(&mut self, cx: &mut Context<'_, u32>) -> Next {
+    fn started(&mut self, cx: &mut Context<'_, u32>) {
         cx.send(&cx.address(), 3).unwrap();
-        Next::Continue
     }
 
-    fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) -> Next {
+    fn receive(&mut self, n: u32, cx: &mut Context<'_, u32>) {
         self.0.send(n).unwrap();
         if n > 0 {
             cx.send(&cx.address(), n - 1).unwrap();
         }
-        Next::Continue
     }
 }
 

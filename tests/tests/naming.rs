@@ -16,11 +16,10 @@ struct Collect<M>(Sender<M>);
 
 impl<M: Send + 'static> Actor for Collect<M> {
     type Msg = M;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
+    fn receive(&mut self, msg: M, _: &mut Context<'_, M>) {
         let _ = self.0.send(msg);
-        Next::Continue
     }
 }
 
@@ -135,9 +134,9 @@ fn actors_register_themselves_and_find_one_another() {
     }
     impl Actor for Clerk {
         type Msg = Msg;
-        type Outcome = Next;
+        type Outcome = ();
 
-        fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
             match msg {
                 Msg::Begin => {
                     let me = cx.address();
@@ -149,7 +148,6 @@ fn actors_register_themselves_and_find_one_another() {
                 }
                 Msg::Found(found) => self.found.send(found == Ok(cx.address())).unwrap(),
             }
-            Next::Continue
         }
     }
     let system = System::builder().workers(2).start().unwrap();
@@ -248,14 +246,13 @@ fn an_actor_finds_who_serves() {
     }
     impl Actor for Clerk {
         type Msg = Msg;
-        type Outcome = Next;
+        type Outcome = ();
 
-        fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
             match msg {
                 Msg::Begin => self.0.find_from(cx, &Key::new("numbers"), Msg::Found),
                 Msg::Found(found) => self.1.send(found.unwrap().len()).unwrap(),
             }
-            Next::Continue
         }
     }
     let local = Local::new().unwrap();
@@ -449,11 +446,9 @@ fn when_the_last_handle_is_gone_so_is_the_actor_behind_it_and_whom_it_held() {
     struct Mortal(#[expect(dead_code)] Sender<()>);
     impl Actor for Mortal {
         type Msg = u32;
-        type Outcome = Next;
+        type Outcome = ();
 
-        fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> Next {
-            Next::Continue
-        }
+        fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) {}
     }
     const KEY: Key<u32> = Key::new("numbers");
     let local = Local::new().unwrap();

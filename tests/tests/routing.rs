@@ -22,11 +22,10 @@ struct Collect<M>(usize, Sender<(usize, M)>);
 
 impl<M: Send + 'static> Actor for Collect<M> {
     type Msg = M;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: M, _: &mut Context<'_, M>) -> Next {
+    fn receive(&mut self, msg: M, _: &mut Context<'_, M>) {
         let _ = self.1.send((self.0, msg));
-        Next::Continue
     }
 }
 
@@ -327,14 +326,13 @@ struct Oracle(Result<usize, ()>);
 
 impl Actor for Oracle {
     type Msg = Question;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, Question(reply): Question, _: &mut Context<'_, Question>) -> Next {
+    fn receive(&mut self, Question(reply): Question, _: &mut Context<'_, Question>) {
         match self.0 {
             Ok(name) => reply.send(name),
             Err(()) => resume_unwind(Box::new("as told")),
         }
-        Next::Continue
     }
 }
 

@@ -8,17 +8,16 @@
 //!
 //! # Examples
 //! ```
-//! use garrick_actor::{Actor, Context, Next, System};
+//! use garrick_actor::{Actor, Context, System};
 //!
 //! struct Hello;
 //!
 //! impl Actor for Hello {
 //!     type Msg = &'static str;
-//!     type Outcome = Next;
+//!     type Outcome = ();
 //!
-//!     fn receive(&mut self, name: &'static str, _: &mut Context<'_, Self::Msg>) -> Next {
+//!     fn receive(&mut self, name: &'static str, _: &mut Context<'_, Self::Msg>) {
 //!         println!("Hello, {name}!");
-//!         Next::Continue
 //!     }
 //! }
 //!

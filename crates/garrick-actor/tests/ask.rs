@@ -93,13 +93,12 @@ struct Once<R>(Option<R>);
 
 impl<R: Send + 'static> Actor for Once<R> {
     type Msg = Reply<R>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, reply: Reply<R>, _: &mut Context<'_, Reply<R>>) -> Next {
+    fn receive(&mut self, reply: Reply<R>, _: &mut Context<'_, Reply<R>>) {
         if let Some(answer) = self.0.take() {
             reply.send(answer);
         }
-        Next::Continue
     }
 }
 

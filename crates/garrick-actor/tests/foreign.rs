@@ -44,9 +44,9 @@ enum Job {
 
 impl Actor for Worker {
     type Msg = Job;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, job: Job, cx: &mut Context<'_, Job>) -> Next {
+    fn receive(&mut self, job: Job, cx: &mut Context<'_, Job>) {
         match job {
             Job::Tell(n) => self.told.send(n).unwrap(),
             Job::Panic => fail(),
@@ -68,7 +68,6 @@ impl Actor for Worker {
                 cx.pipe(later, |n| Job::Tell(n.unwrap()));
             }
         }
-        Next::Continue
     }
 }
 

@@ -24,11 +24,10 @@ struct Pass(Address<Page>);
 
 impl Actor for Pass {
     type Msg = Page;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, page: Page, cx: &mut Context<'_, Page>) -> Next {
+    fn receive(&mut self, page: Page, cx: &mut Context<'_, Page>) {
         let _ = cx.send(&self.0, page);
-        Next::Continue
     }
 }
 

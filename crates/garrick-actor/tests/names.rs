@@ -18,14 +18,13 @@ struct Child(Rc<RefCell<Vec<Option<ActorPath>>>>);
 
 impl Actor for Child {
     type Msg = bool;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, fails: bool, cx: &mut Context<'_, bool>) -> Next {
+    fn receive(&mut self, fails: bool, cx: &mut Context<'_, bool>) {
         if fails {
             fail();
         }
         self.0.borrow_mut().push(cx.path().cloned());
-        Next::Continue
     }
 
     fn name() -> &'static str {

@@ -39,9 +39,9 @@ impl Drop for Child {
 
 impl Actor for Fragile {
     type Msg = Msg;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
         match msg {
             Msg::Get(reply) => reply.send(1),
             Msg::Know(other) => self.others.push(other),
@@ -56,7 +56,6 @@ impl Actor for Fragile {
                 panic!("as told");
             }
         }
-        Next::Continue
     }
 
     fn name() -> &'static str {

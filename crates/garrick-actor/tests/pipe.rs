@@ -59,11 +59,10 @@ struct Oracle(Rc<RefCell<Vec<Reply<u32>>>>);
 
 impl Actor for Oracle {
     type Msg = Reply<u32>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Reply<u32>>) -> Next {
+    fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Reply<u32>>) {
         self.0.borrow_mut().push(reply);
-        Next::Continue
     }
 }
 

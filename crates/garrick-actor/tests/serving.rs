@@ -120,13 +120,12 @@ const SERVICE: Key<u32> = Key::new("service");
 
 impl Actor for Careless {
     type Msg = ();
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) {
         self.registry
             .lookup_from::<u32, _, _>(cx, "nobody", |_| fail());
         self.receptionist.find_from(cx, &SERVICE, |_| fail());
-        Next::Continue
     }
 }
 
@@ -159,11 +158,10 @@ struct TooLate(Pool<u32, u32>);
 
 impl Actor for TooLate {
     type Msg = ();
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) {
         self.0.run_from(cx, 1, |_| fail());
-        Next::Continue
     }
 }
 
@@ -202,13 +200,12 @@ struct Quiet(mpsc::Sender<u32>);
 
 impl Actor for Quiet {
     type Msg = Option<u32>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, silence: Option<u32>, _: &mut Context<'_, Option<u32>>) -> Next {
+    fn receive(&mut self, silence: Option<u32>, _: &mut Context<'_, Option<u32>>) {
         if let Some(number) = silence {
             self.0.send(number).unwrap();
         }
-        Next::Continue
     }
 }
 

@@ -464,11 +464,10 @@ fn a_child_that_does_not_drain_in_time_is_left_behind() {
     );
     impl Actor for Stuck {
         type Msg = ();
-        type Outcome = Next;
-        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
+        type Outcome = ();
+        fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {
             self.1.send(()).unwrap();
             let _ = self.0.lock().unwrap().recv();
-            Next::Continue
         }
     }
     let tree = Supervisor::new("tree", Strategy::OneForOne)

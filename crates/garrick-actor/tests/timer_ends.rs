@@ -27,15 +27,14 @@ struct Asked {
 
 impl Actor for Asked {
     type Msg = Request<(), u32>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         if self.answers {
             reply.send(1);
         } else {
             self.kept.push(reply);
         }
-        Next::Continue
     }
 }
 
@@ -57,9 +56,9 @@ enum Ask {
 
 impl Actor for Asker {
     type Msg = Ask;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, ask: Ask, cx: &mut Context<'_, Ask>) -> Next {
+    fn receive(&mut self, ask: Ask, cx: &mut Context<'_, Ask>) {
         let left = match ask {
             Ask::Again(left) => left,
             Ask::Answered(left, answer) => {
@@ -77,7 +76,6 @@ impl Actor for Asker {
             };
             cx.ask_within(HOUR, &self.asked, |reply| ((), reply), convert);
         }
-        Next::Continue
     }
 }
 
@@ -227,21 +225,19 @@ enum Heard {
 
 impl Actor for Restarted {
     type Msg = Heard;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn started(&mut self, cx: &mut Context<'_, Heard>) -> Next {
+    fn started(&mut self, cx: &mut Context<'_, Heard>) {
         self.told.send("started").unwrap();
         cx.start_timer(ms(10), &cx.address(), Heard::Rung).ok();
         cx.send_every(ms(20), &cx.address(), Heard::Rung).unwrap();
-        Next::Continue
     }
 
-    fn receive(&mut self, heard: Heard, _: &mut Context<'_, Heard>) -> Next {
+    fn receive(&mut self, heard: Heard, _: &mut Context<'_, Heard>) {
         match heard {
             Heard::Fail => fail(),
             Heard::Rung => self.told.send("rung").unwrap(),
         }
-        Next::Continue
     }
 }
 

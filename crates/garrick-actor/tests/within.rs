@@ -224,9 +224,9 @@ fn one_outside_hears_of_the_circle_that_it_waits_for() {
     }
     impl Actor for Narcissus {
         type Msg = NarcissusMsg;
-        type Outcome = Next;
+        type Outcome = ();
 
-        fn receive(&mut self, msg: NarcissusMsg, cx: &mut Context<'_, NarcissusMsg>) -> Next {
+        fn receive(&mut self, msg: NarcissusMsg, cx: &mut Context<'_, NarcissusMsg>) {
             match msg {
                 NarcissusMsg::Ask(reply) if self.0.is_empty() => {
                     self.0.push(reply);
@@ -236,7 +236,6 @@ fn one_outside_hears_of_the_circle_that_it_waits_for() {
                 NarcissusMsg::Ask(reply) => self.0.push(reply),
                 NarcissusMsg::Answer => self.0.clear(),
             }
-            Next::Continue
         }
     }
     let (clock, local) = common::local();
@@ -265,9 +264,9 @@ fn a_circle_of_asks_ends_with_the_time_and_is_named() {
     }
     impl Actor for Link {
         type Msg = LinkMsg;
-        type Outcome = Next;
+        type Outcome = ();
 
-        fn receive(&mut self, msg: LinkMsg, cx: &mut Context<'_, LinkMsg>) -> Next {
+        fn receive(&mut self, msg: LinkMsg, cx: &mut Context<'_, LinkMsg>) {
             match msg {
                 LinkMsg::Meet(next) => self.next = Some(next),
                 LinkMsg::Ask(reply) => {
@@ -282,7 +281,6 @@ fn a_circle_of_asks_ends_with_the_time_and_is_named() {
                     self.waiting.clear();
                 }
             }
-            Next::Continue
         }
     }
     let (clock, local) = common::local();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use common::{ByHand, local, ms};
-use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
+use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
 
 /// Asks of one round.
 const ASKS: u64 = 1_000;
@@ -23,11 +23,10 @@ struct Double;
 
 impl Actor for Double {
     type Msg = (u64, Reply<u64>);
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         reply.send(2 * n);
-        Next::Continue
     }
 }
 
@@ -41,9 +40,9 @@ struct Asker {
 
 impl Actor for Asker {
     type Msg = Result<u64, NoReply>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, answer: Self::Msg, cx: &mut Context<'_, Self::Msg>) {
         assert!(answer.is_ok());
         let question = |reply| (self.left, reply);
         match (self.left, self.within) {
@@ -52,7 +51,6 @@ impl Actor for Asker {
             (_, false) => cx.ask(&self.double, question, |answer| answer),
         }
         self.left = self.left.checked_sub(1).unwrap_or(ASKS);
-        Next::Continue
     }
 }
 

@@ -44,9 +44,9 @@ struct Oracle {
 
 impl Actor for Oracle {
     type Msg = (u64, Reply<u64>);
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         match self.random.next(16) {
             0 => drop(reply),
             1..8 => self.kept.push_back((n, reply)),
@@ -56,7 +56,6 @@ impl Actor for Oracle {
             let (n, reply) = self.kept.pop_front().expect("it is longer than a number");
             reply.send(n);
         }
-        Next::Continue
     }
 }
 

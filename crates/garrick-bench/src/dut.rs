@@ -7,7 +7,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::sync::{Arc, mpsc};
 
-use garrick::{Actor, Address, Context, Next, System};
+use garrick::{Actor, Address, Context, System};
 
 use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
@@ -137,14 +137,13 @@ where
     R: 'static,
 {
     type Msg = Call;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, Call { ops, done }: Call, _: &mut Context<'_, Call>) -> Next {
+    fn receive(&mut self, Call { ops, done }: Call, _: &mut Context<'_, Call>) {
         call(&*self.0, ops);
         // Nobody waits any more only if a run was given up.
         let _ = done.send(());
-        Next::Continue
     }
 }
 

@@ -115,11 +115,10 @@ struct Holds;
 
 impl Actor for Holds {
     type Msg = Pass;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, pass: Pass, _: &mut Context<'_, Pass>) -> Next {
+    fn receive(&mut self, pass: Pass, _: &mut Context<'_, Pass>) {
         wait(pass);
-        Next::Continue
     }
 }
 
@@ -128,11 +127,10 @@ struct Blocks;
 
 impl Actor for Blocks {
     type Msg = Pass;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, pass: Pass, cx: &mut Context<'_, Pass>) -> Next {
+    fn receive(&mut self, pass: Pass, cx: &mut Context<'_, Pass>) {
         cx.blocking(move || wait(pass));
-        Next::Continue
     }
 }
 

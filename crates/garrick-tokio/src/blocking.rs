@@ -45,7 +45,7 @@ pub trait SpawnBlocking<M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Context, Next, Reply};
+    /// use garrick_actor::{Actor, Context, Reply};
     /// use garrick_tokio::{BlockingError, SpawnBlocking};
     ///
     /// struct Reader(Option<Reply<usize>>);
@@ -57,9 +57,9 @@ pub trait SpawnBlocking<M> {
     ///
     /// impl Actor for Reader {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::CountBytes(reply) => {
     ///                 self.0 = Some(reply);
@@ -72,7 +72,6 @@ pub trait SpawnBlocking<M> {
     ///                 }
     ///             }
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///

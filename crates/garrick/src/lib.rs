@@ -10,7 +10,6 @@
 //!     let system = System::new()?;
 //!     let greeter = system.spawn_behavior(|name: String, _| {
 //!         println!("Hello, {name}!");
-//!         Next::Continue
 //!     })?;
 //!     greeter.send("actor".to_owned())?;
 //!     system.shutdown();

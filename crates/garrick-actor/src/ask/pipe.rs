@@ -122,7 +122,7 @@ impl<M: 'static> Context<'_, M> {
     /// # Examples
     /// ```
     /// use std::thread;
-    /// use garrick_actor::{Actor, Context, Next, NoReply, Reply, System};
+    /// use garrick_actor::{Actor, Context, NoReply, Reply, System};
     ///
     /// struct Reader(Option<Reply<usize>>);
     ///
@@ -133,9 +133,9 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Reader {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::CountBytes(reply) => {
     ///                 self.0 = Some(reply);
@@ -148,7 +148,6 @@ impl<M: 'static> Context<'_, M> {
     ///                 }
     ///             }
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -175,7 +174,7 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Ask, Context, Local, Next, NoReply, Reply};
+    /// use garrick_actor::{Actor, Ask, Context, Local, NoReply, Reply};
     ///
     /// struct Sum(u32);
     ///
@@ -186,9 +185,9 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Sum {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::Add(ask) => cx.pipe_answer(ask, |answer| Msg::Answer(2, answer)),
     ///             Msg::Answer(factor, answer) => {
@@ -196,14 +195,12 @@ impl<M: 'static> Context<'_, M> {
     ///                 assert_eq!(self.0, 42);
     ///             }
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///
     /// let local = Local::new()?;
     /// let answers = local.spawn_behavior(|reply: Reply<u32>, _| {
     ///     reply.send(21);
-    ///     Next::Continue
     /// });
     /// local.spawn(Sum(0)).send(Msg::Add(answers.ask(|reply| reply))).unwrap();
     /// local.run();

@@ -148,18 +148,17 @@ impl<M: 'static> Context<'_, M> {
     /// # Examples
     /// ```
     /// use std::time::Duration;
-    /// use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
+    /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
     ///
     /// /// Keeps every question to itself.
     /// struct Mute(Vec<Reply<u32>>);
     ///
     /// impl Actor for Mute {
     ///     type Msg = Reply<u32>;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Self::Msg>) -> Next {
+    ///     fn receive(&mut self, reply: Reply<u32>, _: &mut Context<'_, Self::Msg>) {
     ///         self.0.push(reply);
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -172,9 +171,9 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// impl Actor for Asker {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::Begin => {
     ///                 let number = 7;
@@ -186,7 +185,6 @@ impl<M: 'static> Context<'_, M> {
     ///                 assert_eq!((number, answer), (7, Err(NoReply::TimedOut)));
     ///             }
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -242,12 +240,11 @@ impl Handle {
     /// # Examples
     /// ```
     /// use std::time::Duration;
-    /// use garrick_actor::{Next, NoReply, Reply, System};
+    /// use garrick_actor::{NoReply, Reply, System};
     ///
     /// let system = System::new()?;
     /// let double = system.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
     ///     reply.send(2 * n);
-    ///     Next::Continue
     /// })?;
     /// let answer = system.handle().ask_within(Duration::from_secs(60), &double, |reply| (21, reply));
     /// assert_eq!(answer.wait(), Ok(42));

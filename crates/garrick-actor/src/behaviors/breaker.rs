@@ -332,10 +332,10 @@ where
     R: Send + 'static,
 {
     type Msg = Answer<R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) -> Next {
+    fn receive(&mut self, answer: Answer<R>, cx: &mut Context<'_, Answer<R>>) {
         let is_good = answer.as_ref().is_ok_and(|answer| !(self.is_bad)(answer));
         let period = self.period;
         // A breaker that has stopped keeps no count.
@@ -345,7 +345,6 @@ where
         {
             reply.send(answer);
         }
-        Next::Continue
     }
 }
 

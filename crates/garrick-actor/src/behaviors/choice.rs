@@ -6,7 +6,6 @@ use super::passage::passage;
 use super::service::{Answer, Request, Service, ask_for};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// A service that asks all `services`, and answers with what answers first. The seed's `race`.
@@ -57,15 +56,14 @@ struct Finish<R: 'static> {
 
 impl<R: Send + 'static> Actor for Finish<R> {
     type Msg = Answer<R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, answer: Answer<R>, _: &mut Context<'_, Answer<R>>) -> Next {
+    fn receive(&mut self, answer: Answer<R>, _: &mut Context<'_, Answer<R>>) {
         if let Ok(answer) = answer
             && let Some(reply) = self.reply.take()
         {
             reply.send(answer);
         }
-        Next::Continue
     }
 }

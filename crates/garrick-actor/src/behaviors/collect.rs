@@ -34,19 +34,18 @@ pub enum Side<A, B> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Actor, Context, Local, Next, Reply, behaviors::{Side, join}};
+/// use garrick_actor::{Actor, Context, Local, Reply, behaviors::{Side, join}};
 ///
 /// struct Both;
 ///
 /// impl Actor for Both {
 ///     type Msg = Reply<(u32, &'static str)>;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, reply: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+///     fn receive(&mut self, reply: Self::Msg, cx: &mut Context<'_, Self::Msg>) {
 ///         let join = cx.spawn(join(reply));
 ///         let _ = cx.send(&join, Side::Right(Ok("one")));
 ///         let _ = cx.send(&join, Side::Left(Ok(1)));
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -77,10 +76,10 @@ struct Join<A: 'static, B: 'static> {
 
 impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
     type Msg = Side<A, B>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, side: Side<A, B>, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, side: Side<A, B>, _: &mut Context<'_, Self::Msg>) {
         match side {
             Side::Left(Ok(left)) => self.left = Some(left),
             Side::Right(Ok(right)) => self.right = Some(right),
@@ -93,7 +92,6 @@ impl<A: Send + 'static, B: Send + 'static> Actor for Join<A, B> {
         {
             reply.send(both);
         }
-        Next::Continue
     }
 }
 
@@ -319,17 +317,16 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Actor, Context, Local, Next, behaviors::{self, Request}};
+/// use garrick_actor::{Actor, Context, Local, behaviors::{self, Request}};
 ///
 /// struct Double;
 ///
 /// impl Actor for Double {
 ///     type Msg = Request<u32, u32>;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///     fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
 ///         reply.send(2 * n);
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -370,16 +367,15 @@ struct Joint<B, C: 'static> {
 
 impl<B: Send + 'static, C: Send + 'static> Actor for Joint<B, C> {
     type Msg = Answer<B>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, answer: Answer<B>, cx: &mut Context<'_, Answer<B>>) -> Next {
+    fn receive(&mut self, answer: Answer<B>, cx: &mut Context<'_, Answer<B>>) {
         if let Some(reply) = self.reply.take()
             && let Ok(answer) = answer
         {
             // A request that comes back is dropped, and its customer hears that there is no answer.
             let _ = cx.send(&self.second, (answer, reply));
         }
-        Next::Continue
     }
 }

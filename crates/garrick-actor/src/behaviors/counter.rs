@@ -4,7 +4,6 @@ use garrick_sched::Reply;
 
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 
 /// What a [`counter`] gets.
 #[derive(Debug)]
@@ -48,10 +47,10 @@ struct Counter(i64);
 
 impl Actor for Counter {
     type Msg = Count;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
+    fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) {
         match msg {
             Count::Up => self.0 = self.0.saturating_add(1),
             Count::Down => self.0 = self.0.saturating_sub(1),
@@ -62,6 +61,5 @@ impl Actor for Counter {
                 self.0 = 0;
             }
         }
-        Next::Continue
     }
 }

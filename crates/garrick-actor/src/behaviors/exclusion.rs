@@ -29,17 +29,16 @@ use crate::quiet::Several;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Actor, Context, Local, Next, behaviors::{self, Request}};
+/// use garrick_actor::{Actor, Context, Local, behaviors::{self, Request}};
 ///
 /// struct Printer;
 ///
 /// impl Actor for Printer {
 ///     type Msg = Request<&'static str, usize>;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, (page, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///     fn receive(&mut self, (page, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
 ///         reply.send(page.len());
-///         Next::Continue
 ///     }
 /// }
 ///

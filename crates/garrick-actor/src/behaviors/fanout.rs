@@ -8,7 +8,6 @@ use indexmap::IndexMap;
 use super::passage::passage;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::roll::Roll;
 
 /// Sends every message to both. The seed's `tee`.
@@ -24,7 +23,6 @@ use crate::roll::Roll;
 /// let work = local.spawn_behavior(|_: u32, _| Next::Continue);
 /// let log = local.spawn_behavior(|n: u32, _| {
 ///     println!("{n} came by");
-///     Next::Continue
 /// });
 /// let logged = behaviors::tee(work, log);
 /// logged.send(1)?;
@@ -81,16 +79,14 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let even = local.spawn_behavior(|n: u32, _| {
 ///     assert_eq!(n % 2, 0);
-///     Next::Continue
 /// });
 /// let odd = local.spawn_behavior(|n: u32, _| {
 ///     assert_eq!(n % 2, 1);
-///     Next::Continue
 /// });
 /// let sorted = behaviors::demux([(0, even), (1, odd)]);
 /// for n in 0..10 {
@@ -160,10 +156,10 @@ struct Subscribers<M>(Roll<Address<M>>);
 
 impl<M: Clone + Send + 'static> Actor for Subscribers<M> {
     type Msg = Subject<M>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Subject<M>, cx: &mut Context<'_, Subject<M>>) -> Next {
+    fn receive(&mut self, msg: Subject<M>, cx: &mut Context<'_, Subject<M>>) {
         let Self(subscribers) = self;
         match msg {
             Subject::Subscribe(new) => drop(subscribers.add(new.id(), new)),
@@ -172,6 +168,5 @@ impl<M: Clone + Send + 'static> Actor for Subscribers<M> {
                 subscribers.extract(|subscriber| cx.send(subscriber, msg.clone()).is_ok());
             }
         }
-        Next::Continue
     }
 }

@@ -35,13 +35,12 @@ use crate::quiet::Several;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
 /// let listener = local.spawn_behavior(move |n: u32, _| {
 ///     to.send(n).unwrap();
-///     Next::Continue
 /// });
 /// let limiter = behaviors::limiter(listener, Duration::from_micros(100)).burst(2);
 /// let limiter = local.spawn(limiter);

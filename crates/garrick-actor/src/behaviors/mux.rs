@@ -40,13 +40,12 @@ pub enum Mux<Q, R: 'static> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors::{self, Mux}};
+/// use garrick_actor::{Local, behaviors::{self, Mux}};
 ///
 /// let local = Local::new()?;
 /// let (to, sent) = std::sync::mpsc::channel();
 /// let wire = local.spawn_behavior(move |numbered: (u64, &str), _| {
 ///     to.send(numbered).unwrap();
-///     Next::Continue
 /// });
 /// let mux = local.spawn(behaviors::mux(wire));
 /// let service = behaviors::adapter(mux.clone(), Mux::Ask);

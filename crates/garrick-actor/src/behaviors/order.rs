@@ -21,13 +21,12 @@ use crate::quiet::Several;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
 /// let listener = local.spawn_behavior(move |word: &str, _| {
 ///     to.send(word).unwrap();
-///     Next::Continue
 /// });
 /// let sequencer = local.spawn(behaviors::sequencer(listener));
 /// for numbered in [(1, "b"), (2, "c"), (0, "a")] {

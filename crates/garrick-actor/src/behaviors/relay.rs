@@ -41,12 +41,11 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let target = local.spawn_behavior(|n: u32, _| {
 ///     assert_eq!(n, 1);
-///     Next::Continue
 /// });
 /// let other_name = behaviors::forward(target);
 /// other_name.send(1)?;
@@ -65,12 +64,11 @@ pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let log = local.spawn_behavior(|(level, line): (&str, &str), _| {
 ///     println!("{level}: {line}");
-///     Next::Continue
 /// });
 /// let warn = behaviors::label(log.clone(), "warning");
 /// let note = behaviors::label(log, "note");
@@ -98,12 +96,11 @@ where
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let length = local.spawn_behavior(|n: usize, _| {
 ///     assert_eq!(n, 5);
-///     Next::Continue
 /// });
 /// let word = behaviors::adapter(length, |word: &str| word.len());
 /// word.send("hello")?;
@@ -137,13 +134,12 @@ pub struct Tag(Arc<()>);
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors::{self, Tag}};
+/// use garrick_actor::{Local, behaviors::{self, Tag}};
 ///
 /// let local = Local::new()?;
 /// let (to, heard) = std::sync::mpsc::channel();
 /// let judge = local.spawn_behavior(move |tagged: (Tag, u32), _| {
 ///     to.send(tagged).unwrap();
-///     Next::Continue
 /// });
 /// let (one, tag_of_one) = behaviors::tag(judge.clone());
 /// let (other, tag_of_other) = behaviors::tag(judge);
@@ -205,12 +201,11 @@ pub fn sink<M: Send + 'static>() -> Address<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let winner = local.spawn_behavior(|name: &str, _| {
 ///     assert_eq!(name, "Atalanta");
-///     Next::Continue
 /// });
 /// let line = local.spawn(behaviors::once(winner));
 /// line.send("Atalanta")?;

@@ -9,7 +9,6 @@ use super::random::{Random, STEP};
 use super::service::{Answer, Request, Service};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 
 /// A service that asks `service` again, a little later, when there was no answer, or a bad one.
 ///
@@ -27,21 +26,20 @@ use crate::model::next::Next;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Actor, Context, Next, System, behaviors::{self, Request}};
+/// use garrick_actor::{Actor, Context, System, behaviors::{self, Request}};
 ///
 /// /// Works every third time.
 /// struct Moody(u32);
 ///
 /// impl Actor for Moody {
 ///     type Msg = Request<(), u32>;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
 ///         self.0 += 1;
 ///         if self.0 % 3 == 0 {
 ///             reply.send(self.0);
 ///         }
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -120,10 +118,10 @@ where
     R: Send + 'static,
 {
     type Msg = Request<Q, R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, (question, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (question, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) {
         self.asked += 1;
         let errand = cx.spawn(Errand {
             service: self.service.clone(),
@@ -134,7 +132,6 @@ where
         });
         // It has just been made, so it takes this.
         let _ = cx.send(&errand, Step::Ask);
-        Next::Continue
     }
 }
 
@@ -194,15 +191,14 @@ where
     R: Send + 'static,
 {
     type Msg = Step<R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, step: Step<R>, cx: &mut Context<'_, Step<R>>) -> Next {
+    fn receive(&mut self, step: Step<R>, cx: &mut Context<'_, Step<R>>) {
         match step {
             Step::Ask => self.ask(cx),
             Step::Answered(answer) => self.answered(answer, cx),
         }
-        Next::Continue
     }
 }
 

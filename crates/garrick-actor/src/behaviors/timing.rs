@@ -64,10 +64,10 @@ struct Stopwatch<Q, R: 'static> {
 
 impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
     type Msg = Watched<Q, R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Watched<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, msg: Watched<Q, R>, cx: &mut Context<'_, Self::Msg>) {
         match msg {
             Watched::Begin(question) => {
                 self.began = cx.now();
@@ -82,7 +82,6 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
                 }
             }
         }
-        Next::Continue
     }
 }
 
@@ -94,13 +93,12 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Local, Next, behaviors};
+/// use garrick_actor::{Local, behaviors};
 ///
 /// let local = Local::new()?;
 /// let (done, is_done) = std::sync::mpsc::channel();
 /// let target = local.spawn_behavior(move |(), _| {
 ///     done.send(()).unwrap();
-///     Next::Continue
 /// });
 /// let later = local.spawn(behaviors::delay(target, Duration::from_micros(50)));
 /// later.send(())?;
@@ -143,18 +141,17 @@ impl<M: Send + 'static> Actor for Delay<M> {
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{Actor, Context, Local, Next, NoReply, Reply, behaviors::{self, Request}};
+/// use garrick_actor::{Actor, Context, Local, NoReply, Reply, behaviors::{self, Request}};
 ///
 /// /// Keeps its replies and never answers.
 /// struct Hoarder(Vec<Reply<u32>>);
 ///
 /// impl Actor for Hoarder {
 ///     type Msg = Request<(), u32>;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///     fn receive(&mut self, ((), reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
 ///         self.0.push(reply);
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -201,10 +198,10 @@ struct Patience<Q, R: 'static> {
 
 impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
     type Msg = Patient<Q, R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Patient<Q, R>, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, msg: Patient<Q, R>, cx: &mut Context<'_, Self::Msg>) {
         match msg {
             Patient::Begin(question) => {
                 cx.ask(&self.service, |reply| (question, reply), Patient::Answered);
@@ -224,6 +221,5 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Patience<Q, R> {
             }
             Patient::Over => self.reply = None,
         }
-        Next::Continue
     }
 }

@@ -20,14 +20,13 @@ pub struct WithPipeLimit<A> {
 /// # Examples
 /// ```
 /// use std::num::NonZero;
-/// use garrick_actor::{Local, Next, behavior, with_pipe_limit};
+/// use garrick_actor::{Local, behavior, with_pipe_limit};
 ///
 /// let local = Local::new()?;
 /// let one_by_one = local.spawn(with_pipe_limit(NonZero::<usize>::MIN, behavior(|n: u32, cx| {
 ///     if n < 10 {
 ///         cx.pipe(async move { n + 10 }, |n| n.unwrap_or(0));
 ///     }
-///     Next::Continue
 /// })));
 /// (0..10).for_each(|n| one_by_one.send(n).unwrap());
 /// local.run();

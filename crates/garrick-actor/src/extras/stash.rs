@@ -28,7 +28,7 @@ use crate::quiet::{self, Several};
 /// # Examples
 /// A door that keeps callers waiting until it is opened, as two behaviors:
 /// ```
-/// use garrick_actor::{Behavior, Local, Next, Reply, behavior, with_stash};
+/// use garrick_actor::{Behavior, Local, Reply, behavior, with_stash};
 ///
 /// enum Msg {
 ///     Open,
@@ -45,7 +45,6 @@ use crate::quiet::{self, Several};
 ///             // One too many is dropped, and with it its reply.
 ///             caller => drop(cx.stash(caller)),
 ///         }
-///         Next::Continue
 ///     })
 /// }
 ///
@@ -54,7 +53,6 @@ use crate::quiet::{self, Several};
 ///         if let Msg::Enter(reply) = msg {
 ///             reply.send("welcome");
 ///         }
-///         Next::Continue
 ///     })
 /// }
 ///

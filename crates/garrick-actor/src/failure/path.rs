@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///     let teller = cx.spawn_named("teller", behavior(move |(): (), cx| {
 ///         let teller = cx.path().expect("it has a name").as_str();
 ///         assert!(teller.starts_with(&bank) && teller.contains("/teller#"));
-///         Next::Continue
 ///     }));
 ///     let _ = cx.send(&teller, ());
 ///     Next::Continue

@@ -26,7 +26,7 @@ use crate::model::outcome::Outcome;
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// use garrick_actor::{AsyncActor, AsyncContext, Next, Reply, System};
+/// use garrick_actor::{AsyncActor, AsyncContext, Reply, System};
 ///
 /// struct Oven {
 ///     baked: u32,
@@ -39,9 +39,9 @@ use crate::model::outcome::Outcome;
 ///
 /// impl AsyncActor for Oven {
 ///     type Msg = Order;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     async fn receive(&mut self, order: Order, cx: &mut AsyncContext<Order>) -> Next {
+///     async fn receive(&mut self, order: Order, cx: &mut AsyncContext<Order>) {
 ///         match order {
 ///             Order::Bread(time) => {
 ///                 cx.sleep(time).await;
@@ -49,7 +49,6 @@ use crate::model::outcome::Outcome;
 ///             }
 ///             Order::Count(reply) => reply.send(self.baked),
 ///         }
-///         Next::Continue
 ///     }
 /// }
 ///

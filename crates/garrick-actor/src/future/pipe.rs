@@ -104,7 +104,6 @@ impl<M: 'static> Context<'_, M> {
     /// let local = Local::new()?;
     /// let answers = local.spawn_behavior(|reply: Reply<u32>, _| {
     ///     reply.send(21);
-    ///     Next::Continue
     /// });
     /// let sum = local.spawn(Sum(0));
     /// sum.send(Msg::Add(answers.ask(|reply| reply), answers.ask(|reply| reply))).unwrap();

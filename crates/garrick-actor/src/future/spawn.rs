@@ -204,7 +204,7 @@ impl<N: 'static> Context<'_, N> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Incoming, Local, Next};
+    /// use garrick_actor::{Incoming, Local};
     ///
     /// let local = Local::new()?;
     /// let parent = local.spawn_behavior(|n: u32, cx| {
@@ -213,7 +213,6 @@ impl<N: 'static> Context<'_, N> {
     ///         assert_eq!(mailbox.recv().await, None);
     ///     });
     ///     let _ = cx.send(&child, n + 1);
-    ///     Next::Continue
     /// });
     /// parent.send(1)?;
     /// local.run();

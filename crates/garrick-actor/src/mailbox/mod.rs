@@ -82,13 +82,12 @@ enum Kind<M> {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Mailbox, Next, OnFull, System, behavior};
+/// use garrick_actor::{Mailbox, OnFull, System, behavior};
 ///
 /// let system = System::new()?;
 /// let mailbox = Mailbox::bounded(100, OnFull::Wait)?;
 /// let slow = system.spawn_with(mailbox, behavior(|n: u64, _| {
 ///     std::hint::black_box(n);
-///     Next::Continue
 /// }))?;
 /// for n in 0..10_000 {
 ///     // Waits while a hundred are there already.
@@ -128,14 +127,13 @@ impl<M> Mailbox<M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Mailbox, Next, behavior};
+    /// use garrick_actor::{Local, Mailbox, behavior};
     /// use std::sync::mpsc;
     ///
     /// let local = Local::new()?;
     /// let (told, heard) = mpsc::channel();
     /// let actor = behavior(move |n: i64, _| {
     ///     told.send(n).unwrap();
-    ///     Next::Continue
     /// });
     /// let inlet = local.handle().spawn_with(Mailbox::priority(|n: &i64| *n), actor)?;
     /// for n in [1, 3, 2] {

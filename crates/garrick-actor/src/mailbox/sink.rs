@@ -38,12 +38,11 @@ impl<M: Send + 'static> Inlet<M> {
     /// # Examples
     /// ```
     /// use futures_util::{SinkExt, stream};
-    /// use garrick_actor::{Local, Mailbox, Next, OnFull, System, behavior};
+    /// use garrick_actor::{Local, Mailbox, OnFull, System, behavior};
     ///
     /// let system = System::new()?;
     /// let slow = system.spawn_with(Mailbox::bounded(2, OnFull::Wait)?, behavior(|n: u32, _| {
     ///     assert!(n < 100);
-    ///     Next::Continue
     /// }))?;
     /// let mut numbers = stream::iter((0..100).map(Ok));
     /// Local::new()?.block_on(slow.sink().send_all(&mut numbers))?;

@@ -11,7 +11,7 @@ use crate::model::outcome::Outcome;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Actor, Context, Next, Reply, System};
+/// use garrick_actor::{Actor, Context, Reply, System};
 ///
 /// struct Counter(u64);
 ///
@@ -22,14 +22,13 @@ use crate::model::outcome::Outcome;
 ///
 /// impl Actor for Counter {
 ///     type Msg = Count;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) -> Next {
+///     fn receive(&mut self, msg: Count, _: &mut Context<'_, Count>) {
 ///         match msg {
 ///             Count::Add(n) => self.0 += n,
 ///             Count::Get(reply) => reply.send(self.0),
 ///         }
-///         Next::Continue
 ///     }
 /// }
 ///

@@ -63,16 +63,14 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Next};
+    /// use garrick_actor::Local;
     ///
     /// let local = Local::new()?;
     /// let sum = local.spawn_behavior(|n: u32, _| {
     ///     assert!(n < 100);
-    ///     Next::Continue
     /// });
     /// let hundred = local.spawn_behavior(move |(): (), cx| {
     ///     assert_eq!(cx.send_batch(&sum, 0..100).ok(), Some(100));
-    ///     Next::Continue
     /// });
     /// hundred.send(())?;
     /// local.run();

@@ -45,7 +45,7 @@ pub struct Behavior<M> {
 /// # Examples
 /// A flip-flop, in two behaviors that become each other:
 /// ```
-/// use garrick_actor::{Behavior, Next, Reply, System, behavior};
+/// use garrick_actor::{Behavior, Reply, System, behavior};
 ///
 /// enum Msg {
 ///     Flip,
@@ -58,7 +58,6 @@ pub struct Behavior<M> {
 ///             Msg::Flip => cx.becomes_behavior(showing(other, now)),
 ///             Msg::Show(reply) => reply.send(now),
 ///         }
-///         Next::Continue
 ///     })
 /// }
 ///

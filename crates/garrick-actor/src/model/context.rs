@@ -77,7 +77,6 @@ impl<'a, M: 'static> Context<'a, M> {
     /// let local = Local::new()?;
     /// let print = local.spawn_behavior(|n: u32, _| {
     ///     assert_eq!(n, 21);
-    ///     Next::Continue
     /// });
     /// local.spawn(Halve(print)).send(42)?;
     /// local.run();
@@ -160,17 +159,16 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply};
+    /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
     ///
     /// struct Double;
     ///
     /// impl Actor for Double {
     ///     type Msg = (u32, Reply<u32>);
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) -> Next {
+    ///     fn receive(&mut self, (n, reply): (u32, Reply<u32>), _: &mut Context<'_, Self::Msg>) {
     ///         reply.send(2 * n);
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -183,14 +181,13 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// impl Actor for Asker {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::Begin => cx.ask(&self.0, |reply| (21, reply), Msg::Doubled),
     ///             Msg::Doubled(answer) => assert_eq!(answer, Ok(42)),
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -231,19 +228,18 @@ impl<'a, M: 'static> Context<'a, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Actor, Context, Next, Reply, System};
+    /// use garrick_actor::{Actor, Context, Reply, System};
     ///
     /// /// Reads files, one after the other.
     /// struct Reader;
     ///
     /// impl Actor for Reader {
     ///     type Msg = (String, Reply<std::io::Result<String>>);
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///     const BLOCKS: bool = true;
     ///
-    ///     fn receive(&mut self, (path, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    ///     fn receive(&mut self, (path, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) {
     ///         reply.send(cx.blocking(|| std::fs::read_to_string(&path)));
-    ///         Next::Continue
     ///     }
     /// }
     ///

@@ -19,12 +19,11 @@ pub trait Contramap<M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Contramap, Local, Next};
+    /// use garrick_actor::{Contramap, Local};
     ///
     /// let local = Local::new()?;
     /// let length = local.spawn_behavior(|n: usize, _| {
     ///     assert_eq!(n, 5);
-    ///     Next::Continue
     /// });
     /// let word = local.spawn(length.contramap(|word: &str| word.len()));
     /// word.send("hello")?;

@@ -14,12 +14,11 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Next};
+    /// use garrick_actor::Local;
     ///
     /// let local = Local::new()?;
     /// let refuses = local.spawn_behavior(|n: u32, cx| {
     ///     cx.dead_letter(n);
-    ///     Next::Continue
     /// });
     /// refuses.send(1)?;
     /// local.run();

@@ -9,7 +9,6 @@ use garrick_sched::{Address, SendError, SpawnError};
 use super::subscribers::Subscribers;
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Publishes what could not be delivered.
@@ -21,17 +20,16 @@ use crate::system::handle::Handle;
 /// # Examples
 /// ```
 /// use garrick_actor::naming::{DeadLetter, DeadLetters};
-/// use garrick_actor::{Actor, Context, Local, Next};
+/// use garrick_actor::{Actor, Context, Local};
 ///
 /// struct Clerk;
 ///
 /// impl Actor for Clerk {
 ///     type Msg = DeadLetter;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, letter: DeadLetter, _: &mut Context<'_, DeadLetter>) -> Next {
+///     fn receive(&mut self, letter: DeadLetter, _: &mut Context<'_, DeadLetter>) {
 ///         assert_eq!(letter.to_string(), "1 dead letter (u32) for the till");
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -158,10 +156,10 @@ impl DeadLettersActor {
 
 impl Actor for DeadLettersActor {
     type Msg = Msg;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
+    fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) {
         match msg {
             Msg::Post(letter) => self.subscribers.publish(letter),
             Msg::Counted(system, total) => self.count(system, total),
@@ -170,7 +168,6 @@ impl Actor for DeadLettersActor {
             }
             Msg::Unsubscribe(address) => self.subscribers.remove(&address),
         }
-        Next::Continue
     }
 }
 

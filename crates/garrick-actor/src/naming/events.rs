@@ -9,7 +9,6 @@ use indexmap::IndexMap;
 use super::subscribers::Subscribers;
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Sends what is published to the subscribers to its type: publishers and subscribers need to agree on
@@ -132,12 +131,11 @@ struct EventStreamActor(Topics);
 
 impl Actor for EventStreamActor {
     type Msg = Order;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) {
         order(&mut self.0);
-        Next::Continue
     }
 }
 
@@ -154,7 +152,7 @@ mod tests {
 
     use super::*;
     use crate::model::actor::Actor;
-    use crate::model::next::Next;
+
     use crate::system::local::Local;
 
     /// Tells its number when it ends.
@@ -162,12 +160,10 @@ mod tests {
 
     impl<E: 'static> Actor for Numbered<E> {
         type Msg = E;
-        type Outcome = Next;
+        type Outcome = ();
         const STARTS: bool = false;
 
-        fn receive(&mut self, _: E, _: &mut Context<'_, E>) -> Next {
-            Next::Continue
-        }
+        fn receive(&mut self, _: E, _: &mut Context<'_, E>) {}
     }
 
     impl<E> Drop for Numbered<E> {

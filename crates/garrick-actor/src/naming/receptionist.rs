@@ -12,7 +12,6 @@ use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, 
 use super::subscribers::Subscribers;
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::roll::Roll;
 use crate::system::handle::Handle;
 
@@ -299,12 +298,11 @@ struct ReceptionistActor(Services);
 
 impl Actor for ReceptionistActor {
     type Msg = Order;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) {
         order(&mut self.0);
-        Next::Continue
     }
 }
 

@@ -10,7 +10,6 @@ use super::sweep::Sweep;
 use crate::ask::request::{Request, flatten};
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Knows actors by name, and gives an address only to who asks for messages of the right type.
@@ -154,7 +153,7 @@ impl Registry {
     /// # Examples
     /// ```
     /// use garrick_actor::naming::{LookupError, Registry};
-    /// use garrick_actor::{Actor, Address, Context, Local, Next};
+    /// use garrick_actor::{Actor, Address, Context, Local};
     ///
     /// struct Clerk(Registry);
     ///
@@ -165,14 +164,13 @@ impl Registry {
     ///
     /// impl Actor for Clerk {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::Begin => self.0.lookup_from(cx, "printer", Msg::Found),
     ///             Msg::Found(printer) => assert!(printer.is_err()),
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -307,12 +305,11 @@ struct RegistryActor(Names);
 
 impl Actor for RegistryActor {
     type Msg = Order;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) -> Next {
+    fn receive(&mut self, order: Order, _: &mut Context<'_, Order>) {
         order(&mut self.0);
-        Next::Continue
     }
 }
 

@@ -8,7 +8,6 @@ use super::front::front;
 use super::subscribers::Subscribers;
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::system::handle::Handle;
 
 /// Sends what is published to every subscriber: each message once, and those of one publisher in order.
@@ -22,7 +21,7 @@ use crate::system::handle::Handle;
 /// # Examples
 /// ```
 /// use garrick_actor::naming::Topic;
-/// use garrick_actor::{Actor, Context, Contramap, Local, Next, Reply};
+/// use garrick_actor::{Actor, Context, Contramap, Local, Reply};
 ///
 /// #[derive(Default)]
 /// struct Reader(Vec<String>);
@@ -34,14 +33,13 @@ use crate::system::handle::Handle;
 ///
 /// impl Actor for Reader {
 ///     type Msg = Msg;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) -> Next {
+///     fn receive(&mut self, msg: Msg, _: &mut Context<'_, Msg>) {
 ///         match msg {
 ///             Msg::News(news) => self.0.push(news),
 ///             Msg::Read(reply) => reply.send(self.0.clone()),
 ///         }
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -149,10 +147,10 @@ struct TopicActor<M> {
 
 impl<M: Clone + 'static> Actor for TopicActor<M> {
     type Msg = TopicMsg<M>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: TopicMsg<M>, _: &mut Context<'_, TopicMsg<M>>) -> Next {
+    fn receive(&mut self, msg: TopicMsg<M>, _: &mut Context<'_, TopicMsg<M>>) {
         match msg {
             TopicMsg::Publish(message) => self.subscribers.publish(message),
             TopicMsg::Subscribe(address) => {
@@ -161,7 +159,6 @@ impl<M: Clone + 'static> Actor for TopicActor<M> {
             TopicMsg::Unsubscribe(address) => self.subscribers.remove(&address),
             TopicMsg::Count(reply) => reply.send(self.subscribers.count()),
         }
-        Next::Continue
     }
 }
 

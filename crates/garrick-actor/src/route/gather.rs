@@ -9,7 +9,6 @@ use super::routees::Routees;
 use super::router::RouterMsg;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 
 /// Asks all routees, and the first answer goes to who asked. If none of them answers, the asker is told
 /// [`NoReply::Dropped`].
@@ -20,7 +19,7 @@ use crate::model::next::Next;
 /// # Examples
 /// ```
 /// use garrick_actor::route::{FirstCompleted, Router};
-/// use garrick_actor::{Actor, Context, Next, Reply, System};
+/// use garrick_actor::{Actor, Context, Reply, System};
 ///
 /// struct Find {
 ///     word: String,
@@ -32,13 +31,12 @@ use crate::model::next::Next;
 ///
 /// impl Actor for Index {
 ///     type Msg = Find;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, find: Find, _: &mut Context<'_, Find>) -> Next {
+///     fn receive(&mut self, find: Find, _: &mut Context<'_, Find>) {
 ///         if find.word == self.0 {
 ///             find.reply.send(self.1);
 ///         }
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -108,16 +106,15 @@ struct Answer<R>(Result<R, NoReply>);
 
 impl<R: 'static> Actor for Gatherer<R> {
     type Msg = Answer<R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, Answer(answer): Answer<R>, _: &mut Context<'_, Answer<R>>) -> Next {
+    fn receive(&mut self, Answer(answer): Answer<R>, _: &mut Context<'_, Answer<R>>) {
         if let Ok(answer) = answer
             && let Some(reply) = self.0.take()
         {
             reply.send(answer);
         }
-        Next::Continue
     }
 }
 

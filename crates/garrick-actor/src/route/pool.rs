@@ -21,7 +21,6 @@ use garrick_sched::{Address, NoReply, Reply, SpawnError};
 use crate::ask::request::{Request, flatten};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 
@@ -180,7 +179,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// # Examples
     /// ```
     /// use garrick_actor::route::{Pool, PoolError};
-    /// use garrick_actor::{Actor, Context, Local, Next};
+    /// use garrick_actor::{Actor, Context, Local};
     ///
     /// struct Clerk(Pool<u32, u32>);
     ///
@@ -191,14 +190,13 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     ///
     /// impl Actor for Clerk {
     ///     type Msg = Msg;
-    ///     type Outcome = Next;
+    ///     type Outcome = ();
     ///
-    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    ///     fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
     ///         match msg {
     ///             Msg::Begin => self.0.run_from(cx, 20, Msg::Done),
     ///             Msg::Done(result) => assert_eq!(result, Ok(21)),
     ///         }
-    ///         Next::Continue
     ///     }
     /// }
     ///
@@ -282,10 +280,10 @@ where
     F: FnMut() -> Worker<T, W> + 'static,
 {
     type Msg = Msg<T, R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Msg<T, R>, cx: &mut Context<'_, Msg<T, R>>) -> Next {
+    fn receive(&mut self, msg: Msg<T, R>, cx: &mut Context<'_, Msg<T, R>>) {
         match msg {
             Msg::Run(task, outcome) => self.run(task, outcome, cx),
             Msg::Done(Ok(worker)) => self.free(worker, cx),
@@ -294,7 +292,6 @@ where
                 self.free(worker, cx);
             }
         }
-        Next::Continue
     }
 }
 
@@ -318,14 +315,13 @@ where
     W: FnMut(T) -> R + 'static,
 {
     type Msg = Job<T, R>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, job: Job<T, R>, cx: &mut Context<'_, Job<T, R>>) -> Next {
+    fn receive(&mut self, job: Job<T, R>, cx: &mut Context<'_, Job<T, R>>) {
         // If this panics, both replies are dropped.
         job.outcome.send(Ok((self.work)(job.task)));
         job.done.send(cx.address());
-        Next::Continue
     }
 
     fn name() -> &'static str {

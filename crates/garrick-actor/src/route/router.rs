@@ -9,7 +9,6 @@ use super::policy::Policy;
 use super::routees::Routees;
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::naming::front::front;
 use crate::naming::{DeadLetter, DeadLetters, Key, Listing, Receptionist};
 use crate::system::handle::Handle;
@@ -22,17 +21,16 @@ use crate::system::handle::Handle;
 /// # Examples
 /// ```
 /// use garrick_actor::route::{RoundRobin, Router};
-/// use garrick_actor::{Actor, Context, Next, Reply, System};
+/// use garrick_actor::{Actor, Context, Reply, System};
 ///
 /// struct Desk(&'static str);
 ///
 /// impl Actor for Desk {
 ///     type Msg = Reply<&'static str>;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, reply: Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+///     fn receive(&mut self, reply: Self::Msg, _: &mut Context<'_, Self::Msg>) {
 ///         reply.send(self.0);
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -322,10 +320,10 @@ impl<M: 'static, P: Policy<M>> RouterActor<M, P> {
 
 impl<M: 'static, P: Policy<M>> Actor for RouterActor<M, P> {
     type Msg = RouterMsg<M>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: RouterMsg<M>, cx: &mut Context<'_, RouterMsg<M>>) -> Next {
+    fn receive(&mut self, msg: RouterMsg<M>, cx: &mut Context<'_, RouterMsg<M>>) {
         match msg {
             RouterMsg::Route(msg) => self.route(msg, cx),
             RouterMsg::Add(routee) => self.routees.add(routee, None),
@@ -335,7 +333,6 @@ impl<M: 'static, P: Policy<M>> Actor for RouterActor<M, P> {
             RouterMsg::DeadLetters(to) => self.dead_letters = Some(to),
             RouterMsg::Status(reply) => reply.send(self.status()),
         }
-        Next::Continue
     }
 }
 

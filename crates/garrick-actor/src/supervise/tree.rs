@@ -219,14 +219,13 @@ impl Tree {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Child, Next, Strategy, Supervisor, System, behavior};
+    /// use garrick_actor::{Child, Strategy, Supervisor, System, behavior};
     ///
     /// let (system, slow) = (System::new()?, System::builder().name("slow").workers(1).start()?);
     /// let tree = Supervisor::new("app", Strategy::OneForOne).spawn(&system.handle())?;
     /// let printer = Child::new("printer", || {
     ///     behavior(|line: &str, _| {
     ///         println!("{line}");
-    ///         Next::Continue
     ///     })
     /// });
     /// tree.start_on(&slow.handle(), printer)?.send("hello")?;

@@ -91,7 +91,7 @@ impl Builder {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Next, System};
+    /// use garrick_actor::System;
     ///
     /// let system = System::builder().workers(1).stack_size(64 << 20).start()?;
     /// let walker = system.spawn_behavior(|depth: u32, _| {
@@ -99,7 +99,6 @@ impl Builder {
     ///         if depth == 0 { 0 } else { 1 + std::hint::black_box(walk(depth - 1)) }
     ///     }
     ///     assert_eq!(walk(depth), depth);
-    ///     Next::Continue
     /// })?;
     /// walker.send(100_000)?;
     /// system.shutdown();

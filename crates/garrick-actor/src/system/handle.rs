@@ -164,7 +164,6 @@ impl<M: 'static> Context<'_, M> {
     ///     let told = told.clone();
     ///     let child = cx.spawn_behavior(move |(): (), cx| {
     ///         told.send(cx.sponsor().name().to_owned()).unwrap();
-    ///         Next::Continue
     ///     });
     ///     let sent = cx.send(&child, ()).and(cx.send_on(&far, &child, ()));
     ///     if sent.is_ok() { Next::Continue } else { Next::Stop }

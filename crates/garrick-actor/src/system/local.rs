@@ -17,17 +17,16 @@ use crate::system::handle::Handle;
 /// # Examples
 /// ```
 /// use std::{cell::Cell, rc::Rc};
-/// use garrick_actor::{Actor, Context, Local, Next};
+/// use garrick_actor::{Actor, Context, Local};
 ///
 /// struct Add(Rc<Cell<u32>>);
 ///
 /// impl Actor for Add {
 ///     type Msg = u32;
-///     type Outcome = Next;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, n: u32, _: &mut Context<'_, u32>) -> Next {
+///     fn receive(&mut self, n: u32, _: &mut Context<'_, u32>) {
 ///         self.0.set(self.0.get() + n);
-///         Next::Continue
 ///     }
 /// }
 ///
@@ -117,12 +116,11 @@ impl Local {
     ///
     /// # Examples
     /// ```
-    /// use garrick_actor::{Local, Next, Reply};
+    /// use garrick_actor::{Local, Reply};
     ///
     /// let local = Local::new()?;
     /// let double = local.spawn_behavior(|(n, reply): (u32, Reply<u32>), _| {
     ///     reply.send(2 * n);
-    ///     Next::Continue
     /// });
     /// assert_eq!(local.block_on(double.ask(|reply| (21, reply))), Ok(42));
     /// # Ok::<(), garrick_actor::StartError>(())

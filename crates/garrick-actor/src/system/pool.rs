@@ -15,12 +15,11 @@ use crate::system::handle::Handle;
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Next, System};
+/// use garrick_actor::System;
 ///
 /// let system = System::builder().name("greeters").workers(2).start()?;
 /// let greeter = system.spawn_behavior(|name: String, _| {
 ///     println!("Hello, {name}!");
-///     Next::Continue
 /// })?;
 /// greeter.send("Ada".to_owned())?;
 /// greeter.send("Alan".to_owned())?;
@@ -134,13 +133,12 @@ impl System {
     /// # Examples
     /// ```
     /// use std::time::Duration;
-    /// use garrick_actor::{Ending, Next, System};
+    /// use garrick_actor::{Ending, System};
     ///
     /// let system = System::new()?;
     /// let endless = system.spawn_behavior(|(), cx| {
     ///     let me = cx.address();
     ///     let _ = cx.send(&me, ());
-    ///     Next::Continue
     /// })?;
     /// endless.send(())?;
     /// let ending = system.shutdown_within(Duration::from_millis(10));

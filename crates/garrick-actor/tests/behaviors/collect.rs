@@ -73,14 +73,13 @@ struct Joiner;
 
 impl Actor for Joiner {
     type Msg = (Vec<Side<u32, u32>>, Reply<(u32, u32)>);
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (sides, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (sides, reply): Self::Msg, cx: &mut Context<'_, Self::Msg>) {
         let join = cx.spawn(join(reply));
         for side in sides {
             cx.send(&join, side).unwrap();
         }
-        Next::Continue
     }
 }
 

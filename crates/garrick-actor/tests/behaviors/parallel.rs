@@ -5,7 +5,7 @@ use std::thread;
 use garrick_actor::behaviors::{
     Request, Service, adapter, breaker, fork, par, pipe, race, retry, seq, serializer,
 };
-use garrick_actor::{Actor, Context, Next, NoReply, Reply, System};
+use garrick_actor::{Actor, Context, NoReply, Reply, System};
 
 const THREADS: u64 = 3;
 const QUESTIONS: u64 = 200;
@@ -22,9 +22,9 @@ enum Msg {
 
 impl Actor for Exclusive {
     type Msg = Msg;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) {
         match msg {
             Msg::Asked(request) => {
                 assert!(self.under_way.is_none(), "two at once");
@@ -37,7 +37,6 @@ impl Actor for Exclusive {
                 }
             }
         }
-        Next::Continue
     }
 }
 
@@ -45,11 +44,10 @@ struct Increment;
 
 impl Actor for Increment {
     type Msg = Request<u64, u64>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, (n, reply): Self::Msg, _: &mut Context<'_, Self::Msg>) {
         reply.send(n + 1);
-        Next::Continue
     }
 }
 
@@ -127,10 +125,9 @@ struct Keeps(Vec<Request<u64, u64>>);
 
 impl Actor for Keeps {
     type Msg = Request<u64, u64>;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, request: Self::Msg, _: &mut Context<'_, Self::Msg>) -> Next {
+    fn receive(&mut self, request: Self::Msg, _: &mut Context<'_, Self::Msg>) {
         self.0.push(request);
-        Next::Continue
     }
 }

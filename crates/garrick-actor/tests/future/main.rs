@@ -638,12 +638,11 @@ fn a_message_costs_no_allocation() {
     struct Adder;
     impl AsyncActor for Adder {
         type Msg = u64;
-        type Outcome = Next;
-        async fn receive(&mut self, n: u64, cx: &mut AsyncContext<u64>) -> Next {
+        type Outcome = ();
+        async fn receive(&mut self, n: u64, cx: &mut AsyncContext<u64>) {
             if n.is_multiple_of(100) {
                 cx.sleep(ms(1)).await;
             }
-            Next::Continue
         }
     }
     let actor = local.spawn_async_actor(Adder);

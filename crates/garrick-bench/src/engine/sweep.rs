@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use garrick::{Actor, Context, Next};
+use garrick::{Actor, Context};
 
 use super::step::{Desk, Job, Over};
 
@@ -27,14 +27,13 @@ impl Sweep {
 
 impl Actor for Sweep {
     type Msg = Over;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, _: Over, _: &mut Context<'_, Over>) -> Next {
+    fn receive(&mut self, _: Over, _: &mut Context<'_, Over>) {
         if self.next < self.plans {
             self.desk.put(Job::Lay(self.next));
             self.next += 1;
         }
-        Next::Continue
     }
 }

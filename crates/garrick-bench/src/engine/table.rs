@@ -1,6 +1,6 @@
 //! The actor that collects rows.
 
-use garrick::{Actor, Context, Next, Reply};
+use garrick::{Actor, Context, Reply};
 
 use crate::row::Row;
 
@@ -18,14 +18,13 @@ pub(super) enum Message {
 
 impl Actor for Table {
     type Msg = Message;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, message: Message, _: &mut Context<'_, Message>) -> Next {
+    fn receive(&mut self, message: Message, _: &mut Context<'_, Message>) {
         match message {
             Message::Rows(rows) => self.0.extend(rows),
             Message::Take(reply) => reply.send(self.0.clone()),
         }
-        Next::Continue
     }
 }

@@ -171,12 +171,11 @@ struct Hears(Rc<Cell<bool>>);
 
 impl garrick::Actor for Hears {
     type Msg = ();
-    type Outcome = garrick::Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, (): (), _: &mut garrick::Context<'_, ()>) -> garrick::Next {
+    fn receive(&mut self, (): (), _: &mut garrick::Context<'_, ()>) {
         self.0.set(true);
-        garrick::Next::Continue
     }
 }
 

@@ -181,12 +181,11 @@ impl AsyncActor for Series {
 
 impl Actor for Computer {
     type Msg = Compute;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, Compute(term, reply): Compute, _: &mut Context<'_, Compute>) -> Next {
+    fn receive(&mut self, Compute(term, reply): Compute, _: &mut Context<'_, Compute>) {
         reply.send(next_term(term, self.rate));
-        Next::Continue
     }
 }
 

@@ -58,13 +58,12 @@ impl Counter {
 
 impl Actor for Counter {
     type Msg = u64;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
     #[inline]
-    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) {
         self.count(message);
-        Next::Continue
     }
 }
 

@@ -56,17 +56,12 @@ pub(super) struct Answerer;
 
 impl Actor for Answerer {
     type Msg = Question;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
     #[inline]
-    fn receive(
-        &mut self,
-        Question(number, reply): Question,
-        _: &mut Context<'_, Question>,
-    ) -> Next {
+    fn receive(&mut self, Question(number, reply): Question, _: &mut Context<'_, Question>) {
         reply.send(number + 1);
-        Next::Continue
     }
 }
 

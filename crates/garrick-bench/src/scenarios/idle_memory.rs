@@ -58,12 +58,10 @@ struct Idler {
 
 impl Actor for Idler {
     type Msg = ();
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) -> Next {
-        Next::Continue
-    }
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
 }
 
 /// Spawns idle actors for as many turns as it is told.

@@ -28,14 +28,13 @@ struct Mayfly(u64);
 
 impl Actor for Mayfly {
     type Msg = u64;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
     #[inline]
-    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) {
         self.0 += message;
         black_box(&self.0);
-        Next::Continue
     }
 }
 

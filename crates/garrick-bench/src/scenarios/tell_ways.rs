@@ -1,7 +1,7 @@
 //! Messages between two actors of one worker, where the receiver is more than a plain actor.
 
 use garrick::{
-    Address, AsyncActor, AsyncContext, Child, Local, Mailbox, Next, OnFull, Strategy, Supervisor,
+    Address, AsyncActor, AsyncContext, Child, Local, Mailbox, OnFull, Strategy, Supervisor,
 };
 
 use super::actors::{Counter, send_in};
@@ -68,11 +68,10 @@ struct AsyncCounter(Counter);
 
 impl AsyncActor for AsyncCounter {
     type Msg = u64;
-    type Outcome = Next;
+    type Outcome = ();
 
-    async fn receive(&mut self, message: u64, _: &mut AsyncContext<u64>) -> Next {
+    async fn receive(&mut self, message: u64, _: &mut AsyncContext<u64>) {
         self.0.count(message);
-        Next::Continue
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use garrick::{Actor, Context, Local, Mailbox, Next, OnFull};
+use garrick::{Actor, Context, Local, Mailbox, OnFull};
 use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::Framework;
@@ -53,13 +53,12 @@ fn tell<F: Framework>(ops: u64, bound: Option<usize>) -> Result<Measured> {
 
 impl Actor for Counter {
     type Msg = u64;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
     #[inline]
-    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) -> Next {
+    fn receive(&mut self, message: u64, _: &mut Context<'_, u64>) {
         self.count(message);
-        Next::Continue
     }
 }
 

@@ -153,10 +153,10 @@ struct Counter {
 
 impl Actor for Counter {
     type Msg = Hears;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, msg: Hears, _: &mut Context<'_, Hears>) -> Next {
+    fn receive(&mut self, msg: Hears, _: &mut Context<'_, Hears>) {
         match msg {
             Hears::Await(bytes, reply) => {
                 self.missing = bytes;
@@ -172,6 +172,5 @@ impl Actor for Counter {
         {
             reply.send(());
         }
-        Next::Continue
     }
 }

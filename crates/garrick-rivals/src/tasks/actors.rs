@@ -25,12 +25,11 @@ struct Permanent;
 
 impl Actor for Permanent {
     type Msg = Reply<u64>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) -> Next {
+    fn receive(&mut self, reply: Reply<u64>, _: &mut Context<'_, Reply<u64>>) {
         reply.send(work());
-        Next::Continue
     }
 }
 

@@ -161,16 +161,15 @@ impl Flooded {
 
 impl Actor for Flooded {
     type Msg = ();
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) {
         work();
         if self.left == 0 {
             self.left = FLOOD;
             Self::flood(&cx.address(), cx);
         }
         self.left -= 1;
-        Next::Continue
     }
 }

@@ -34,7 +34,7 @@ pub enum OpenError {
 ///
 /// # Examples
 /// ```
-/// use garrick_actor::{Next, System};
+/// use garrick_actor::System;
 /// use garrick_secure::{Event, Options, PreSharedKey, Role, Transport, open};
 ///
 /// let system = System::new()?;
@@ -47,14 +47,12 @@ pub enum OpenError {
 ///         Event::Closed(outcome) => assert_eq!(outcome, Ok(())),
 ///         _ => {}
 ///     }
-///     Next::Continue
 /// })?;
 /// let (told, heard) = std::sync::mpsc::channel();
 /// let hears = system.spawn_behavior(move |event, _| {
 ///     if let Event::Frame(frame) = event {
 ///         told.send(frame.to_vec()).unwrap();
 ///     }
-///     Next::Continue
 /// })?;
 ///
 /// let options = Options::default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use garrick::{Actor, Address, Context, Next, Reply};
+use garrick::{Actor, Address, Context, Reply};
 
 use super::room::{Room, ToRoom};
 use super::session::ToSession;
@@ -132,9 +132,9 @@ fn open(name: Name, number: u64, cx: &Context<'_, ToLobby>) -> Entry {
 
 impl Actor for Lobby {
     type Msg = ToLobby;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: ToLobby, cx: &mut Context<'_, ToLobby>) -> Next {
+    fn receive(&mut self, msg: ToLobby, cx: &mut Context<'_, ToLobby>) {
         match msg {
             ToLobby::Enter(visitor, session) => self.enter(visitor, session, cx),
             ToLobby::OneLess(id) => self.one_less(&id),
@@ -142,6 +142,5 @@ impl Actor for Lobby {
             ToLobby::List(reply) => reply.send(self.list()),
             ToLobby::Close(reply) => self.close(reply, cx),
         }
-        Next::Continue
     }
 }

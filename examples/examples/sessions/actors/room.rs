@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::ws::Utf8Bytes;
-use garrick::{Actor, Address, Context, Ended, Next};
+use garrick::{Actor, Address, Context, Ended};
 
 use super::lobby::{RoomId, ToLobby};
 use super::session::{Place, ToSession};
@@ -120,9 +120,9 @@ impl Room {
 
 impl Actor for Room {
     type Msg = ToRoom;
-    type Outcome = Next;
+    type Outcome = ();
 
-    fn receive(&mut self, msg: ToRoom, cx: &mut Context<'_, ToRoom>) -> Next {
+    fn receive(&mut self, msg: ToRoom, cx: &mut Context<'_, ToRoom>) {
         match msg {
             ToRoom::Enter(name, session) => self.enter(name, session, cx),
             ToRoom::Say(number, text) => self.say(number, &text, cx),
@@ -131,6 +131,5 @@ impl Actor for Room {
             ToRoom::Ended(number, ended) => self.ended(number, &ended, cx),
             ToRoom::Close => self.close(cx),
         }
-        Next::Continue
     }
 }

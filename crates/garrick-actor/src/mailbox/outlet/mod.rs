@@ -103,12 +103,10 @@ struct Nobody<M>(PhantomData<fn(M)>);
 
 impl<M: Send + 'static> Actor for Nobody<M> {
     type Msg = M;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, _: M, _: &mut Context<'_, M>) -> Next {
-        Next::Continue
-    }
+    fn receive(&mut self, _: M, _: &mut Context<'_, M>) {}
 
     fn name() -> &'static str {
         type_name::<Outlet<M>>()

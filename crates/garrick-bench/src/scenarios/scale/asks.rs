@@ -35,17 +35,16 @@ struct Asked {
 
 impl Actor for Asked {
     type Msg = Reply<()>;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, question: Reply<()>, _: &mut Context<'_, Reply<()>>) -> Next {
+    fn receive(&mut self, question: Reply<()>, _: &mut Context<'_, Reply<()>>) {
         self.questions.push(question);
         if self.answers && self.questions.len() == self.size {
             self.questions
                 .drain(..)
                 .for_each(|question| question.send(()));
         }
-        Next::Continue
     }
 }
 

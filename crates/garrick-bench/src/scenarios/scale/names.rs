@@ -2,7 +2,7 @@
 
 use garrick::naming::{Key, Receptionist, Topic};
 use garrick::route::{RoundRobin, Router};
-use garrick::{Actor, Address, Context, Local, Next};
+use garrick::{Actor, Address, Context, Local};
 
 use super::{Tally, sized};
 use crate::clock::{Clock, Stopwatch};
@@ -34,12 +34,11 @@ struct Member(Tally);
 
 impl Actor for Member {
     type Msg = u64;
-    type Outcome = Next;
+    type Outcome = ();
     const STARTS: bool = false;
 
-    fn receive(&mut self, _: u64, _: &mut Context<'_, u64>) -> Next {
+    fn receive(&mut self, _: u64, _: &mut Context<'_, u64>) {
         self.0.count();
-        Next::Continue
     }
 }
 
