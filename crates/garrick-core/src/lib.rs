@@ -9,9 +9,6 @@
 #[doc(hidden)]
 pub mod prim;
 
-#[cfg(test)]
-mod testing;
-
 pub mod copy;
 pub mod fence;
 pub mod prefetch;
@@ -23,11 +20,8 @@ pub mod backoff;
 
 pub mod bell;
 pub mod count;
-pub mod deque;
 pub mod gate;
 pub mod lend;
 pub mod park;
-pub mod queue;
 pub mod ring;
-pub mod steal;
 pub mod wheel;
