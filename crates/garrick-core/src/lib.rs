@@ -1,4 +1,5 @@
-//! The lock-free parts that the rest of Garrick stands on, and nothing else.
+//! The lock-free parts that the rest of Garrick stands on, and nothing else. What the runtime does not use is in
+//! `garrick-steal`: work stealing, and queues.
 //!
 //! Every type here is usable on its own. Each module says which algorithm it is, where it comes from,
 //! what progress it guarantees and which thread may call what.
