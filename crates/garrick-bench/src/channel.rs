@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use garrick_core::queue::{Queue, Receiver, Sender};
+use garrick_steal::queue::{Queue, Receiver, Sender};
 
 /// A queue of numbers, to push to and pop from without waiting.
 ///
@@ -38,7 +38,7 @@ pub trait Parked: Channel {
     fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// One of `garrick_core`'s queues.
+/// One of `garrick_steal`'s queues.
 #[derive(Debug)]
 pub struct Ours<Q>(Q);
 

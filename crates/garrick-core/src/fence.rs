@@ -43,7 +43,7 @@
 //! release store to another word, but LLVM does not: it keeps loads and stores that are atomic and stronger than
 //! `unordered` in the order of the program. So the same code comes out with the fence and without it (rustc 1.95,
 //! x86-64, a store and a load of two words: once, in a loop and unrolled), and a test sees what the code does. The models
-//! in which the light side is missing (`deque::loom_tests`) show what a compiler that uses its right would break.
+//! in which the light side is missing (`garrick-steal`'s `deque::loom_tests`) show what a compiler that uses its right would break.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
 /// Which pair of fences this process uses: both sides must hold the same value.
@@ -70,11 +70,11 @@ enum Kind {
     Symmetric,
 
     /// The heavy side does nothing: a broken pair, for the model which shows that it is needed.
-    #[cfg(all(test, garrick_loom))]
+    #[cfg(garrick_loom)]
     HeavyMissing,
 
     /// The light side does nothing: a broken pair, for the model which shows that data do not travel by it.
-    #[cfg(all(test, garrick_loom))]
+    #[cfg(garrick_loom)]
     LightMissing,
 }
 
@@ -101,14 +101,16 @@ impl Asymmetric {
     }
 
     /// A pair without its heavy side.
-    #[cfg(all(test, garrick_loom))]
-    pub(crate) const fn heavy_missing() -> Self {
+    #[cfg(garrick_loom)]
+    #[doc(hidden)]
+    pub const fn heavy_missing() -> Self {
         Self(Kind::HeavyMissing)
     }
 
     /// A pair without its light side.
-    #[cfg(all(test, garrick_loom))]
-    pub(crate) const fn light_missing() -> Self {
+    #[cfg(garrick_loom)]
+    #[doc(hidden)]
+    pub const fn light_missing() -> Self {
         Self(Kind::LightMissing)
     }
 
@@ -133,7 +135,7 @@ impl Asymmetric {
         match self.0 {
             #[cfg(all(target_os = "linux", not(garrick_loom)))]
             Kind::Membarrier => crate::prim::atomic::compiler_fence(SeqCst),
-            #[cfg(all(test, garrick_loom))]
+            #[cfg(garrick_loom)]
             Kind::LightMissing => {}
             _ => {
                 std::hint::cold_path();
@@ -155,7 +157,7 @@ impl Asymmetric {
         match self.0 {
             #[cfg(all(target_os = "linux", not(garrick_loom)))]
             Kind::Membarrier => membarrier::expedited(),
-            #[cfg(all(test, garrick_loom))]
+            #[cfg(garrick_loom)]
             Kind::HeavyMissing => {}
             // SeqCst: pairs with the fence in `light`.
             _ => fence(SeqCst),

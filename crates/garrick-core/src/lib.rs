@@ -1,4 +1,5 @@
-//! The lock-free parts that the rest of Garrick stands on, and nothing else.
+//! The lock-free parts that the rest of Garrick stands on, and nothing else. What the runtime does not use is in
+//! `garrick-steal`: work stealing, and queues.
 //!
 //! Every type here is usable on its own. Each module says which algorithm it is, where it comes from,
 //! what progress it guarantees and which thread may call what.
@@ -8,9 +9,6 @@
 
 #[doc(hidden)]
 pub mod prim;
-
-#[cfg(test)]
-mod testing;
 
 pub mod copy;
 pub mod fence;
@@ -23,11 +21,8 @@ pub mod backoff;
 
 pub mod bell;
 pub mod count;
-pub mod deque;
 pub mod gate;
 pub mod lend;
 pub mod park;
-pub mod queue;
 pub mod ring;
-pub mod steal;
 pub mod wheel;

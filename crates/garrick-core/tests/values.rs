@@ -9,13 +9,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use garrick_core::{
-    deque,
-    queue::{Banker, Chunked, Locked, Queue, Receiver, Sender},
-    ring,
-    steal::{self, Capacity},
-    wheel::Wheel,
-};
+use garrick_core::{ring, wheel::Wheel};
 
 const MANY: usize = 1000;
 
@@ -44,19 +38,6 @@ fn values_lie_where_their_alignment_wants_them() {
     for (number, page) in consumer.peek().iter().enumerate() {
         page.check(number);
     }
-    let mut worker = deque::growing(1);
-    pages().for_each(|page| worker.push(page).unwrap());
-    for number in 0..MANY {
-        worker.pop_oldest().unwrap().check(number);
-    }
-    fn check<Q: Queue>() {
-        let (sender, mut receiver) = Q::channel();
-        sender.push_many(pages()).unwrap();
-        (0..MANY).for_each(|number| receiver.try_pop().unwrap().check(number));
-    }
-    check::<Banker>();
-    check::<Chunked>();
-    check::<Locked>();
 }
 
 /// Has no size, and counts how many of its kind are alive.
@@ -92,32 +73,6 @@ fn values_of_no_size_are_dropped_once() {
     consumer.peek().advance(MANY / 2);
     assert_eq!(ALIVE.load(Relaxed), MANY / 2);
     drop((producer, consumer));
-    assert_eq!(ALIVE.load(Relaxed), 0);
-
-    let mut worker = deque::growing(1);
-    tokens().for_each(|token| worker.push(token).unwrap_or_else(|_| unreachable!()));
-    let mut thief = deque::bounded(8);
-    drop((worker.stealer().steal_half(&mut thief), worker.pop()));
-    assert_eq!((thief.len(), ALIVE.load(Relaxed)), (8, MANY - 2));
-    drop((worker, thief));
-    assert_eq!(ALIVE.load(Relaxed), 0);
-
-    fn check<Q: Queue>() {
-        let (sender, mut receiver) = Q::channel();
-        sender.push_many(tokens()).unwrap();
-        drop((receiver.try_pop(), receiver.try_pop()));
-        assert_eq!((receiver.len(), ALIVE.load(Relaxed)), (MANY - 2, MANY - 2));
-        drop((sender, receiver));
-        assert_eq!(ALIVE.load(Relaxed), 0);
-    }
-    check::<Banker>();
-    check::<Chunked>();
-    check::<Locked>();
-
-    let mut channel = steal::channel(2, 4, Capacity::Unbounded);
-    assert!(channel.workers[0].send_many(tokens()).is_ok());
-    assert!(channel.workers[1].try_recv().is_ok());
-    drop(channel);
     assert_eq!(ALIVE.load(Relaxed), 0);
 
     let mut wheel = Wheel::new(0);
@@ -167,21 +122,6 @@ assert_without!(
     (ring::Consumer<Bound>, Send),
     (ring::Peek<'static, Bound>, Send),
     (ring::Poke<'static, Bound>, Send),
-    (deque::Worker<Bound>, Send),
-    (deque::Stealer<Bound>, Send),
-    (deque::Stealer<Bound>, Sync),
-    (garrick_core::queue::banker::Producer<Bound>, Send),
-    (garrick_core::queue::banker::Consumer<Bound>, Send),
-    (garrick_core::queue::chunked::Producer<Bound>, Send),
-    (garrick_core::queue::chunked::Producer<Bound>, Sync),
-    (garrick_core::queue::chunked::Consumer<Bound>, Send),
-    (garrick_core::queue::locked::Producer<Bound>, Send),
-    (garrick_core::queue::locked::Producer<Bound>, Sync),
-    (garrick_core::queue::locked::Consumer<Bound>, Send),
-    (steal::Worker<Bound>, Send),
-    (steal::Sender<Bound>, Send),
-    (steal::Sender<Bound>, Sync),
-    (steal::Receiver<Bound>, Send),
     (Wheel<Bound>, Send),
 );
 
@@ -192,10 +132,4 @@ assert_without!(
     (ring::Peek<'static, u8>, Sync),
     (ring::Poke<'static, u8>, Sync),
     (ring::Iter<'static, Cell<u8>>, Send),
-    (deque::Worker<u8>, Sync),
-    (garrick_core::queue::banker::Producer<u8>, Sync),
-    (garrick_core::queue::banker::Consumer<u8>, Sync),
-    (garrick_core::queue::chunked::Consumer<u8>, Sync),
-    (steal::Worker<u8>, Sync),
-    (steal::Recv<'static, u8>, Sync),
 );

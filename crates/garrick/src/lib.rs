@@ -72,7 +72,7 @@ pub use garrick_actor::behaviors;
 pub use garrick_flow as flow;
 
 /// A work-stealing channel, for threads of one's own.
-pub use garrick_core::steal;
+pub use garrick_steal::steal;
 
 /// Authenticated and encrypted frames over byte streams.
 #[cfg(feature = "secure")]

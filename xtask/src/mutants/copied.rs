@@ -150,7 +150,7 @@ mod tests {
             "[workspace]\nmembers = [\"crates/*\"]\ndefault-members = [\"a\"]\n\n[profile.ci]\n";
         assert_eq!(
             small_manifest(manifest),
-            "[workspace]\nmembers = [\"crates/garrick-core\", \"crates/garrick-sched\"]\n\n[profile.ci]\n"
+            "[workspace]\nmembers = [\"crates/garrick-core\", \"crates/garrick-steal\", \"crates/garrick-sched\"]\n\n[profile.ci]\n"
         );
     }
 

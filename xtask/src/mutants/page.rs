@@ -27,8 +27,9 @@ const INTRODUCTION: &str = "\
 # Mutants
 
 A model counts when weakening each ordering that it covers makes it fail. `cargo xtask mutants` tries that: it weakens \
-each memory ordering of `garrick-core` and `garrick-sched` that is stronger than `Relaxed`, applies mutants of the \
-logic that are written by hand (`xtask/src/mutants/logic`), and runs the models and tests that should fail.
+each memory ordering of `garrick-core`, `garrick-steal` and `garrick-sched` that is stronger than `Relaxed`, applies \
+mutants of the logic that are written by hand (`xtask/src/mutants/logic`), and runs the models and tests that should \
+fail.
 
 A mutant is known by its file, function, operation and change; one of the logic by its file and a name. The time is \
 that of the model or test program which failed, on two cores that others used too. Whatever was not killed has its \

@@ -13,7 +13,7 @@ use crate::tidy::{self, Source, Violation};
 use crate::workspace::Workspace;
 
 /// The packages whose code is mutated, in the order of their layers.
-pub(super) const PACKAGES: &[&str] = &["garrick-core", "garrick-sched"];
+pub(super) const PACKAGES: &[&str] = &["garrick-core", "garrick-steal", "garrick-sched"];
 
 /// One mutant.
 #[derive(Debug)]
@@ -256,7 +256,7 @@ fn of_tables(wrong: String, allowed: &str) -> Violation {
 }
 
 /// `core` for `garrick-core`.
-fn short(package: &str) -> &str {
+pub(super) fn short(package: &str) -> &str {
     package.strip_prefix("garrick-").unwrap_or(package)
 }
 

@@ -8,19 +8,19 @@ use anyhow::{Context, Result};
 use cargo_metadata::TargetKind;
 
 use super::copied::VARIABLE;
-use super::plan::{Mutant, PACKAGES};
+use super::plan::{Mutant, PACKAGES, short};
 use crate::process::{Executable, Job};
 
 /// The unit tests of a crate.
 const UNIT: &str = "lib";
 
-/// Models of other modules that reach a module, beside its own.
-const REACHED_BY: &[(&str, &str)] = &[
-    ("core/fence", "deque"),
-    ("core/fence", "steal"),
-    ("core/deque", "steal"),
-    ("core/park", "queue"),
-    ("core/park", "steal"),
+/// Models of other modules that reach a part, beside its own, with the packages that they are of.
+const REACHED_BY: &[(&str, &str, &str)] = &[
+    ("core/fence", "garrick-steal", "deque"),
+    ("core/fence", "garrick-steal", "steal"),
+    ("core/park", "garrick-steal", "queue"),
+    ("core/park", "garrick-steal", "steal"),
+    ("steal/deque", "garrick-steal", "steal"),
 ];
 
 /// Modules of models that drive a whole crate, so that any mutant of it has to face them.
@@ -69,9 +69,13 @@ impl Programs {
     /// Builds what `mutants` need of the workspace at `src`, as `cargo xtask loom` and as `cargo test` would.
     pub(super) fn build(folder: &Path, src: &Path, mutants: &[&Mutant]) -> Result<Self> {
         let mut programs = Self::default();
-        let is_needed = |package: &str| mutants.iter().any(|mutant| mutant.package == package);
+        let is_mutated = |package: &str| mutants.iter().any(|mutant| mutant.package == package);
+        let has_models = |package: &str| {
+            let mut reaching = mutants.iter().map(|mutant| mutant.part());
+            is_mutated(package) || reaching.any(|part| reaches(package, &part))
+        };
         let manifest = src.join("Cargo.toml");
-        let cargo = |arguments: &[&str], target: &str| {
+        let cargo = |arguments: &[&str], target: &str, is_needed: &dyn Fn(&str) -> bool| {
             let mut job = Job::cargo(&["test", "--no-run", "--manifest-path"])
                 .arguments(&[&manifest])
                 .arguments(arguments)
@@ -81,7 +85,7 @@ impl Programs {
             }
             job
         };
-        let loom = cargo(&["--lib"], "loom")
+        let loom = cargo(&["--lib"], "loom", &has_models)
             .optimized()
             .environment("CARGO_PROFILE_CI_DEBUG_ASSERTIONS", "true")
             // What the mutants leave unused is no news.
@@ -95,7 +99,8 @@ impl Programs {
         if mutants.iter().all(|mutant| tests_of(mutant).is_empty()) {
             return Ok(programs);
         }
-        let plain = cargo(&["--tests"], "tests").environment("RUSTFLAGS", "--cap-lints allow");
+        let plain =
+            cargo(&["--tests"], "tests", &is_mutated).environment("RUSTFLAGS", "--cap-lints allow");
         for program in plain.build()? {
             let package = package_of(&program)?;
             let mut name = program.name;
@@ -110,22 +115,24 @@ impl Programs {
 
     /// The models that a mutant has to face.
     pub(super) fn models(&self, mutant: &Mutant) -> Vec<Trial> {
-        let Some((program, paths)) = self.models.get(mutant.package) else {
-            return Vec::new();
-        };
         let part = mutant.part();
-        let trial = |path: &String| Trial {
-            name: path.replace("loom_tests::", ""),
-            is_model: true,
-            is_own: path.starts_with(&format!("{}::", mutant.module())),
-            program: program.clone(),
-            arguments: vec!["--exact".to_owned(), path.clone()],
-        };
-        paths
-            .iter()
-            .filter(|path| path.contains("loom") && drives(path, &part, mutant.module()))
-            .map(trial)
-            .collect()
+        let own = format!("{}::", mutant.module());
+        let mut trials = Vec::new();
+        for package in PACKAGES {
+            let Some((program, paths)) = self.models.get(package) else {
+                continue;
+            };
+            let mut driving = paths.clone();
+            driving.retain(|path| path.contains("loom") && drives(package, path, &part));
+            trials.extend(driving.into_iter().map(|path| Trial {
+                name: path.replace("loom_tests::", ""),
+                is_model: true,
+                is_own: *package == mutant.package && path.starts_with(&own),
+                program: program.clone(),
+                arguments: vec!["--exact".to_owned(), path],
+            }));
+        }
+        trials
     }
 
     /// The tests that a mutant has to face.
@@ -169,10 +176,18 @@ fn tests_of(mutant: &Mutant) -> &'static [&'static str] {
     }
 }
 
-/// May the model at `path` notice a mutant of that part?
-fn drives(path: &str, part: &str, module: &str) -> bool {
+/// May the model at `path` in `package` notice a mutant of that part?
+fn drives(package: &str, path: &str, part: &str) -> bool {
     let driven = path.split("::").next().unwrap_or_default();
-    driven == module || REACHED_BY.contains(&(part, driven)) || OF_THE_CRATE.contains(&driven)
+    let (owner, module) = part.split_once('/').unwrap_or_default();
+    let is_own = short(package) == owner && (driven == module || OF_THE_CRATE.contains(&driven));
+    is_own || REACHED_BY.contains(&(part, package, driven))
+}
+
+/// Does `package` have models that reach that part?
+fn reaches(package: &str, part: &str) -> bool {
+    let mut reached = REACHED_BY.iter();
+    reached.any(|(reached, by, _)| (*reached, *by) == (part, package))
 }
 
 /// The package that a program is of.
@@ -198,16 +213,29 @@ fn list(program: &Path) -> Result<Vec<String>> {
 mod tests {
     use super::*;
 
+    const SCHED: &str = "garrick-sched";
+    const STEAL: &str = "garrick-steal";
+
     #[test]
     fn a_module_is_driven_by_its_own_models_and_by_those_that_reach_it() {
-        assert!(drives("ring::loom_tests::a", "core/ring", "ring"));
-        assert!(!drives("ring::loom_tests::a", "core/gate", "gate"));
-        assert!(drives("deque::loom_tests::a", "core/fence", "fence"));
+        assert!(drives("garrick-core", "ring::loom_tests::a", "core/ring"));
+        assert!(!drives("garrick-core", "ring::loom_tests::a", "core/gate"));
+        assert!(drives(STEAL, "steal::loom_tests::a", "steal/deque"));
+    }
+
+    #[test]
+    fn a_module_is_driven_by_models_of_a_crate_above_that_reach_it() {
+        assert!(drives(STEAL, "deque::loom_tests::a", "core/fence"));
+        assert!(!drives(STEAL, "deque::loom_tests::a", "core/park"));
+        assert!(reaches(STEAL, "core/park"));
+        assert!(!reaches(STEAL, "core/ring"));
+        assert!(!drives(SCHED, "gate::loom_tests::a", "core/gate"));
     }
 
     #[test]
     fn the_models_of_a_crate_drive_all_of_it() {
-        assert!(drives("loom_tests::cells::a", "sched/room", "room"));
-        assert!(!drives("reply::loom_tests::a", "sched/room", "room"));
+        assert!(drives(SCHED, "loom_tests::cells::a", "sched/room"));
+        assert!(!drives(SCHED, "loom_tests::cells::a", "core/ring"));
+        assert!(!drives(SCHED, "reply::loom_tests::a", "sched/room"));
     }
 }

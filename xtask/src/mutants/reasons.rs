@@ -14,14 +14,14 @@ pub(super) enum Reason {
 /// The reason for each survivor, by its id.
 pub(super) const REASONS: &[(&str, Reason)] = &[
     (
-        "core/deque/shared.rs:counts-the-tail-before-the-done",
+        "steal/deque/shared.rs:counts-the-tail-before-the-done",
         Reason::Equivalent(
             "the one who asks, `verdict`, compares the marks before and after: what came between the two looks has \
              changed one, or its send is still under way; and what was there before lies below `done`",
         ),
     ),
     (
-        "core/deque/stealer.rs:is-done-before-the-head-is-back",
+        "steal/deque/stealer.rs:is-done-before-the-head-is-back",
         Reason::Equivalent(
             "who compares the two holds the lock, and `done` is what the head will be; without a panic in between \
              nobody else can tell",

@@ -10,6 +10,7 @@ use crate::workspace::{Package, Workspace};
 const RANKS: &[(&str, u32)] = &[
     ("garrick-core", 0),
     ("garrick-sched", 1),
+    ("garrick-steal", 1),
     ("garrick-actor", 2),
     ("garrick-flow", 2),
     ("garrick-macros", 2),

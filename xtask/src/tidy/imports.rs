@@ -11,7 +11,7 @@ use super::source::Source;
 use super::violation::Violation;
 
 /// The crates whose atomics loom must see.
-const WATCHED_CRATES: &[&str] = &["garrick-core", "garrick-sched"];
+const WATCHED_CRATES: &[&str] = &["garrick-core", "garrick-steal", "garrick-sched"];
 
 /// The module that chooses between `std` and loom.
 const DOOR: &str = "prim";

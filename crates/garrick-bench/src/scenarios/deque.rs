@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hint::black_box;
 
-use garrick_core::deque;
+use garrick_steal::deque;
 
 use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::thread;
 
-use garrick_core::queue::{Banker, Chunked, Locked};
+use garrick_steal::queue::{Banker, Chunked, Locked};
 
 use crate::channel::{Channel, Ours, Parked, Std};
 use crate::clock::{Clock, Stopwatch};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread::{self, JoinHandle};
 
 use garrick::{Actor, Context, Next};
-use garrick_core::queue::{Banker, Chunked, Locked};
+use garrick_steal::queue::{Banker, Chunked, Locked};
 
 use super::{TACTORS, TACTORS_HERE};
 use crate::channel::{Ours, Parked};

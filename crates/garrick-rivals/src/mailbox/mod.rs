@@ -8,7 +8,7 @@ mod rivals;
 mod tally;
 
 use garrick_bench::{Channel, Contender, Effort, Measured, Ours, Result, Scenario, Span, Std};
-use garrick_core::queue::{Banker, Chunked, Locked};
+use garrick_steal::queue::{Banker, Chunked, Locked};
 
 use rivals::{CrossbeamChannel, Flume, Segments};
 

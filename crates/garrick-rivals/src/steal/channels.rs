@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel};
 use std::sync::mpsc;
 
-use garrick_core::steal::{self, Capacity, Worker};
+use garrick_steal::steal::{self, Capacity, Worker};
 
 use super::team::Team;
 

@@ -8,6 +8,7 @@ mod gate;
 mod rooms;
 mod sched;
 mod seats;
+mod steal;
 
 /// One mutant of the logic.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +32,12 @@ pub(super) struct Logic {
 /// All of them, with the crate that they are for.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Logic)> {
     let core = core::MUTANTS.iter().map(|logic| ("garrick-core", logic));
+    let steal = steal::MUTANTS.iter().map(|logic| ("garrick-steal", logic));
     let sched = sched::MUTANTS
         .iter()
         .chain(seats::MUTANTS)
         .chain(gate::MUTANTS)
         .chain(rooms::MUTANTS);
-    core.chain(sched.map(|logic| ("garrick-sched", logic)))
+    core.chain(steal)
+        .chain(sched.map(|logic| ("garrick-sched", logic)))
 }

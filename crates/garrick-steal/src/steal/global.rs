@@ -10,15 +10,15 @@
 use std::{collections::VecDeque, sync::PoisonError};
 
 use crossbeam_utils::CachePadded;
-
-use super::Capacity;
-use crate::prim::{
+use garrick_core::prim::{
     Mutex, MutexGuard,
     atomic::{
         AtomicUsize,
         Ordering::{Acquire, Relaxed, Release},
     },
 };
+
+use super::Capacity;
 
 pub(super) struct Global<T> {
     queue: Mutex<Queue<T>>,

@@ -2,7 +2,7 @@
 //!
 //! The THE protocol of Cilk-5 (Frigo, Leiserson, Randall: *The Implementation of the Cilk-5
 //! Multithreaded Language*, 1998), with three changes: the thief's half of the fence is bought with
-//! `membarrier(2)` ([`crate::fence`]), a thief claims up to half of the deque at a time, and a third count,
+//! `membarrier(2)` ([`garrick_core::fence`]), a thief claims up to half of the deque at a time, and a third count,
 //! `done`, says how far the thieves have finished copying. `README.md` in this folder has the vocabulary,
 //! the steps, the race and the proof sketch.
 //!
@@ -26,7 +26,7 @@
 //! # Examples
 //!
 //! ```
-//! use garrick_core::deque::{self, Steal};
+//! use garrick_steal::deque::{self, Steal};
 //!
 //! let mut worker = deque::bounded(256);
 //! let stealer = worker.stealer();
@@ -40,7 +40,7 @@
 //! ```
 use std::{error, fmt};
 
-use crate::fence::Asymmetric;
+use garrick_core::fence::Asymmetric;
 
 mod shared;
 mod stealer;
@@ -63,7 +63,7 @@ pub use worker::Worker;
 /// # Examples
 ///
 /// ```
-/// use garrick_core::deque::{self, Full};
+/// use garrick_steal::deque::{self, Full};
 ///
 /// let mut worker = deque::bounded(1);
 /// assert_eq!(worker.push(1), Ok(()));
@@ -84,7 +84,8 @@ pub fn bounded<T>(capacity: usize) -> Worker<T> {
 /// # Examples
 ///
 /// ```
-/// use garrick_core::{deque, fence::Asymmetric};
+/// use garrick_core::fence::Asymmetric;
+/// use garrick_steal::deque;
 ///
 /// let mut worker = deque::bounded_with_fence(8, Asymmetric::symmetric());
 /// assert_eq!(worker.push(1), Ok(()));
@@ -106,7 +107,7 @@ pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
 /// # Examples
 ///
 /// ```
-/// use garrick_core::deque;
+/// use garrick_steal::deque;
 ///
 /// let mut worker = deque::growing(2);
 /// (0..100).for_each(|value| worker.push(value).unwrap());
@@ -145,7 +146,7 @@ impl<T> Steal<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::deque::Steal;
+    /// use garrick_steal::deque::Steal;
     ///
     /// assert_eq!(Steal::Success(1).success(), Some(1));
     /// assert_eq!(Steal::<u8>::Busy.success(), None);

@@ -2,9 +2,8 @@
 use std::{mem::MaybeUninit, ptr::NonNull};
 
 use crossbeam_utils::CachePadded;
-
-use crate::fence::Asymmetric;
-use crate::prim::{
+use garrick_core::fence::Asymmetric;
+use garrick_core::prim::{
     UnsafeCell,
     atomic::{
         AtomicBool, AtomicUsize,

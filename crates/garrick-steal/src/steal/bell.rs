@@ -22,8 +22,8 @@
 //! wakes the next one when it is done.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
 
-use crate::park::Unparker;
-use crate::prim::{
+use garrick_core::park::Unparker;
+use garrick_core::prim::{
     Mutex, MutexGuard,
     atomic::{
         AtomicU64,

@@ -1,6 +1,6 @@
 //! What a push and a pop cost the owner of a deque, beside a plain `VecDeque` that nobody can steal from.
 //!
-//! `cargo bench -p garrick-core --bench deque` runs for about a second. Each round measures every
+//! `cargo bench -p garrick-steal --bench deque` runs for about a second. Each round measures every
 //! contender in turn, so that a slow moment of the machine hits all; the table shows medians over the
 //! rounds. Times are CPU time of the measured thread, in nanoseconds per pair of a push and a pop.
 #![allow(unsafe_code)] // One system call for the clock.
@@ -14,10 +14,8 @@ use std::{
     thread,
 };
 
-use garrick_core::{
-    deque::{self, Steal, Stealer, Worker},
-    fence::Asymmetric,
-};
+use garrick_core::fence::Asymmetric;
+use garrick_steal::deque::{self, Steal, Stealer, Worker};
 
 const CAPACITY: usize = 256;
 const ROUNDS: usize = 21;

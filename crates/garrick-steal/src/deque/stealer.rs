@@ -1,13 +1,14 @@
 //! The thieves' end: claim, fence, shrink, copy.
 use std::fmt;
 
+use garrick_core::prim::{
+    Arc,
+    atomic::Ordering::{Acquire, Relaxed},
+};
+
 use super::{
     Steal, Worker,
     shared::{Buffer, Guard, Shared, distance},
-};
-use crate::prim::{
-    Arc,
-    atomic::Ordering::{Acquire, Relaxed},
 };
 
 /// The most values that one theft takes. Copying so many takes about as long as the barrier before it,
@@ -34,7 +35,7 @@ impl<T> Stealer<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::deque::{self, Steal};
+    /// use garrick_steal::deque::{self, Steal};
     ///
     /// let mut worker = deque::bounded(8);
     /// worker.push('a').unwrap();
@@ -53,7 +54,7 @@ impl<T> Stealer<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::deque::{self, Steal};
+    /// use garrick_steal::deque::{self, Steal};
     ///
     /// let mut victim = deque::bounded(8);
     /// (0..6).for_each(|value| victim.push(value).unwrap());
@@ -84,7 +85,7 @@ impl<T> Stealer<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::deque::{self, Steal};
+    /// use garrick_steal::deque::{self, Steal};
     ///
     /// let mut worker = deque::bounded(8);
     /// (0..6).for_each(|value| worker.push(value).unwrap());

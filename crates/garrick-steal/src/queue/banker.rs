@@ -24,8 +24,7 @@
 use std::{cell::Cell, fmt, mem::MaybeUninit, ptr, time::Duration};
 
 use crossbeam_utils::CachePadded;
-
-use crate::prim::{
+use garrick_core::prim::{
     Arc, UnsafeCell,
     atomic::{
         AtomicPtr,
@@ -107,7 +106,7 @@ unsafe impl<T: Send> Send for Inbox<T> {}
 /// # Examples
 ///
 /// ```
-/// use garrick_core::queue::{Receiver, Sender, banker};
+/// use garrick_steal::queue::{Receiver, Sender, banker};
 ///
 /// let (producer, mut consumer) = banker::channel();
 /// producer.push('a').unwrap();

@@ -1,12 +1,12 @@
 //! What each worker has done, counted by the worker alone.
-use crate::count::{Counter, CounterReader};
+use garrick_core::count::{Counter, CounterReader};
 
 /// What one worker has done so far.
 ///
 /// # Examples
 ///
 /// ```
-/// use garrick_core::steal::{self, Capacity};
+/// use garrick_steal::steal::{self, Capacity};
 ///
 /// let mut channel = steal::channel(1, 2, Capacity::Unbounded);
 /// let worker = &mut channel.workers[0];

@@ -1,13 +1,13 @@
 //! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here and the
 //! banker hands back every node, so that a few pushes reach every path.
 
-use loom::thread;
-
-use super::*;
-use crate::prim::{
+use garrick_core::prim::{
     Arc,
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
+use loom::thread;
+
+use super::*;
 
 /// Explores `model` with at most three preemptions: more take minutes and found nothing else.
 fn check(model: impl Fn() + Sync + Send + 'static) {

@@ -1,6 +1,8 @@
 //! The handles of those who are no workers: they have no deque, and use the global queue.
 use std::{collections::VecDeque, fmt, time::Duration};
 
+use garrick_core::prim::Arc;
+
 use super::{
     Stats, TryRecvError,
     bell::Call,
@@ -9,7 +11,6 @@ use super::{
     wait::{Hunter, Recv, Waiter},
 };
 use crate::deque::Steal;
-use crate::prim::Arc;
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
 /// Values that [`Sender::send_many`] puts into the global queue at a time.
@@ -92,7 +93,7 @@ impl<T> Sender<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::steal::{self, Capacity, SendError};
+    /// use garrick_steal::steal::{self, Capacity, SendError};
     ///
     /// let mut channel = steal::channel(1, 8, Capacity::Unbounded);
     /// channel.sender.send(1).unwrap();
@@ -202,7 +203,7 @@ impl<T> Receiver<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::steal::{self, Capacity};
+    /// use garrick_steal::steal::{self, Capacity};
     ///
     /// let mut channel = steal::channel(1, 8, Capacity::Unbounded);
     /// channel.workers[0].send_many([1, 2]).unwrap();

@@ -1,14 +1,15 @@
 //! What a worker works with: its own deque, and its ways to the other places.
+use crossbeam_utils::CachePadded;
+use garrick_core::fence::Asymmetric;
+use garrick_core::prim::Arc;
+
 use super::{
     shared::{Mark, Shared, Verdict},
     stats::Tally,
     wait::Hunter,
 };
 use crate::deque::{self, Full, Steal};
-use crate::fence::Asymmetric;
-use crate::prim::Arc;
 use crate::queue::TrySendError;
-use crossbeam_utils::CachePadded;
 
 /// Every so many receives one is fair: it takes what has waited longest, so that what is old is received
 /// however fast new values come. A power of two, for the test of the count is on the fast path.

@@ -16,8 +16,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::park::{Parker, Spin, Unparker};
-use crate::prim::{
+use garrick_core::park::{Parker, Spin, Unparker};
+use garrick_core::prim::{
     atomic::{
         AtomicUsize,
         Ordering::{Acquire, Relaxed, Release},

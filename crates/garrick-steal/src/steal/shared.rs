@@ -21,6 +21,14 @@
 //! close says so, passes a heavy fence and settles. So either the value is there for all who see the channel
 //! settled, or the sender sees the close and takes the value back, unless a thief was faster: then it is received.
 use crossbeam_utils::CachePadded;
+use garrick_core::fence::Asymmetric;
+use garrick_core::prim::{
+    Arc,
+    atomic::{
+        AtomicBool, AtomicU64, AtomicUsize,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+};
 
 use super::{
     Capacity,
@@ -29,14 +37,6 @@ use super::{
     stats::{Stats, TallyReader},
 };
 use crate::deque::Stealer;
-use crate::fence::Asymmetric;
-use crate::prim::{
-    Arc,
-    atomic::{
-        AtomicBool, AtomicU64, AtomicUsize,
-        Ordering::{Acquire, Relaxed, Release},
-    },
-};
 
 pub(super) struct Shared<T> {
     /// Who waits for a value, and whether the channel is closed. Read by every send, so on a line of its

@@ -6,13 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use garrick_core::park::{Parker, Spin};
+use garrick_core::prim::{hint, thread};
+
 use super::{
     TryRecvError,
     bell::{Bell, Call, Sleeper, Ticket},
     shared::{Shared, Verdict},
 };
-use crate::park::{Parker, Spin};
-use crate::prim::{hint, thread};
 use crate::queue::PopTimeoutError;
 
 /// Looks at places that were not all empty before a thread lets another have its core: who keeps them so may have

@@ -10,6 +10,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
+use garrick_core::park::{Parker, Unparker};
 use loom::{
     alloc::Track,
     model::Builder,
@@ -19,7 +20,6 @@ use loom::{
 
 use super::bell::{Bell, Call, Sleeper};
 use super::*;
-use crate::park::{Parker, Unparker};
 use crate::testing::assert_each_once;
 
 /// Runs `f` with each thread taken off the core at most `preemptions_max` times, or fewer if `LOOM_MAX_PREEMPTIONS`

@@ -1,14 +1,15 @@
 //! The owner's end: push and pop, and the slow paths in which it meets the thieves.
 use std::{cell::Cell, fmt, marker::PhantomData};
 
+use garrick_core::fence::Asymmetric;
+use garrick_core::prim::{
+    Arc,
+    atomic::Ordering::{Relaxed, Release},
+};
+
 use super::{
     Full, Stealer,
     shared::{Buffer, Shared, distance},
-};
-use crate::fence::Asymmetric;
-use crate::prim::{
-    Arc,
-    atomic::Ordering::{Relaxed, Release},
 };
 
 /// The owner's half of a deque: pushes and pops the newest value, and makes [`Stealer`]s.
@@ -19,7 +20,7 @@ use crate::prim::{
 ///
 /// ```compile_fail,E0277
 /// fn shared(_: impl Sync) {}
-/// shared(garrick_core::deque::bounded::<u8>(1));
+/// shared(garrick_steal::deque::bounded::<u8>(1));
 /// ```
 pub struct Worker<T> {
     /// What the thieves see.
@@ -119,7 +120,7 @@ impl<T> Worker<T> {
     /// # Examples
     ///
     /// ```
-    /// let mut worker = garrick_core::deque::bounded(4);
+    /// let mut worker = garrick_steal::deque::bounded(4);
     /// worker.push(1).unwrap();
     /// worker.push(2).unwrap();
     /// assert_eq!(worker.pop_oldest(), Some(1));
@@ -136,7 +137,7 @@ impl<T> Worker<T> {
     /// # Examples
     ///
     /// ```
-    /// let mut worker = garrick_core::deque::bounded(4);
+    /// let mut worker = garrick_steal::deque::bounded(4);
     /// (0..4).for_each(|value| worker.push(value).unwrap());
     /// let mut oldest = Vec::new();
     /// assert_eq!(worker.pop_oldest_into(&mut oldest, 3), 3);

@@ -17,7 +17,7 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 ///
 /// ```compile_fail,E0277
 /// fn shared(_: impl Sync) {}
-/// let channel = garrick_core::steal::channel::<u8>(1, 8, garrick_core::steal::Capacity::Unbounded);
+/// let channel = garrick_steal::steal::channel::<u8>(1, 8, garrick_steal::steal::Capacity::Unbounded);
 /// shared(channel.workers);
 /// ```
 pub struct Worker<T> {
@@ -47,7 +47,7 @@ impl<T> Worker<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::steal::{self, Capacity, TrySendError};
+    /// use garrick_steal::steal::{self, Capacity, TrySendError};
     ///
     /// let mut channel = steal::channel(1, 2, Capacity::Bounded(1));
     /// let worker = &mut channel.workers[0];
@@ -95,7 +95,7 @@ impl<T> Worker<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::steal::{self, Capacity};
+    /// use garrick_steal::steal::{self, Capacity};
     ///
     /// let mut channel = steal::channel(2, 4, Capacity::Unbounded);
     /// channel.workers[0].send_many(0..10).unwrap();
@@ -137,7 +137,7 @@ impl<T> Worker<T> {
     /// # Examples
     ///
     /// ```
-    /// use garrick_core::steal::{self, Capacity};
+    /// use garrick_steal::steal::{self, Capacity};
     ///
     /// let mut channel = steal::channel(1, 8, Capacity::Unbounded);
     /// let mut worker = channel.workers.pop().unwrap();

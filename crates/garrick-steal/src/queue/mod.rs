@@ -43,7 +43,7 @@ pub use locked::Locked;
 /// # Examples
 ///
 /// ```
-/// use garrick_core::queue::{Banker, Chunked, Locked, Queue, Receiver, Sender};
+/// use garrick_steal::queue::{Banker, Chunked, Locked, Queue, Receiver, Sender};
 ///
 /// fn relay<Q: Queue>() -> Vec<u32> {
 ///     let (sender, mut receiver) = Q::channel();

@@ -4,10 +4,11 @@
 //! two threads reach it unordered. Each model ends by accounting for every value exactly once.
 use std::iter;
 
+use garrick_core::fence::Asymmetric;
 use loom::{alloc::Track, model::Builder, thread};
 
 use super::{Full, Steal, Stealer, Worker, bounded_with_fence, growing_with_fence};
-use crate::{fence::Asymmetric, testing::assert_each_once};
+use crate::testing::assert_each_once;
 
 const FENCE: Asymmetric = Asymmetric::symmetric();
 

@@ -44,7 +44,7 @@
 //!
 //! ```
 //! use std::thread;
-//! use garrick_core::steal::{self, Capacity};
+//! use garrick_steal::steal::{self, Capacity};
 //!
 //! // Each number n above 1 is replaced by two smaller ones that add up to it, by whoever is free.
 //! let channel = steal::channel(2, 256, Capacity::Unbounded);
@@ -70,10 +70,10 @@
 use std::{error, fmt};
 
 use crossbeam_utils::CachePadded;
+use garrick_core::fence::Asymmetric;
+use garrick_core::prim::Arc;
 
 use crate::deque;
-use crate::fence::Asymmetric;
-use crate::prim::Arc;
 
 mod bell;
 mod global;
@@ -143,7 +143,7 @@ pub struct Channel<T> {
 /// # Examples
 ///
 /// ```
-/// use garrick_core::steal::{self, Capacity, TryRecvError};
+/// use garrick_steal::steal::{self, Capacity, TryRecvError};
 ///
 /// let mut channel = steal::channel(4, 256, Capacity::Bounded(4096));
 /// channel.workers[0].send("for anyone").unwrap();

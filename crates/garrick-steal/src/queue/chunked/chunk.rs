@@ -2,7 +2,7 @@
 
 use std::{mem::MaybeUninit, ptr};
 
-use crate::prim::{
+use garrick_core::prim::{
     UnsafeCell,
     atomic::{
         AtomicBool, AtomicPtr,

@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::prim::{Arc, Condvar, Mutex, MutexGuard};
+use garrick_core::prim::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender, TrySendError};
 
@@ -75,7 +75,7 @@ pub struct Consumer<T> {
 /// # Examples
 ///
 /// ```
-/// use garrick_core::queue::{Receiver, Sender, locked};
+/// use garrick_steal::queue::{Receiver, Sender, locked};
 ///
 /// let (producer, mut consumer) = locked::channel();
 /// producer.push(1).unwrap();
@@ -92,7 +92,7 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
 /// # Examples
 ///
 /// ```
-/// use garrick_core::queue::{TrySendError, locked};
+/// use garrick_steal::queue::{TrySendError, locked};
 ///
 /// let (producer, consumer) = locked::bounded(1);
 /// assert_eq!(producer.try_push('a'), Ok(()));

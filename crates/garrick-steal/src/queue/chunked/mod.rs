@@ -30,8 +30,7 @@ mod tail;
 use std::{fmt, ptr, time::Duration};
 
 use crossbeam_utils::CachePadded;
-
-use crate::prim::{
+use garrick_core::prim::{
     Arc,
     atomic::{
         AtomicPtr, AtomicU64,
@@ -106,7 +105,7 @@ unsafe impl<T: Send> Send for Reader<T> {}
 /// # Examples
 ///
 /// ```
-/// use garrick_core::queue::{Receiver, Sender, chunked};
+/// use garrick_steal::queue::{Receiver, Sender, chunked};
 ///
 /// let (producer, mut consumer) = chunked::channel();
 /// producer.push_many(0..1000).unwrap();
