@@ -16,17 +16,15 @@ use crate::model::context::Context;
 /// # Examples
 /// ```
 /// use garrick_actor::route::{LeastLoaded, Measured, Router};
-/// use garrick_actor::{Actor, Context, Next, System};
+/// use garrick_actor::{Actor, Context, System};
 ///
 /// struct Work;
 ///
 /// impl Actor for Work {
 ///     type Msg = u32;
-///     type Outcome = A::Outcome;
+///     type Outcome = ();
 ///
-///     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) -> A::Outcome {
-///         Next::Continue
-///     }
+///     fn receive(&mut self, _: u32, _: &mut Context<'_, u32>) {}
 /// }
 ///
 /// let system = System::new()?;

@@ -82,7 +82,7 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "a timer fires that the turn has cancelled which has set it",
         file: "runtime/worker/timers.rs",
         find: "self.stage
-               .commit_cancelled(",
+               .commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));",
         put: "if MUTANT {
                   self.stage.commit_later(|later| self.stage.keep_unsent(self.insert_timed(later)));
               }
