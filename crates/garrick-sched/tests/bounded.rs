@@ -10,11 +10,12 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{Bomb, Does, OnDrop, does, ends_alone, fail, silence_panics, wait};
+use common::{Does, does};
 use garrick_sched::{
     Address, Flow, Handle, Here, NoReply, Reply, Room, SendError, Sponsor, Task, TrySendError,
     Turn, WhenFull, audit,
 };
+use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
 /// Tells what it receives.
 fn teller(told: mpsc::Sender<u32>) -> Does<u32, impl FnMut(u32, &Turn<'_, u32>) -> Flow + Send> {
@@ -150,7 +151,11 @@ fn places_for_what_destructors_send_are_kept_no_longer_than_needed() {
                 assert!(set.is_ok());
                 timer.cancel();
                 reply.send(SendsThree(there.clone()));
-                if is_undone { Flow::Undo } else { Flow::Continue }
+                if is_undone {
+                    Flow::Undo
+                } else {
+                    Flow::Continue
+                }
             });
             let asked = here.spawn(answers).ask(|reply| reply);
             here.run();
