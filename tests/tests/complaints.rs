@@ -11,9 +11,7 @@ use std::time::Duration;
 use garrick::naming::Topic;
 use garrick::prelude::*;
 use garrick::{Child, Decision, Ended, Strategy, Supervisor};
-
-/// Ends a scenario that hangs. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(60);
+use garrick_testkit::HANGS_AFTER;
 
 /// Calls a function with each message.
 struct Each<M, F>(F, std::marker::PhantomData<fn(M)>);

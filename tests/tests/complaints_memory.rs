@@ -5,13 +5,10 @@
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc;
-use std::time::Duration;
 
 use garrick::prelude::*;
 use garrick_bench::resident_bytes;
-
-/// Ends a scenario that hangs. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(60);
+use garrick_testkit::HANGS_AFTER;
 
 #[test]
 fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {

@@ -1,8 +1,5 @@
 //! Mailboxes: bounds and what happens at them, ranks, and that nothing is lost that was accepted.
 
-#[path = "../../crates/garrick-sched/tests/common/hang.rs"]
-mod hang;
-
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -13,7 +10,7 @@ use garrick::{
     Actor, Address, CapacityError, Context, Ended, Inlet, Local, Mailbox, Next, OnFull, SendError,
     System, TrySendError, Workload, behavior,
 };
-use hang::wait;
+use garrick_testkit::wait;
 
 /// Passes on what it gets.
 fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {

@@ -2,7 +2,6 @@
 //!
 //! `GARRICK_SOAK_SECONDS` says how long each kind of mailbox is flooded; a moment, if it is not set.
 
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use garrick::{Mailbox, Next, OnFull, System, behavior};
 use garrick_bench::resident_bytes;
+use garrick_testkit::setting;
 
 const PRODUCERS: usize = 8;
 const CAPACITY: usize = 1_000;
@@ -21,9 +21,7 @@ const WORK: u64 = 2_000;
 type Message = [u64; 8];
 
 fn soak_time() -> Duration {
-    env::var("GARRICK_SOAK_SECONDS").map_or(Duration::from_millis(200), |seconds| {
-        Duration::from_secs(seconds.parse().expect("a number of seconds"))
-    })
+    setting("GARRICK_SOAK_SECONDS").map_or(Duration::from_millis(200), Duration::from_secs)
 }
 
 fn flood(on_full: OnFull) {

@@ -6,43 +6,22 @@
 //! ```text
 //! GARRICK_SOAK_SECONDS=60 cargo test --release -p garrick-tests --test pipeline_kill -- --nocapture
 //! ```
-use std::env;
 use std::error::Error;
-use std::panic;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick::flow::{
     Backoff, Cx, Graph, Receiver, Report, Restarts, Sender, Wait, map_batch, restarting,
 };
-
-/// What panics say here.
-const KILLED: &str = "killed";
+use garrick_testkit::{fail, setting, silence_panics};
 
 /// Chances between two kills, on average.
 const ONE_IN: u64 = 20_000;
 
 /// How long it is to go on, in seconds.
 fn soak() -> Result<Duration, Box<dyn Error>> {
-    match env::var("GARRICK_SOAK_SECONDS") {
-        Ok(seconds) => {
-            let seconds = seconds.parse::<f64>();
-            let seconds =
-                seconds.map_err(|why| format!("GARRICK_SOAK_SECONDS is to be a number: {why}"))?;
-            Ok(Duration::try_from_secs_f64(seconds)?)
-        }
-        Err(_) => Ok(Duration::from_secs(1)),
-    }
-}
-
-/// Kills are expected, and need not be printed.
-fn silence_kills() {
-    let print = panic::take_hook();
-    panic::set_hook(Box::new(move |info| {
-        if info.payload().downcast_ref::<&str>() != Some(&KILLED) {
-            print(info);
-        }
-    }));
+    let seconds = setting("GARRICK_SOAK_SECONDS").unwrap_or(1.0);
+    Ok(Duration::try_from_secs_f64(seconds)?)
 }
 
 /// Kills the stage that asks, at random.
@@ -55,7 +34,7 @@ impl Killer {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         if self.0.is_multiple_of(ONE_IN) {
-            panic::panic_any(KILLED);
+            fail();
         }
     }
 }
@@ -191,7 +170,7 @@ fn run(duration: Duration, seed: u64) -> Result<(Report, Log), Box<dyn Error>> {
 
 #[test]
 fn every_message_is_counted_once_whatever_is_killed() -> Result<(), Box<dyn Error>> {
-    silence_kills();
+    silence_panics();
     let duration = soak()?;
     let (report, log) = run(duration, 0x5eed)?;
     assert!(report.failures().is_empty(), "{report:?}");

@@ -1,29 +1,16 @@
 //! The servers of the example `sessions`, over real sockets: each scenario is had with actors and with plain tasks.
 
-#[path = "../../examples/examples/sessions/wire.rs"]
-mod wire;
-
-#[path = "../../examples/examples/sessions/actors/mod.rs"]
-mod actors;
-#[path = "../../examples/examples/sessions/plain.rs"]
-mod plain;
-
-#[path = "../../examples/examples/sessions/client.rs"]
-mod client;
-
 use std::io;
 use std::net::SocketAddr;
 use std::thread;
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use client::{Client, Heard};
-
-/// Whatever takes longer hangs.
-const HANGS_AFTER: Duration = Duration::from_secs(60);
+use garrick_examples::sessions::client::{Client, Heard};
+use garrick_examples::sessions::{actors, plain};
+use garrick_testkit::HANGS_AFTER;
 
 /// One of both servers.
 enum Server {

@@ -3,22 +3,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
 
 use garrick::Ended;
 use garrick::prelude::*;
-
-/// What a test that hangs may take. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(60);
-
-/// Panics when dropped.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        std::panic::panic_any("on purpose");
-    }
-}
+use garrick_testkit::{Bomb, HANGS_AFTER};
 
 #[test]
 fn a_cancelled_watch_with_a_destructor_that_panics_hurts_nobody() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{MetadataCommand, TargetKind};
+use cargo_metadata::{DependencyKind, MetadataCommand, TargetKind};
 
 /// The workspace that the current directory lies in.
 #[derive(Debug)]
@@ -23,8 +23,10 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// Its folder, relative to the root.
     pub(crate) dir: PathBuf,
-    /// The names of its dependencies of every kind, also those of tests.
+    /// The names of its dependencies, but for those of its tests.
     pub(crate) dependencies: Vec<String>,
+    /// The names of the dependencies that its tests, examples and benchmarks alone have.
+    pub(crate) test_dependencies: Vec<String>,
     /// What cargo builds of it.
     pub(crate) targets: Vec<Target>,
 }
@@ -84,10 +86,15 @@ impl Workspace {
 impl Package {
     fn from_metadata(root: &Path, package: cargo_metadata::Package) -> Self {
         let manifest = relative(root, package.manifest_path.as_std_path());
+        let (for_tests, for_all): (Vec<_>, Vec<_>) = package
+            .dependencies
+            .into_iter()
+            .partition(|dependency| dependency.kind == DependencyKind::Development);
         Self {
             dir: manifest.parent().unwrap_or(Path::new("")).to_owned(),
             name: package.name.to_string(),
-            dependencies: package.dependencies.into_iter().map(|d| d.name).collect(),
+            dependencies: for_all.into_iter().map(|d| d.name).collect(),
+            test_dependencies: for_tests.into_iter().map(|d| d.name).collect(),
             targets: package
                 .targets
                 .iter()

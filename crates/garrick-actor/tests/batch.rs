@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::mpsc::channel;
 
-use common::{fail, settle, silence_panics};
+use common::settle;
 use garrick_actor::{Actor, Address, Context, Local, Next, SendBatch, SendError, System};
+use garrick_testkit::{fail, silence_panics};
 
 /// Writes down what it hears, and stops at zero.
 struct Listener(Rc<RefCell<Vec<u32>>>);

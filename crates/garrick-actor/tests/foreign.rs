@@ -13,12 +13,13 @@ use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::task::{self, Poll, Wake, Waker};
 use std::thread;
 
-use common::{fail, local, ms, settle, silence_panics};
+use common::{local, settle};
 use garrick_actor::{
     Actor, Address, Ask, AsyncContext, BehaviorContext, Child, Context, Decision, Incoming, Local,
     Mailbox, Next, NoReply, OnFull, Reply, Sleep, Strategy, Supervisor, System, Tree, behavior,
     with_stash,
 };
+use garrick_testkit::{fail, ms, silence_panics};
 
 /// Counts its end, and panics then.
 struct Bomb(Arc<AtomicUsize>);

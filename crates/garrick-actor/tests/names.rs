@@ -1,17 +1,15 @@
 //! Names: what a path looks like, who inherits it, and where it is told.
 #![forbid(unsafe_code)]
 
-mod common;
-
 use std::cell::RefCell;
 use std::mem::size_of;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use common::{fail, silence_panics};
 use garrick_actor::{
     Actor, ActorPath, Context, Failure, Local, Next, System, behavior, with_stash,
 };
+use garrick_testkit::{fail, silence_panics};
 
 /// Tells its path, or fails.
 struct Child(Rc<RefCell<Vec<Option<ActorPath>>>>);

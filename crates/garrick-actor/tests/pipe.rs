@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::thread;
 
-use common::{ms, settle};
+use common::settle;
 use garrick_actor::{Actor, Ask, AskWithin, Context, Local, Next, NoReply, Reply};
+use garrick_testkit::ms;
 
 /// What a piper has heard, with the number of the pipe that it came through.
 type Heard = Rc<RefCell<Vec<(u8, Result<u32, NoReply>)>>>;
@@ -45,7 +46,7 @@ impl Actor for Piper {
 }
 
 struct Stand {
-    clock: std::sync::Arc<common::ByHand>,
+    clock: std::sync::Arc<garrick_testkit::ByHand>,
     local: Local,
     piper: garrick_actor::Address<Msg>,
     heard: Heard,

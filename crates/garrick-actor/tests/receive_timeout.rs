@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{ByHand, ms, settle};
+use common::settle;
 use garrick_actor::{Actor, Address, Context, Local, Next, with_receive_timeout, with_stash};
+use garrick_testkit::{ByHand, ms};
 
 /// Counts the silences.
 struct Hermit {

@@ -5,10 +5,11 @@ mod common;
 
 use std::sync::mpsc;
 
-use common::{fail, local, ms, settle, silence_panics};
+use common::{local, settle};
 use garrick_actor::naming::{EventStream, Key, LookupError, Receptionist, Registry, Topic};
 use garrick_actor::route::{Pool, RoundRobin, Router};
 use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, with_receive_timeout};
+use garrick_testkit::{fail, ms, silence_panics};
 
 /// An event that may panic when it is cloned, and when it is dropped.
 struct Event {

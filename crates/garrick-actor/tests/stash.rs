@@ -7,10 +7,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
 
-use common::{fail, settle, silence_panics};
+use common::settle;
 use garrick_actor::{
     Actor, Address, Behavior, Context, Local, Next, StashError, behavior, with_stash,
 };
+use garrick_testkit::{fail, silence_panics};
 
 /// Puts numbers aside until told otherwise.
 struct Sorter {

@@ -10,12 +10,10 @@ use garrick_actor::{
     Actor, Address, Backoff, Child, ChildState, Context, Decision, Ended, Fault, Next, NoReply,
     Reply, Restart, Shutdown, Strategy, SuperviseError, Supervisor, System, Tree, behavior,
 };
-use troupe::{ByHand, Msg, Stage, player};
+use garrick_testkit::{ByHand, HANGS_AFTER};
+use troupe::{Msg, Stage, player};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Ends a scenario that hangs. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(20);
 
 #[test]
 fn one_for_one_restarts_the_one_that_failed() {
@@ -167,7 +165,7 @@ fn a_decider_that_panics_escalates() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::OneForOne);
     let a = tree
-        .start(player(&stage, "a").decide(|_| troupe::fail()))
+        .start(player(&stage, "a").decide(|_| garrick_testkit::fail()))
         .unwrap();
     a.send(Msg::Fail).unwrap();
     stage.run();
@@ -299,7 +297,7 @@ fn a_factory_or_a_start_that_fails_is_a_failure() {
         type Outcome = Next;
         fn started(&mut self, cx: &mut Context<'_, Reply<u32>>) -> Next {
             match self.0 {
-                1 => troupe::fail(),
+                1 => garrick_testkit::fail(),
                 2 => cx.fail("not yet"),
                 _ => Next::Undo,
             }
@@ -316,7 +314,7 @@ fn a_factory_or_a_start_that_fails_is_a_failure() {
         .start(Child::new("late", move || {
             made.set(made.get() + 1);
             if made.get() == 3 {
-                troupe::fail();
+                garrick_testkit::fail();
             }
             Late(made.get())
         }))
@@ -546,7 +544,7 @@ fn the_address_that_an_actor_gives_away_outlives_it() {
         fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
             self.0.send(cx.address()).unwrap();
             match msg {
-                Msg::Panic => troupe::fail(),
+                Msg::Panic => garrick_testkit::fail(),
                 _ => Next::Continue,
             }
         }

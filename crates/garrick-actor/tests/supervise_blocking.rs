@@ -3,12 +3,9 @@
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use garrick_actor::{Address, Child, Next, Reply, Strategy, Supervisor, System, Tree, behavior};
-
-/// Ends a scenario that hangs. Nothing is measured by it.
-const HANGS_AFTER: Duration = Duration::from_secs(20);
+use garrick_testkit::HANGS_AFTER;
 
 enum Msg {
     /// Blocks until something comes by the channel, and says so then.

@@ -2,9 +2,6 @@
 //! and nothing is left behind. `GARRICK_SOAK_SECONDS` says how long; a short while unless told.
 #![forbid(unsafe_code)]
 
-mod troupe;
-
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -13,6 +10,7 @@ use garrick_actor::{
     Actor, Address, Child, Context, Next, Reply, Strategy, Supervisor, System, Tree,
 };
 use garrick_sched::audit;
+use garrick_testkit::{fail, setting, silence_panics};
 
 const BRANCHES: usize = 50;
 const LEAVES: usize = 19;
@@ -44,7 +42,7 @@ impl Actor for Worker {
             Msg::Work => {
                 self.0.handled.fetch_add(1, Relaxed);
             }
-            Msg::Panic => troupe::fail(),
+            Msg::Panic => fail(),
             Msg::Fail => return cx.fail("as told"),
             Msg::Sync(reply) => reply.send(()),
         }
@@ -59,9 +57,7 @@ impl Drop for Worker {
 }
 
 fn seconds() -> Duration {
-    let told = env::var("GARRICK_SOAK_SECONDS").ok();
-    let told = told.and_then(|seconds| seconds.parse().ok());
-    told.map_or(Duration::from_millis(500), Duration::from_secs)
+    setting("GARRICK_SOAK_SECONDS").map_or(Duration::from_millis(500), Duration::from_secs)
 }
 
 fn supervisor(strategy: Strategy) -> Supervisor {
@@ -102,7 +98,7 @@ fn next(random: &mut u64) -> u64 {
 
 #[test]
 fn a_thousand_actors_under_random_failures() {
-    troupe::silence_panics();
+    silence_panics();
     let before = audit();
     let counts = Arc::new(Counts::default());
     let system = System::builder()

@@ -10,12 +10,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use common::{fail, local, ms, settle, silence_panics};
+use common::{local, settle};
 use garrick_actor::{
     Actor, Address, Child, Context, Incoming, Local, Next, NoReply, Reply, Strategy, Supervisor,
     System, behaviors, behaviors::Request, with_receive_timeout,
 };
 use garrick_sched::{Audit, audit};
+use garrick_testkit::{fail, ms, silence_panics};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -8,8 +8,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{ByHand, fail, ms, settle, silence_panics};
+use common::settle;
 use garrick_actor::{Actor, Address, Context, Local, Next, SendEveryError, Timer};
+use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
 /// Does what it is told, with a timer in hand.
 #[derive(Default)]

@@ -10,8 +10,9 @@ mod common;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use common::{fail, local, ms, settle, silence_panics};
+use common::{local, settle};
 use garrick_actor::{Address, Behavior, BehaviorContext, Next, NoReply, Reply, System, behavior};
+use garrick_testkit::{fail, ms, silence_panics};
 use proptest::prelude::*;
 
 /// What an actor can do in a turn. Targets are numbers of actors that were there at the beginning.

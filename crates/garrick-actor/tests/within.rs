@@ -10,8 +10,9 @@ use std::rc::Rc;
 use std::task::{Context as TaskContext, Poll, Waker};
 use std::time::Duration;
 
-use common::{ByHand, fail, ms, settle, silence_panics};
+use common::settle;
 use garrick_actor::{Actor, Address, Circle, Context, Local, Next, NoReply, Reply, System};
+use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
 /// Answers when told.
 #[derive(Default)]

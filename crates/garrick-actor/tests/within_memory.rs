@@ -7,8 +7,9 @@ mod common;
 use std::time::Duration;
 
 use allocation_counter::measure;
-use common::{ByHand, local, ms};
+use common::local;
 use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
+use garrick_testkit::{ByHand, ms};
 
 /// Asks of one round.
 const ASKS: u64 = 1_000;

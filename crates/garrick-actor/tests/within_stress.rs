@@ -4,11 +4,11 @@
 #![forbid(unsafe_code)]
 
 use std::collections::VecDeque;
-use std::env;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
+use garrick_testkit::setting;
 
 /// Asks that an asker has under way at once.
 const OPEN: u64 = 64;
@@ -20,8 +20,7 @@ const ASKERS: u64 = 4;
 const TIMEOUT_MAX_NS: u64 = 200_000;
 
 fn asks() -> u64 {
-    let told = env::var("GARRICK_SOAK_ASKS").ok();
-    told.map_or(40_000, |asks| asks.parse().expect("a number of asks"))
+    setting("GARRICK_SOAK_ASKS").unwrap_or(40_000)
 }
 
 /// A generator of random numbers (Marsaglia, "Xorshift RNGs", 2003).

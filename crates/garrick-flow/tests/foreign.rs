@@ -6,24 +6,12 @@ use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
-use std::time::Duration;
 
-use common::{Result, fail, silence_panics};
+use common::Result;
 use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, Restarts, Wait, restarting, stages};
+use garrick_testkit::{Bomb, HANGS_AFTER, fail, silence_panics};
 
-/// Longer than any of this takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What a panic leaves behind: dropping it is one more panic.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        fail();
-    }
-}
-
-/// Something that ends with a panic of that kind.
+/// Ends with a panic that leaves a bomb behind.
 struct BadEnd;
 
 impl Drop for BadEnd {
@@ -50,7 +38,7 @@ fn a_call_that_panics_does_not_end_the_stage_that_makes_it() -> Result {
         }
     });
     drop(numbers);
-    assert!(running.wait_timeout(PATIENCE));
+    assert!(running.wait_timeout(HANGS_AFTER));
     assert!(running.join().failures().is_empty());
     Ok(())
 }
@@ -119,7 +107,7 @@ fn a_graph_ends_whatever_the_end_of_its_stages_is() -> Result {
     });
     graph.stage("bad step", |_: &mut Cx<'_>| -> Wait { panic_any(Bomb) });
     let running = graph.start()?;
-    assert!(running.wait_timeout(PATIENCE), "it hangs");
+    assert!(running.wait_timeout(HANGS_AFTER), "it hangs");
     let report = running.join();
     let mut failed: Vec<_> = report
         .failures()
@@ -150,7 +138,7 @@ fn a_stage_is_started_again_whatever_the_panic_leaves_behind() -> Result {
     // The last state ends badly as well.
     graph.stage("again", stage.policy(Restarts::unlimited()));
     let running = graph.start()?;
-    assert!(running.wait_timeout(PATIENCE), "it hangs");
+    assert!(running.wait_timeout(HANGS_AFTER), "it hangs");
     let report = running.join();
     assert_eq!(starts.load(SeqCst), 3);
     assert_eq!(report.stage("again").map(|stage| stage.restarts), Some(2));

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use common::{ON_PURPOSE, Result, fail, silence_panics};
+use common::Result;
 use garrick_flow::testing::{NoSuchStage, Seen, Stepper};
 use garrick_flow::{
     Backoff, Buffer, Cx, Graph, Receiver, Restarts, Sender, Wait, map_batch, restarting,
 };
 use garrick_flow::{map_batch_owned, stages};
+use garrick_testkit::{ON_PURPOSE, fail, silence_panics};
 
 /// Ends of a stage that maps.
 type Ends = (Receiver<u64>, Sender<u64>);

@@ -3,14 +3,12 @@
 //!
 //! A graph grows from sources by mapping, dealing (one channel into two) and merging (two into one). In the model each
 //! channel is the list of what goes through it.
-mod common;
-
 use std::sync::mpsc::{self, Sender as Tell};
 
-use common::{fail, silence_panics};
 use garrick_core::random::mix;
 use garrick_flow::testing::Stepper;
 use garrick_flow::{Cx, Graph, Receiver, Report, Restarts, Sender, Wait, map_batch, restarting};
+use garrick_testkit::{fail, silence_panics};
 use proptest::prelude::*;
 
 /// Steps that are enough for any of these graphs.

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::{Result, fail, silence_panics};
+use common::Result;
 use garrick_flow::testing::Stepper;
 use garrick_flow::{Because, Cx, Graph, Receiver, Running, Stage, Straggler, Wait, stages};
+use garrick_testkit::{fail, silence_panics};
 
 /// Guards against hanging only.
 const SOON: Duration = Duration::from_secs(60);

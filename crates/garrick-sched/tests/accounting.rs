@@ -3,7 +3,6 @@
 //!
 //! `GARRICK_ACCOUNTING_MESSAGES` says how many messages; CONTRIBUTING.md has the command.
 
-use std::env;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn, audit};
+use garrick_testkit::setting;
 
 const WORKERS: usize = 2;
 const PLAYERS: usize = 16;
@@ -228,13 +228,12 @@ fn send_from_outside(
 }
 
 fn messages() -> u64 {
-    match env::var("GARRICK_ACCOUNTING_MESSAGES") {
-        Ok(count) => count
-            .parse()
-            .unwrap_or_else(|_| panic!("GARRICK_ACCOUNTING_MESSAGES={count} is not a number")),
-        Err(_) if cfg!(debug_assertions) => 200_000,
-        Err(_) => 5_000_000,
-    }
+    let usual = if cfg!(debug_assertions) {
+        200_000
+    } else {
+        5_000_000
+    };
+    setting("GARRICK_ACCOUNTING_MESSAGES").unwrap_or(usual)
 }
 
 #[test]

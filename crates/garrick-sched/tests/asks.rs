@@ -4,8 +4,9 @@ mod common;
 
 use std::sync::mpsc::channel;
 
-use common::{does, fail, silence_panics};
+use common::does;
 use garrick_sched::{Flow, Here, NoReply, Reply, Sponsor, Turn};
+use garrick_testkit::{fail, silence_panics};
 
 type Heard = Option<Result<u32, NoReply>>;
 

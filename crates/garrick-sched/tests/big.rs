@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 
-use common::{OnDrop, does, ends, fail, silence_panics};
+use common::does;
 use garrick_sched::{Address, Flow, Here, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
+use garrick_testkit::{OnDrop, ends, fail, silence_panics};
 
 trait Numbered: Send + 'static {
     fn of(n: u16) -> Self;

@@ -10,11 +10,12 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::{Bomb, Does, OnDrop, does, ends_alone, fail, silence_panics, wait};
+use common::{Does, does};
 use garrick_sched::{
     Address, Flow, Handle, Here, NoReply, Reply, Room, SendError, Sponsor, Task, TrySendError,
     Turn, WhenFull, audit,
 };
+use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
 /// Tells what it receives.
 fn teller(told: mpsc::Sender<u32>) -> Does<u32, impl FnMut(u32, &Turn<'_, u32>) -> Flow + Send> {

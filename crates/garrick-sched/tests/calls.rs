@@ -11,8 +11,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use common::{OnDrop, does, ends, ends_alone, fail, silence_panics};
+use common::does;
 use garrick_sched::{Address, Flow, NoReply, Reply, Sponsor, Task, Turn};
+use garrick_testkit::{OnDrop, ends, ends_alone, fail, silence_panics};
 
 /// Answers with the thread that it runs on.
 fn who() -> impl Task<Message = Reply<ThreadId>> + Send {
@@ -179,7 +180,7 @@ fn what_the_called_task_sends_last_is_handled_when_the_caller_has_left() {
         let asked = sponsor.handle().spawn(asked).unwrap();
         for _ in 0..1_000 {
             asked.call(|reply| reply).wait().unwrap();
-            assert_eq!(common::wait(&heard), 7);
+            assert_eq!(garrick_testkit::wait(&heard), 7);
         }
         sponsor.shutdown();
     });

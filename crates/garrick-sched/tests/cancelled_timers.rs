@@ -8,10 +8,11 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{Listening, OnDrop, does, ends, fail, silence_panics};
+use common::{Listening, does};
 use garrick_sched::{
     Address, Flow, Here, Nanos, Sponsor, Task, Timer, Turn, audit, cancel_timers_of,
 };
+use garrick_testkit::{OnDrop, ends, fail, silence_panics};
 
 const HOUR: Nanos = 3_600_000_000_000;
 

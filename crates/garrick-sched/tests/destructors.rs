@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Bomb, ByHand, OnDrop, does, ends, fail, silence_panics, wait};
+use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
+use garrick_testkit::{Bomb, ByHand, OnDrop, ends, fail, silence_panics, wait};
 
 /// Tells its heirs when it is dropped.
 #[derive(Default)]

@@ -8,10 +8,11 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use common::{ByHand, OnDrop, alone, does, ends_alone, fail, silence_panics, wait};
+use common::does;
 use garrick_sched::{
     Address, Door, Flow, Here, Reply, SendError, Sponsor, Turn, audit, door, in_turn,
 };
+use garrick_testkit::{ByHand, OnDrop, alone, ends_alone, fail, silence_panics, wait};
 
 /// A door that is a closure.
 struct Passes<F>(F);

@@ -4,8 +4,9 @@ mod common;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use common::{does, ends_alone, fail, silence_panics, wait};
+use common::does;
 use garrick_sched::{Address, Ended, Flow, Here, Sponsor, Task, Turn, audit};
+use garrick_testkit::{ends_alone, fail, silence_panics, wait};
 
 /// A task that does what it is told.
 fn obedient() -> impl Task<Message = fn() -> Flow> + Send {
@@ -26,7 +27,7 @@ fn each_way_to_end_has_its_notice() {
         let here = Here::new_here().unwrap();
         let orders: [(fn() -> Flow, Ended); 2] = [
             (|| Flow::Stop, Ended::Stopped),
-            (|| fail(), Ended::Failed(common::ON_PURPOSE.into())),
+            (|| fail(), Ended::Failed(garrick_testkit::ON_PURPOSE.into())),
         ];
         for (order, expected) in orders {
             let task = here.spawn(obedient());
@@ -224,7 +225,7 @@ impl Task for Phoenix {
     const RECOVERS: bool = true;
 
     fn recover(&mut self, message: &str, turn: &Turn<'_, (u32, Blow)>) -> Flow {
-        assert_eq!(message, common::ON_PURPOSE);
+        assert_eq!(message, garrick_testkit::ON_PURPOSE);
         self.told.send("recovered".into()).unwrap();
         match self.last {
             Blow::Two => fail(),
@@ -282,7 +283,10 @@ fn a_task_that_does_not_recover_stops() {
             for at_once in [true, false] {
                 let (heard, ended, _, failed) = strike(&[Blow::None, blow, Blow::None], at_once);
                 assert_eq!(heard, ["handled 0", "recovered"]);
-                assert_eq!(ended, Some(Ended::Failed(common::ON_PURPOSE.into())));
+                assert_eq!(
+                    ended,
+                    Some(Ended::Failed(garrick_testkit::ON_PURPOSE.into()))
+                );
                 assert_eq!(failed, failures);
             }
         }

@@ -9,8 +9,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{ByHand, does, ends, wait};
+use common::does;
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
+use garrick_testkit::{ByHand, ends, wait};
 
 /// Sends to itself for as long as it is told, and says once that it runs.
 struct Perpetual {

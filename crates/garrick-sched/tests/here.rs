@@ -13,10 +13,11 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use common::{does, ends, fail, silence_panics};
+use common::does;
 use garrick_sched::{
     Address, Ask, Driver, Drivers, Flow, Here, NoReply, Reply, Room, Sponsor, Turn,
 };
+use garrick_testkit::{ends, fail, silence_panics};
 
 /// A task that adds up, in a place that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
@@ -225,7 +226,7 @@ fn block_on_runs_its_tasks_until_the_answer_is_there() {
 
 #[test]
 fn a_task_cannot_run_the_others() {
-    common::silence_panics();
+    garrick_testkit::silence_panics();
     let here = Rc::new(Here::new_here().unwrap());
     let (again, said) = (here.clone(), Rc::new(RefCell::new(String::new())));
     let says = said.clone();

@@ -1,16 +1,14 @@
 //! A sponsor with nothing to do uses no processor, with timers or without.
 #![cfg(target_os = "linux")]
 
-#[path = "common/asleep.rs"]
-mod asleep;
 mod common;
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use asleep::{assert_asleep, this_thread};
-use common::{does, ends, wait};
+use common::does;
 use garrick_sched::{Flow, Sponsor, Turn};
+use garrick_testkit::{assert_asleep, ends, this_thread, wait};
 
 #[test]
 fn idle_workers_sleep() {

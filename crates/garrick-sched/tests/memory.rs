@@ -2,23 +2,14 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
-#[path = "common/hang.rs"]
-mod hang;
-
 use std::sync::mpsc;
+use std::thread;
 use std::time::Instant;
-use std::{fs, thread};
 
 use garrick_sched::{Flow, Sponsor, Task, Turn};
+use garrick_testkit::{HANGS_AFTER, resident_bytes, wait};
 
 const MESSAGES: usize = 500_000;
-
-/// Bytes that this process has resident.
-fn resident() -> usize {
-    let statm = fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
-    pages * 4096
-}
 
 /// Handles nothing before it is let go, and tells when it has handled all.
 struct Dam {
@@ -32,7 +23,7 @@ impl Task for Dam {
 
     fn receive(&mut self, message: [u64; 8], _: &Turn<'_, [u64; 8]>) -> Flow {
         if self.handled == 0 {
-            hang::wait(&self.gate);
+            wait(&self.gate);
         }
         assert_eq!(message, [self.handled as u64; 8]);
         self.handled += 1;
@@ -55,20 +46,20 @@ fn what_a_flood_has_taken_is_given_back_and_serves_the_next_one() {
         over,
     };
     let dam = sponsor.handle().spawn(dam).unwrap();
-    let before = resident();
+    let before = resident_bytes();
     for flood in 0..2 {
         for n in 0..MESSAGES {
             dam.send([(flood * MESSAGES + n) as u64; 8]).unwrap();
         }
         if flood == 0 {
-            let flooded = resident() - before;
+            let flooded = resident_bytes() - before;
             assert!(flooded > MESSAGES * 64, "{flooded} bytes");
             go.send(()).unwrap();
         }
-        hang::wait(&all);
+        wait(&all);
         let (since, enough) = (Instant::now(), before + MESSAGES * 16);
-        while resident() > enough {
-            assert!(since.elapsed() < hang::HANGS_AFTER, "{}", resident());
+        while resident_bytes() > enough {
+            assert!(since.elapsed() < HANGS_AFTER, "{}", resident_bytes());
             thread::yield_now();
         }
     }

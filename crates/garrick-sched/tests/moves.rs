@@ -5,8 +5,9 @@ mod common;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use common::{does, ends_alone, wait};
+use common::does;
 use garrick_sched::{Address, Flow, Handle, Here, Sponsor, Task, Turn, audit};
+use garrick_testkit::{ends_alone, wait};
 
 /// The name of the thread that this runs on.
 fn thread_name() -> String {

@@ -1,13 +1,11 @@
 //! Turns without a message: when they come, what becomes of those of turns that are undone, and what ends with them.
 
-mod common;
-
 use std::sync::{Arc, mpsc};
 
-use common::{ends, fail, silence_panics};
 use garrick_sched::{
     Address, Door, Ended, Flow, Here, Orders, SendError, Sponsor, Task, Turn, door,
 };
+use garrick_testkit::{ends, fail, silence_panics};
 
 /// What a [`Hearer`] does with a nudge.
 #[derive(Clone, Copy, PartialEq)]

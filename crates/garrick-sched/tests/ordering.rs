@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use common::{does, ends, wait};
+use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
+use garrick_testkit::{ends, wait};
 
 /// Says whether each sender's numbers go up by one.
 #[derive(Default)]

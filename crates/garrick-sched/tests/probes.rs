@@ -1,12 +1,10 @@
 //! What a sponsor counts of itself.
 
-mod common;
-
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::{ByHand, fail, silence_panics, wait};
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
+use garrick_testkit::{ByHand, fail, silence_panics, wait};
 
 /// Sends on to another until the message is 0.
 struct Hop(Option<Address<u32>>);

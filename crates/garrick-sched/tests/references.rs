@@ -5,8 +5,9 @@ mod common;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use common::{OnDrop, does, ends, wait};
+use common::does;
 use garrick_sched::{Address, Flow, Handle, Here, Sponsor, Task, Turn};
+use garrick_testkit::{OnDrop, ends, wait};
 
 /// A task that says when it is dropped.
 fn mortal<M: Send + 'static>() -> (impl Task<Message = M> + Send, Receiver<()>) {

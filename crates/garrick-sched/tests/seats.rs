@@ -1,14 +1,12 @@
 //! Which kind of task holds which worker, and for how long.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use common::{ByHand, ends, fail, silence_panics, wait};
 use garrick_sched::{Address, AwaySample, Flow, Handle, Nanos, Sponsor, Task, Turn, WorkerSample};
+use garrick_testkit::{ByHand, ends, fail, silence_panics, wait};
 
 /// Says that something has begun, and waits for leave to go on.
 struct Pass(Sender<()>, Receiver<()>);

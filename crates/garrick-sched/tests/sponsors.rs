@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use common::{ByHand, does, ends, wait};
+use common::does;
 use garrick_sched::{Address, Ending, Flow, Sponsor, Task, Turn};
+use garrick_testkit::{ByHand, ends, wait};
 
 #[test]
 fn names() {

@@ -1,14 +1,12 @@
 //! Sponsors that cannot be started: every refusal says what is wrong, and leaves nothing behind.
 
-mod common;
-
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::{io, thread};
 
-use common::{alone, ends, fail, silence_panics};
 use garrick_sched::{Builder, Nanos, Sponsor, StartError, ThreadSpec, WORKERS_MAX, World};
+use garrick_testkit::{alone, ends, fail, silence_panics};
 
 /// Workers of a pool that does not start. So often tried as below, they are more than there can be: what
 /// is not given back is soon missed.
@@ -154,7 +152,10 @@ fn a_panic_of_the_world_is_passed_on_and_leaves_nothing() {
             let world = Arc::new(Poor::new(threads, Poverty::Panics));
             let builder = Sponsor::builder().workers(MANY).world(world.clone());
             let panic = panic::catch_unwind(AssertUnwindSafe(|| builder.start())).unwrap_err();
-            assert_eq!(panic.downcast_ref::<&str>(), Some(&common::ON_PURPOSE));
+            assert_eq!(
+                panic.downcast_ref::<&str>(),
+                Some(&garrick_testkit::ON_PURPOSE)
+            );
             assert_eq!(Arc::strong_count(&world), 1, "somebody still lives in it");
             assert_eq!(world.running.load(SeqCst), 0);
         }

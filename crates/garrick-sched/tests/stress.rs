@@ -3,32 +3,11 @@
 //! every cell, envelope, task and message is freed at the end.
 
 use std::collections::HashMap;
-use std::panic;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn, audit};
-
-/// One test at a time: the audit is of the whole process.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Panics with this message are part of the test, and are not printed.
-const ON_PURPOSE: &str = "on purpose";
-
-fn silence_panics() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let print = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            if info.payload().downcast_ref::<&str>() != Some(&ON_PURPOSE) {
-                print(info);
-            }
-        }));
-    });
-}
+use garrick_testkit::{alone, fail, silence_panics};
 
 /// What happened, over the whole run.
 #[derive(Default)]
@@ -245,7 +224,7 @@ impl<P: Default + Send + 'static> Node<P> {
             }
             29 => {
                 self.sender.tally.undone.fetch_add(self.staged, SeqCst);
-                panic::panic_any(ON_PURPOSE);
+                fail();
             }
             30 => return Flow::Stop,
             _ => {}

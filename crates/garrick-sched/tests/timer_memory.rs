@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allocation_counter::measure;
-use common::{ByHand, does};
+use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Timer, Turn};
+use garrick_testkit::ByHand;
 
 /// Timers of one round.
 const TIMERS: usize = 100_000;

@@ -5,15 +5,12 @@ mod common;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use common::{ByHand, Listening, OnDrop, does, ends, fail, silence_panics, wait};
+use common::{Listening, does};
 use garrick_sched::{Address, Flow, Sponsor, Turn};
+use garrick_testkit::{ByHand, OnDrop, ends, fail, ms, silence_panics, wait};
 
 /// The resolution of timers, rounded up.
 const TICK: Duration = Duration::from_micros(10);
-
-fn ms(count: u64) -> Duration {
-    Duration::from_millis(count)
-}
 
 impl Listening {
     /// Sends each number after as many milliseconds, all in one turn that ends so.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use common::{ByHand, OnDrop, does, ends, fail, silence_panics, wait};
+use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
+use garrick_testkit::{ByHand, OnDrop, ends, fail, silence_panics, wait};
 
 /// How a turn is undone. A panic stops its task as well.
 type End = fn() -> Flow;
@@ -278,7 +279,10 @@ fn a_panic_stops_its_task_and_is_reported() {
         .for_each(|()| task.send(()).unwrap());
     here.run();
     assert!(task.is_stopped());
-    assert_eq!(tells.try_iter().collect::<Vec<_>>(), [common::ON_PURPOSE]);
+    assert_eq!(
+        tells.try_iter().collect::<Vec<_>>(),
+        [garrick_testkit::ON_PURPOSE]
+    );
     assert_eq!(
         (here.handle().failures(), here.handle().dead_letters()),
         (1, 2)

@@ -16,6 +16,7 @@ use garrick_secure::{
     Error, Event, Greeting, HELLO_BYTES, Listener, Options, PROOF_BYTES, PreSharedKey, Role, Suite,
     Transport, Writer, open,
 };
+use garrick_testkit::{resident_bytes, setting};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
@@ -28,20 +29,8 @@ const PAYLOAD_BYTES: usize = 3_000;
 /// An event of a connection, by its number.
 type Numbered = (usize, Event);
 
-fn number(name: &str, or: usize) -> usize {
-    let told = std::env::var(name).ok();
-    told.map_or(or, |told| told.parse().expect("a number"))
-}
-
 fn key() -> PreSharedKey {
     PreSharedKey::new([9; 32])
-}
-
-/// Bytes of the process that are in memory.
-fn resident() -> usize {
-    let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux has it");
-    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
-    4096 * pages.unwrap_or(0_usize)
 }
 
 fn transport(stream: TcpStream) -> Transport {
@@ -162,21 +151,21 @@ impl Crowd {
 
 #[test]
 fn a_crowd_works_side_by_side_in_flat_memory() {
-    let connections = number("GARRICK_SOAK_CONNECTIONS", 60);
-    let rounds = number("GARRICK_SOAK_ROUNDS", 30);
+    let connections = setting("GARRICK_SOAK_CONNECTIONS").unwrap_or(60);
+    let rounds = setting("GARRICK_SOAK_ROUNDS").unwrap_or(30);
     let crowd = Crowd::new();
-    let empty = resident();
+    let empty = resident_bytes();
     let writers: Vec<(Writer, Writer)> = (0..connections).map(|n| crowd.connect(n)).collect();
-    let silent = resident();
+    let silent = resident_bytes();
     crowd.round(&writers, 0);
     crowd.round(&writers, 1);
-    let warm = resident();
+    let warm = resident_bytes();
     for round in 2..rounds {
         crowd.round(&writers, round);
         let forged = Error::Forged { sequence: 0 };
         assert_eq!(crowd.attack(connections + round), forged);
     }
-    let end = resident();
+    let end = resident_bytes();
     println!(
         "{connections} connections, both ends of each: {} bytes resident each when silent, {} after two rounds, {} after \
          {rounds}",

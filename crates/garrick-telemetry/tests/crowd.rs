@@ -4,10 +4,10 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{Events, PATIENCE, anywhere, connect, get, start};
 use garrick_telemetry::Telemetry;
+use garrick_testkit::alone;
 
 const CROWD: usize = 500;
 
@@ -37,15 +37,9 @@ fn wait_for_streams(telemetry: &Telemetry, count: usize) {
     }
 }
 
-/// Memory is the whole process's, so one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[test]
 fn five_hundred_streams_are_served_and_released() {
+    // Memory is the whole process's.
     let _alone = alone();
     let telemetry = start(anywhere());
     telemetry.watch(common::many_channels(20));
@@ -69,6 +63,7 @@ fn five_hundred_streams_are_served_and_released() {
 
 #[test]
 fn streams_that_come_and_go_leave_nothing_behind() {
+    // Memory is the whole process's.
     let _alone = alone();
     let telemetry = start(anywhere());
     telemetry.watch(common::many_channels(20));

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use common::{Answer, Events, anywhere, connect, drain, exchange, get, read_answer, start};
 use garrick_telemetry::Telemetry;
+use garrick_testkit::setting;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 /// How many requests are made up. With 1 it takes seconds.
 fn cases() -> u32 {
-    let set = std::env::var("GARRICK_FUZZ_REQUESTS").ok();
-    set.and_then(|number| number.parse().ok()).unwrap_or(400)
+    setting("GARRICK_FUZZ_REQUESTS").unwrap_or(400)
 }
 
 const VALID: &[&str] = &[

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::{Events, anywhere, connect, get, start};
 use garrick_flow::{Graph, Monitor, Running, stages};
+use garrick_testkit::setting;
 
 const CROWD: usize = 500;
 
@@ -106,9 +107,7 @@ fn watched_speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64
 
 #[test]
 fn a_crowd_does_not_slow_the_pipeline() {
-    let seconds: Option<u64> = std::env::var("GARRICK_SOAK_SECONDS")
-        .ok()
-        .and_then(|s| s.parse().ok());
+    let seconds: Option<u64> = setting("GARRICK_SOAK_SECONDS");
     let slice = Duration::from_millis(if seconds.is_some() { 1_000 } else { 50 });
     let turns = seconds.map_or(1, |seconds| (seconds / 2).max(1));
     let running = pipeline();

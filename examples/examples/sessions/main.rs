@@ -3,13 +3,8 @@
 //! - `cargo run --release -p garrick-examples --example sessions` has a few clients visit it;
 //! - `.. -- serve 127.0.0.1:8080` serves until Ctrl-C;
 //! - `.. -- load` holds 10,000 idle sessions on each of both servers, and measures memory and latency.
-mod wire;
-
-mod actors;
-mod plain;
-
-mod client;
-
+//!
+//! Both servers and the client are in `src/sessions`, where the tests find them too.
 mod load;
 mod visit;
 
@@ -18,6 +13,7 @@ use std::net::SocketAddr;
 
 use clap::{Parser, Subcommand};
 use garrick::tokio::Signals;
+use garrick_examples::sessions::{actors, plain};
 
 use load::{Contender, Load};
 

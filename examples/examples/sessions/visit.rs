@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io;
 use std::thread;
 
-use crate::actors::Server;
-use crate::client::{Client, Heard};
-use crate::plain::runtime;
+use garrick_examples::sessions::actors::Server;
+use garrick_examples::sessions::client::{Client, Heard};
+use garrick_examples::sessions::plain::runtime;
 
 /// Starts a server, has the visit, and ends the server in order.
 pub(crate) fn visit() -> Result<(), Box<dyn Error>> {

@@ -16,7 +16,10 @@ pub(super) const VARIABLE: &str = "GARRICK_MUTANT";
 /// The package that asks which mutant is active, for all.
 const ASKED: &str = "garrick-core";
 
-/// What is added to that package.
+/// The package that their tests need as well, as it is.
+const KIT: &str = "garrick-testkit";
+
+/// What is added to the one that is asked.
 const MODULE: &str = r#"//! Which mutant is active.
 use std::sync::OnceLock;
 
@@ -44,7 +47,7 @@ pub(super) fn write(workspace: &Workspace, plan: &Plan, to: &Path) -> Result<()>
     for package in workspace
         .packages
         .iter()
-        .filter(|p| PACKAGES.contains(&p.name.as_str()))
+        .filter(|p| p.name == KIT || PACKAGES.contains(&p.name.as_str()))
     {
         copy.put_folder(&workspace.root, &package.dir, plan)?;
         if package.name == ASKED {
@@ -126,6 +129,7 @@ impl Copy<'_> {
 fn small_manifest(manifest: &str) -> String {
     let members: Vec<String> = PACKAGES
         .iter()
+        .chain([&KIT])
         .map(|name| format!("\"crates/{name}\""))
         .collect();
     let members = format!("members = [{}]", members.join(", "));
@@ -145,12 +149,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_small_workspace_has_only_what_is_mutated() {
+    fn the_small_workspace_has_only_what_is_mutated_and_the_kit() {
         let manifest =
             "[workspace]\nmembers = [\"crates/*\"]\ndefault-members = [\"a\"]\n\n[profile.ci]\n";
         assert_eq!(
             small_manifest(manifest),
-            "[workspace]\nmembers = [\"crates/garrick-core\", \"crates/garrick-steal\", \"crates/garrick-sched\"]\n\n[profile.ci]\n"
+            "[workspace]\nmembers = [\"crates/garrick-core\", \"crates/garrick-steal\", \"crates/garrick-sched\", \"crates/garrick-testkit\"]\n\n[profile.ci]\n"
         );
     }
 

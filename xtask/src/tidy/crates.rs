@@ -14,6 +14,7 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-actor", 2),
     ("garrick-flow", 2),
     ("garrick-macros", 2),
+    (KIT, 2),
     ("garrick-secure", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
@@ -21,13 +22,17 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-bench", 5),
     ("garrick-examples", 6),
     ("garrick-rivals", 6),
-    ("garrick-tests", 6),
     ("starter", 6),
     (ALONE, 6),
+    // What examples are made of is tested from outside as well.
+    ("garrick-tests", 7),
 ];
 
 /// It must build when nothing else does: it uses no crate of the workspace, and none uses it.
 const ALONE: &str = "xtask";
+
+/// It is for tests alone, and for those of every crate: also of the crates that it is built on.
+const KIT: &str = "garrick-testkit";
 
 /// Checks every member's dependencies; `read` gives a manifest's text, to name the line.
 pub(crate) fn check(workspace: &Workspace, read: &super::tree::Read<'_>) -> Vec<Violation> {
@@ -44,25 +49,34 @@ fn check_package(package: &Package, read: &super::tree::Read<'_>) -> Vec<Violati
     let Some(own) = rank(&package.name) else {
         return vec![unranked(&manifest, &package.name)];
     };
-    package
-        .dependencies
-        .iter()
-        .filter(|name| {
-            let related = package.name == ALONE || *name == ALONE;
-            rank(name).is_some_and(|rank| rank >= own || related)
-        })
+    let is_wrong = |name: &str| {
+        let related = package.name == ALONE || name == ALONE;
+        rank(name).is_some_and(|rank| rank >= own || related)
+    };
+    let of_all = package.dependencies.iter();
+    let of_all = of_all.filter(|name| *name == KIT || is_wrong(name));
+    let of_tests = package.test_dependencies.iter();
+    let of_tests =
+        of_tests.filter(|name| is_wrong(name) && (*name != KIT || package.name == ALONE));
+    of_all
+        .chain(of_tests)
         .map(|name| {
             Violation::new(
                 &manifest,
                 line_of_dependency(&text, name),
-                format!(
-                    "`{}` depends on `{name}`, which is not below it",
-                    package.name
-                ),
+                format!("`{}` depends on `{name}`, {}", package.name, why_not(name)),
                 allowed_for(&package.name, own),
             )
         })
         .collect()
+}
+
+fn why_not(name: &str) -> &'static str {
+    if name == KIT {
+        "which is for tests alone"
+    } else {
+        "which is not below it"
+    }
 }
 
 fn unranked(manifest: &Path, name: &str) -> Violation {
@@ -82,7 +96,7 @@ fn rank(name: &str) -> Option<u32> {
 fn allowed_for(package: &str, own: u32) -> String {
     let below: Vec<&str> = RANKS
         .iter()
-        .filter(|(_, rank)| *rank < own && package != ALONE)
+        .filter(|(name, rank)| *rank < own && *name != KIT && package != ALONE)
         .map(|(name, _)| *name)
         .collect();
     match below.as_slice() {
@@ -105,10 +119,16 @@ mod tests {
     use super::*;
 
     fn check_one(name: &str, dependencies: &[&str]) -> Vec<Violation> {
+        check_both(name, dependencies, &[])
+    }
+
+    fn check_both(name: &str, dependencies: &[&str], of_tests: &[&str]) -> Vec<Violation> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let package = Package {
             name: name.to_owned(),
             dir: Path::new("crates").join(name),
-            dependencies: dependencies.iter().map(|d| (*d).to_owned()).collect(),
+            dependencies: owned(dependencies),
+            test_dependencies: owned(of_tests),
             targets: Vec::new(),
         };
         let manifest: String = dependencies
@@ -137,6 +157,22 @@ mod tests {
         assert_eq!(check_one("garrick-actor", &["garrick-flow"]).len(), 1);
         assert_eq!(check_one("garrick-flow", &["garrick-actor"]).len(), 1);
         assert_eq!(check_one("garrick-sched", &["garrick"]).len(), 1);
+    }
+
+    #[test]
+    fn the_kit_is_for_the_tests_of_all_and_for_nothing_else() {
+        assert_eq!(check_both("garrick-core", &[], &["garrick-testkit"]), []);
+        assert_eq!(check_both("garrick-tests", &[], &["garrick-testkit"]), []);
+        assert_eq!(check_one("garrick-testkit", &["garrick-sched"]), []);
+        assert_eq!(check_one("garrick-testkit", &["garrick-actor"]).len(), 1);
+        assert_eq!(check_one("garrick-bench", &["garrick-testkit"]).len(), 1);
+        assert_eq!(check_both("xtask", &[], &["garrick-testkit"]).len(), 1);
+    }
+
+    #[test]
+    fn tests_look_no_further_up_than_the_rest() {
+        assert_eq!(check_both("garrick-flow", &[], &["garrick-core"]), []);
+        assert_eq!(check_both("garrick-core", &[], &["garrick-sched"]).len(), 1);
     }
 
     #[test]

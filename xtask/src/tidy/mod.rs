@@ -10,6 +10,7 @@
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
 //! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
 //! | [`imports`] | atomics through `prim`, no glob re-export in a `lib.rs` |
+//! | [`includes`] | no `#[path]` leads out of its package |
 //! | [`orders`] | no collection in the actor model whose order differs from run to run |
 //! | [`tree`] | every file under `src/` is reached from a `mod` line |
 
@@ -23,6 +24,7 @@ mod tree;
 mod crates;
 mod documents;
 mod imports;
+mod includes;
 mod layers;
 mod length;
 mod orders;
@@ -167,6 +169,8 @@ impl Findings {
     fn check_sources(&mut self, package: &Package, layers: &Layers, sources: &[Source]) {
         for source in sources {
             self.violations.extend(layers.check(source));
+            self.violations
+                .extend(includes::check(&package.dir, source));
             self.violations.extend(length::functions(source));
             self.violations.extend(length::file(source));
             self.violations

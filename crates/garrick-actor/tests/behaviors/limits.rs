@@ -4,14 +4,11 @@ use std::time::Duration;
 
 use garrick_actor::Reply;
 use garrick_actor::behaviors::limiter;
+use garrick_testkit::ms;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use crate::stand::{DROPPED, Stand, heard};
-
-fn ms(count: u64) -> Duration {
-    Duration::from_millis(count)
-}
 
 #[test]
 fn a_burst_passes_and_the_rest_follow_at_the_rate() {

@@ -13,5 +13,3 @@ mod parallel;
 mod relay;
 mod resilience;
 mod timing;
-#[path = "../../../garrick-sched/tests/common/world.rs"]
-mod world;

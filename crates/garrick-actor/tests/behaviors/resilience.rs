@@ -1,16 +1,12 @@
 //! retry and breaker.
 
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
 
 use garrick_actor::NoReply;
 use garrick_actor::behaviors::{Circuit, Request, Service, breaker, retry};
+use garrick_testkit::ms;
 
 use crate::stand::{DROPPED, Stand, heard};
-
-fn ms(count: u64) -> Duration {
-    Duration::from_millis(count)
-}
 
 /// Answers the only question that is there, with this or not at all.
 fn answer(asked: &Receiver<Request<u32, u32>>, with: Option<u32>) {

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use garrick_actor::behaviors::{Request, Service};
 use garrick_actor::{Actor, Address, Ask, Context, Handle, Local, Next, NoReply, Reply, System};
-
-use crate::world::ByHand;
+use garrick_testkit::{ByHand, ON_PURPOSE};
 
 /// An actor that is a closure.
 pub(crate) struct Does<M, F> {
@@ -86,7 +85,7 @@ impl Stand {
     pub(crate) fn doomed<Q: 'static, R: 'static>(&self) -> Service<Q, R> {
         self.service(|_, reply| {
             let _held = reply;
-            std::panic::resume_unwind(Box::new("on purpose"))
+            std::panic::resume_unwind(Box::new(ON_PURPOSE))
         })
     }
 

@@ -1,14 +1,9 @@
 //! timer, delay, timeout, under a clock set by hand.
 
-use std::time::Duration;
-
 use garrick_actor::behaviors::{delay, timeout, timer};
+use garrick_testkit::ms;
 
 use crate::stand::{DROPPED, Stand, heard};
-
-fn ms(count: u64) -> Duration {
-    Duration::from_millis(count)
-}
 
 #[test]
 fn a_timer_says_how_long_it_took() {

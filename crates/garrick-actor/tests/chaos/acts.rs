@@ -10,13 +10,13 @@ use garrick_actor::behaviors::adapter;
 use garrick_actor::{Address, Context, Reply, SendBatch, behavior};
 
 use crate::children;
-use crate::common::fail;
 use crate::guests;
 use crate::node::{Cmd, Msg, Node, PIPED, PLAIN, WITHIN};
 use crate::peer::{Peer, Sized_, To};
 use crate::random::Random;
 use crate::town::{SMALL, Town, settle};
 use crate::value::{Value, hush};
+use garrick_testkit::fail;
 
 /// Answers a question, sooner or later, or not at all.
 pub(crate) fn answer<const N: usize>(

@@ -8,7 +8,6 @@ use garrick_actor::{
     Supervisor, Tree,
 };
 
-use crate::common::fail;
 use crate::guests;
 use crate::ledger::Life;
 use crate::node::{LARGE, Msg, Node};
@@ -16,6 +15,7 @@ use crate::peer::{Peer, Sized_};
 use crate::random::Random;
 use crate::town::Town;
 use crate::value::Value;
+use garrick_testkit::fail;
 
 fn strategy(random: &mut Random) -> Strategy {
     *random.pick(&[

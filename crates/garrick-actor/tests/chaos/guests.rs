@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use garrick_actor::{Ask, AsyncActor, AsyncContext, Context, Incoming, Next, System};
 
-use crate::common::fail;
 use crate::ledger::{Life, Waiting};
 use crate::node::{Cmd, Msg};
 use crate::peer::{Peer, Sized_};
 use crate::random::Random;
 use crate::town::Town;
 use crate::value::{Value, hush};
+use garrick_testkit::fail;
 
 /// What an async actor does with a message.
 async fn obey(town: &Arc<Town>, random: &mut Random, cx: &AsyncContext<Msg<6>>, cmd: Cmd) {

@@ -4,9 +4,6 @@
 //! seed; how its threads take turns is not.
 #![forbid(unsafe_code)]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod acts;
 mod children;
 mod guests;
@@ -19,7 +16,6 @@ mod town;
 mod value;
 
 use std::backtrace::Backtrace;
-use std::env;
 use std::io::{self, Write};
 use std::panic;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -27,6 +23,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use garrick_testkit::{ON_PURPOSE, alone, setting};
 use round::Plan;
 
 /// What a round may take at most. Nothing is measured by it.
@@ -36,16 +33,6 @@ const HANGS_AFTER: Duration = Duration::from_secs(240);
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The seed of the round under way.
 static SEED: AtomicU64 = AtomicU64::new(0);
-/// One program at a time: blocks are counted for the whole process.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn setting(name: &str) -> Option<u64> {
-    let text = env::var(format!("GARRICK_CHAOS_{name}")).ok()?;
-    Some(
-        text.parse()
-            .expect("a setting of the chaos test is a number"),
-    )
-}
 
 /// Writes down all panics but those on purpose.
 fn write_panics_down() {
@@ -59,7 +46,7 @@ fn write_panics_down() {
                 Backtrace::force_capture()
             );
         }
-        let is_on_purpose = info.payload().downcast_ref::<&str>() == Some(&common::ON_PURPOSE);
+        let is_on_purpose = info.payload().downcast_ref::<&str>() == Some(&ON_PURPOSE);
         if !is_on_purpose {
             let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
             panics.push(info.to_string());
@@ -94,14 +81,15 @@ fn fail(plan: Plan, what: &str) -> ! {
 
 /// Rounds with a growing seed.
 fn rounds(count: u64, fuel: i64) {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Blocks are counted for the whole process.
+    let _alone = alone();
     write_panics_down();
-    let (began, first) = (Instant::now(), setting("SEED").unwrap_or(1));
-    let count = setting("ROUNDS").unwrap_or(count);
-    let seconds = setting("SECONDS").map(Duration::from_secs);
+    let (began, first) = (Instant::now(), setting("GARRICK_CHAOS_SEED").unwrap_or(1));
+    let count = setting("GARRICK_CHAOS_ROUNDS").unwrap_or(count);
+    let seconds = setting("GARRICK_CHAOS_SECONDS").map(Duration::from_secs);
     let mut seed = first;
     while seconds.map_or(seed < first + count, |limit| began.elapsed() < limit) {
-        let workers = setting("WORKERS").unwrap_or([1, 2, 4, 8][seed as usize % 4]) as usize;
+        let workers = setting("GARRICK_CHAOS_WORKERS").unwrap_or([1, 2, 4, 8][seed as usize % 4]);
         round(Plan {
             seed,
             workers,

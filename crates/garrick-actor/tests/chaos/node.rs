@@ -9,11 +9,11 @@ use std::sync::atomic::AtomicU64;
 use garrick_actor::{Actor, Context, Next, NoReply, PipeError, Reply, Streamed, Timer, Watch};
 
 use crate::acts;
-use crate::common::fail;
 use crate::ledger::{Life, Sighting};
 use crate::random::Random;
 use crate::town::Town;
 use crate::value::{Value, hush};
+use garrick_testkit::fail;
 
 /// Words of the largest messages.
 pub(crate) const LARGE: usize = 60;

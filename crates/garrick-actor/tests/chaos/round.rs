@@ -84,7 +84,7 @@ fn system(plan: Plan, town: &Arc<Town>, workers: usize) -> System {
                 hush(peer.send(Cmd::Act(Value::plain(&reporting), 0)));
             }
             if number.is_multiple_of(31) {
-                crate::common::fail();
+                garrick_testkit::fail();
             }
         })
         .start()

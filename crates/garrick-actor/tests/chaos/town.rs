@@ -12,12 +12,12 @@ use garrick_actor::{
     with_stash,
 };
 
-use crate::common::fail;
 use crate::ledger::Ledger;
 use crate::node::{Cmd, LARGE, Msg, Node};
 use crate::peer::{Peer, Sized_};
 use crate::random::Random;
 use crate::value::{Value, hush};
+use garrick_testkit::fail;
 
 /// Somebody whom the receptionist knows.
 pub(crate) const SMALL: Key<Msg<0>> = Key::new("small");

@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
-use crate::common::fail;
 use crate::node::Cmd;
 use crate::random::Random;
 use crate::town::Town;
+use garrick_testkit::fail;
 
 /// What the destructor of a value does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

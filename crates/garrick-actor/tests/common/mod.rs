@@ -1,25 +1,14 @@
-//! What the scenarios share: a clock that is set by hand, and silence for panics on purpose.
-#![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
-
-#[path = "../../../garrick-sched/tests/common/panics.rs"]
-mod panics;
-#[path = "../../../garrick-sched/tests/common/world.rs"]
-mod world;
+//! What the scenarios share: a system here whose clock is set by hand.
+#![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use garrick_actor::{Local, System};
-pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
-pub(crate) use world::ByHand;
-
-pub(crate) fn ms(count: u64) -> Duration {
-    Duration::from_millis(count)
-}
+use garrick_testkit::ByHand;
 
 /// A system of this thread whose clock is set by hand.
 pub(crate) fn local() -> (Arc<ByHand>, Local) {
-    let clock = Arc::<ByHand>::default();
+    let clock = ByHand::new();
     let builder = System::builder().world(clock.clone());
     let local = builder.on_failure(|_| ()).local().unwrap();
     (clock, local)

@@ -12,7 +12,8 @@ use futures_util::{StreamExt, stream};
 use garrick_actor::{Actor, Address, Attachment, Context, Local, Next, Streamed, Ticket};
 
 use crate::Guest;
-use crate::common::{self, fail, settle, silence_panics};
+use crate::common::{self, settle};
+use garrick_testkit::{fail, silence_panics};
 
 /// Keeps tickets, and gives them back when it is told.
 struct Reader {

@@ -12,8 +12,9 @@ use garrick_actor::{
     Strategy, Supervisor, System, behavior, with_pipe_limit,
 };
 
-use crate::common::{self, fail, settle, silence_panics};
-use crate::{Guest, PATIENCE};
+use crate::Guest;
+use crate::common::{self, settle};
+use garrick_testkit::{HANGS_AFTER, fail, silence_panics};
 
 /// What a piper does with each message, and what it writes down.
 enum Msg {
@@ -379,7 +380,7 @@ fn stress_pipes_of_actors_that_come_and_go_on_two_workers() {
         if round % 2 == 0 {
             gate.open();
             let mut results: Vec<_> = (0..100)
-                .map(|_| heard.recv_timeout(PATIENCE).unwrap().unwrap())
+                .map(|_| heard.recv_timeout(HANGS_AFTER).unwrap().unwrap())
                 .collect();
             results.sort_unstable();
             assert!(results.into_iter().eq(0..100));
@@ -390,7 +391,7 @@ fn stress_pipes_of_actors_that_come_and_go_on_two_workers() {
     }
     drop(told);
     // What was cancelled may have come before.
-    while heard.recv_timeout(PATIENCE).is_ok() {}
+    while heard.recv_timeout(HANGS_AFTER).is_ok() {}
     system.shutdown();
     assert_eq!(guests.load(Ordering::Relaxed), 0);
 }

@@ -20,16 +20,14 @@ use std::thread;
 use std::time::Duration;
 
 use allocation_counter::measure;
-use common::{ms, settle, silence_panics};
+use common::settle;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use garrick_actor::{
     Address, AsyncActor, AsyncContext, Context, Ended, Incoming, Local, Next, Reply, System,
     behavior,
 };
-
-/// Longer than anything takes, to guard against hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
+use garrick_testkit::{HANGS_AFTER, ms, silence_panics};
 
 type Heard<T> = Rc<RefCell<Vec<T>>>;
 
@@ -189,7 +187,7 @@ fn what_a_poll_sends_happens_when_it_returns_and_a_panic_undoes_its_own_poll_onl
         cx.send(&listener, 3).unwrap();
         mailbox.recv().await;
         cx.send(&listener, 4).unwrap();
-        common::fail();
+        garrick_testkit::fail();
     });
     local.run();
     assert_eq!(*heard.borrow(), [1]);
@@ -360,7 +358,7 @@ fn a_receive_that_loses_a_race_loses_no_message() {
         .unwrap();
     (0..MESSAGES).for_each(|n| actor.send(n).unwrap());
     drop(actor);
-    let taken = heard.recv_timeout(PATIENCE).unwrap();
+    let taken = heard.recv_timeout(HANGS_AFTER).unwrap();
     assert_eq!(taken, (0..MESSAGES).collect::<Vec<u32>>());
 }
 
@@ -619,7 +617,7 @@ fn asks_are_awaited() {
         })
         .unwrap();
     for n in 0..100 {
-        let answer = quadruple.ask(|reply| (n, reply)).wait_timeout(PATIENCE);
+        let answer = quadruple.ask(|reply| (n, reply)).wait_timeout(HANGS_AFTER);
         assert_eq!(answer, Ok(4 * n));
     }
 }
@@ -746,7 +744,9 @@ fn stress_wakes_and_messages_of_many_threads_come_once() {
             })
         })
         .collect();
-    let (mut values, mut messages) = heard.recv_timeout(PATIENCE).expect("every wake is heard");
+    let (mut values, mut messages) = heard
+        .recv_timeout(HANGS_AFTER)
+        .expect("every wake is heard");
     threads
         .into_iter()
         .for_each(|thread| thread.join().unwrap());

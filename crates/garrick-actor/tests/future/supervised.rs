@@ -11,8 +11,9 @@ use garrick_actor::{
     Strategy, Supervisor, System, Tree,
 };
 
-use crate::common::{self, fail, ms, settle, silence_panics};
-use crate::{Guest, PATIENCE};
+use crate::Guest;
+use crate::common::{self, settle};
+use garrick_testkit::{HANGS_AFTER, fail, ms, silence_panics};
 
 fn tree(local: &Local) -> Tree {
     let tree = Supervisor::new("app", Strategy::OneForOne).intensity(10, ms(1));
@@ -215,7 +216,7 @@ fn stress_a_child_that_fails_now_and_then_loses_only_what_it_failed_on() {
     let child = child.unwrap();
     (0..2_000).for_each(|n| child.send(n).unwrap());
     for n in (0..2_000).filter(|n| n % 100 != 13) {
-        assert_eq!(heard.recv_timeout(PATIENCE), Ok(n));
+        assert_eq!(heard.recv_timeout(HANGS_AFTER), Ok(n));
     }
     tree.stop().wait().unwrap();
 }
@@ -247,7 +248,7 @@ fn an_address_of_its_own_is_equal_to_the_one_it_was_spawned_with() {
     });
     let first: HashSet<_> = [spawned.clone(), on_system.clone(), supervised.clone()].into();
     assert_eq!(first.len(), 3);
-    let on_other = heard.recv_timeout(PATIENCE).unwrap();
+    let on_other = heard.recv_timeout(HANGS_AFTER).unwrap();
     assert_eq!(on_other, on_system);
     settle(&local);
     let own: HashSet<_> = heard.try_iter().chain([on_other]).collect();

@@ -1,10 +1,5 @@
 //! What the scenarios of supervision share: a world with a clock by hand, and players that say what they do.
-#![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
-
-#[path = "../../../garrick-sched/tests/common/panics.rs"]
-mod panics;
-#[path = "../../../garrick-sched/tests/common/world.rs"]
-mod world;
+#![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
@@ -13,8 +8,7 @@ use std::time::Duration;
 use garrick_actor::{
     Actor, Address, Child, Context, Handle, Local, Next, Strategy, Supervisor, System, Tree,
 };
-pub(crate) use panics::{fail, silence_panics};
-pub(crate) use world::ByHand;
+use garrick_testkit::{ByHand, fail, silence_panics};
 
 /// What a player is told.
 #[derive(Debug, Clone, Copy)]

@@ -20,27 +20,16 @@ mod sponsors;
 mod watching;
 mod will;
 
-#[path = "../common/hang.rs"]
-mod hang;
-
-use std::env;
 use std::fs;
-use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use garrick_testkit::{HANGS_AFTER, ends_or, setting};
 
 /// Workers of each sponsor, round by round.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
 /// Steps of a round.
 const FUEL: i64 = 2_000;
-
-/// What the environment says, if it says something.
-fn told<T: FromStr>(variable: &str) -> Option<T> {
-    let value = env::var(variable).ok()?;
-    let told = value.parse().ok();
-    assert!(told.is_some(), "{variable}={value} is no number");
-    told
-}
 
 /// How to run a round again.
 fn again(seed: u64, workers: usize) -> String {
@@ -58,7 +47,7 @@ fn run(seed: u64, workers: usize) {
             again(seed, workers)
         );
     };
-    hang::ends_or(move || round::run(seed, workers, FUEL), hangs);
+    ends_or(move || round::run(seed, workers, FUEL), hangs);
     let wrong = ledger::take_wrong();
     assert!(
         wrong.is_empty(),
@@ -77,7 +66,7 @@ fn threads() -> usize {
 /// the process does looks like a leak to a sanitizer.
 fn wait_for_threads(most: usize) {
     let began = Instant::now();
-    while threads() > most && began.elapsed() < hang::HANGS_AFTER {
+    while threads() > most && began.elapsed() < HANGS_AFTER {
         thread::yield_now();
     }
 }
@@ -87,11 +76,14 @@ fn stress_everything_at_once() {
     frame::hook_panics();
     let threads = threads();
     let rounds = if cfg!(debug_assertions) { 40 } else { 200 };
-    let first: u64 = told("GARRICK_CHAOS_SEED").unwrap_or(1);
-    let seconds = told("GARRICK_CHAOS_SECONDS");
-    let rounds =
-        told("GARRICK_CHAOS_ROUNDS").unwrap_or(if seconds.is_some() { u64::MAX } else { rounds });
-    let workers = told("GARRICK_CHAOS_WORKERS");
+    let first: u64 = setting("GARRICK_CHAOS_SEED").unwrap_or(1);
+    let seconds = setting("GARRICK_CHAOS_SECONDS");
+    let rounds = setting("GARRICK_CHAOS_ROUNDS").unwrap_or(if seconds.is_some() {
+        u64::MAX
+    } else {
+        rounds
+    });
+    let workers = setting("GARRICK_CHAOS_WORKERS");
     let (began, limit) = (Instant::now(), seconds.map(Duration::from_secs));
     let mut done = 0;
     while done < rounds && limit.is_none_or(|limit| began.elapsed() < limit) {

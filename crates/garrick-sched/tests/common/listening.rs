@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use garrick_sched::{Address, Flow, Here, Sponsor, Turn};
+use garrick_testkit::ByHand;
 
-use super::{ByHand, does};
+use super::does;
 
 /// A sponsor here whose clock is set by hand, and a task on it that passes what it hears on.
 pub(crate) struct Listening {

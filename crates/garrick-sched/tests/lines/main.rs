@@ -13,9 +13,9 @@ mod scenes;
 
 use std::thread;
 
-use common::alone;
 use count::Count;
 use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
+use garrick_testkit::alone;
 
 #[test]
 fn a_line_moves_when_another_thread_writes_it() {

@@ -17,7 +17,8 @@ use garrick_sched::{
     Task, ThreadSpec, Turn, World, door,
 };
 
-use crate::common::{OnDrop, does, ends_alone, fail, silence_panics, wait};
+use crate::common::does;
+use garrick_testkit::{OnDrop, ends_alone, fail, silence_panics, wait};
 
 thread_local! {
     /// What the clock of this thread does.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Door, Flow, Here, SendError, Sponsor, Turn, door};
 
-use crate::common::{does, ends_alone, fail, silence_panics};
+use crate::common::does;
+use garrick_testkit::{ends_alone, fail, silence_panics};
 
 /// What goes along, and how often it is still to be sent.
 type M = (Arc<()>, u32);

@@ -11,7 +11,8 @@ use garrick_sched::{
     Driver, Drivers, Flow, Nanos, RealWorld, Sponsor, Task, ThreadSpec, Turn, World, audit,
 };
 
-use crate::common::{OnDrop, does, ends_alone, fail, silence_panics, wait};
+use crate::common::does;
+use garrick_testkit::{OnDrop, ends_alone, fail, silence_panics, wait};
 
 /// What a [`Sleep`] does beside sleeping.
 type Habit = Arc<dyn Fn(Place) + Send + Sync>;

@@ -11,7 +11,8 @@ use garrick_sched::{
     Ask, Flow, Here, Nanos, NoReply, RealWorld, Reply, Room, Sponsor, Task, ThreadSpec, Turn, World,
 };
 
-use crate::common::{Bomb, OnDrop, does, ends_alone, fail, silence_panics, wait};
+use crate::common::does;
+use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
 /// A task whose every answer about itself panics.
 struct Odd;

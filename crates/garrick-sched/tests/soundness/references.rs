@@ -8,7 +8,8 @@ use std::sync::{Arc, mpsc};
 
 use garrick_sched::{Address, Flow, Handle, Sponsor, Task, Turn};
 
-use crate::common::{does, ends_alone};
+use crate::common::does;
+use garrick_testkit::ends_alone;
 
 /// Set for the process that leaks.
 const LEAKS: &str = "GARRICK_TEST_LEAKS";

@@ -6,7 +6,8 @@ use std::thread;
 
 use garrick_sched::{Address, Ended, Flow, Here, Sponsor, Task, Turn, audit};
 
-use crate::common::{Bomb, OnDrop, does, ends_alone, fail, silence_panics, wait};
+use crate::common::does;
+use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
 /// Does nothing until it ends.
 struct Idle;

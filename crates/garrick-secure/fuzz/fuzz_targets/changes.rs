@@ -6,8 +6,6 @@
 mod changes;
 #[path = "../../tests/secure/stand.rs"]
 mod stand;
-#[path = "../../../garrick-sched/tests/common/world.rs"]
-mod world;
 
 use libfuzzer_sys::fuzz_target;
 

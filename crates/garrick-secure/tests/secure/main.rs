@@ -9,5 +9,3 @@ mod sockets;
 mod stand;
 mod tampering;
 mod time;
-#[path = "../../../garrick-sched/tests/common/world.rs"]
-mod world;

@@ -1,10 +1,10 @@
 //! Over TCP, with two systems of threads.
 
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use garrick_actor::{Incoming, Next, System};
 use garrick_secure::{Event, Options, Role, Suite, Transport, open};
+use garrick_testkit::HANGS_AFTER;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
@@ -12,9 +12,6 @@ use super::stand::key;
 
 /// Payloads that go there and back, of up to 200,000 bytes.
 const PAYLOADS: usize = 60;
-
-/// Only guards against hanging.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn driver() -> Runtime {
     Builder::new_multi_thread()
@@ -84,7 +81,7 @@ fn payloads_of_all_sizes_come_back_over_sockets() {
         .unwrap();
         open(&handle, transport(far), key(), Role::Server, options, echo).unwrap();
 
-        let Ok(Event::Opened(writer)) = heard.recv_timeout(PATIENCE) else {
+        let Ok(Event::Opened(writer)) = heard.recv_timeout(HANGS_AFTER) else {
             panic!("not opened");
         };
         let payload = |n: usize| vec![n as u8; n * n * n % 200_000];
@@ -96,15 +93,15 @@ fn payloads_of_all_sizes_come_back_over_sockets() {
             driver
         });
         for n in 0..PAYLOADS {
-            let Ok(Event::Frame(frame)) = heard.recv_timeout(PATIENCE) else {
+            let Ok(Event::Frame(frame)) = heard.recv_timeout(HANGS_AFTER) else {
                 panic!("no frame {n}");
             };
             assert!(*frame == payload(n)[..], "frame {n}");
         }
-        let Ok(Event::Finished) = heard.recv_timeout(PATIENCE) else {
+        let Ok(Event::Finished) = heard.recv_timeout(HANGS_AFTER) else {
             panic!("not finished");
         };
-        let Ok(Event::Closed(Ok(()))) = heard.recv_timeout(PATIENCE) else {
+        let Ok(Event::Closed(Ok(()))) = heard.recv_timeout(HANGS_AFTER) else {
             panic!("not closed");
         };
         sends.join().unwrap();

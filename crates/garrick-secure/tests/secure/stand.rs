@@ -13,9 +13,8 @@ use garrick_secure::{
     Connection, Error, Event, Greeting, HELLO_BYTES, Kind, Options, PROOF_BYTES, PreSharedKey,
     Role, Session, Transport, Writer, open,
 };
+use garrick_testkit::ByHand;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
-
-use crate::world::ByHand;
 
 /// A system of this thread.
 pub(crate) struct Stand {

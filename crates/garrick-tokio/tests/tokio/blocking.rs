@@ -6,9 +6,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
 
 use garrick_actor::{Actor, Context, Incoming, Next, System};
+use garrick_testkit::{Bomb, HANGS_AFTER, ends, wait};
 use garrick_tokio::{BlockingError, SpawnBlocking, Tokio};
 
-use super::{ends, system, wait};
+use super::system;
 
 type Done = Result<u32, BlockingError>;
 type Work = Box<dyn FnOnce() -> u32 + Send>;
@@ -81,15 +82,6 @@ fn a_panic_is_a_result() {
     });
 }
 
-/// What a panic leaves behind: dropping it is one more panic.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("on purpose");
-    }
-}
-
 #[test]
 fn a_panic_is_a_result_whatever_it_leaves_behind() {
     ends(|| {
@@ -145,7 +137,7 @@ fn the_end_waits_for_blocking_work_only_if_told_to() {
         for waits in [false, true] {
             let mut driver = Tokio::new();
             if waits {
-                driver = driver.blocking_grace(super::HANGS_AFTER);
+                driver = driver.blocking_grace(HANGS_AFTER);
             }
             let system = System::builder().workers(1).driver(driver).start().unwrap();
             let (begun, begins) = channel();

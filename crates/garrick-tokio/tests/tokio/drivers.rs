@@ -7,9 +7,10 @@ use std::task::Waker;
 use std::time::Duration;
 
 use garrick_actor::{Driver, Drivers, Incoming, Next, Reply, System};
+use garrick_testkit::{ends, wait};
 use garrick_tokio::Tokio;
 
-use super::{ends, later, wait};
+use super::later;
 
 /// Tokio's, with something between.
 struct Wrapped(fn(Box<dyn Driver>) -> Box<dyn Driver>);

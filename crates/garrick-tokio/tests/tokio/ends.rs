@@ -5,10 +5,11 @@ use std::net::TcpStream as Plain;
 use std::sync::mpsc::{Sender, channel};
 
 use garrick_actor::{Incoming, System};
+use garrick_testkit::{ends, wait};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 
-use super::{ends, system, wait};
+use super::system;
 
 /// Tells of its end, and whether there was a tokio around it then.
 struct Guard(Sender<bool>);

@@ -4,10 +4,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use garrick_actor::Incoming;
+use garrick_testkit::{assert_asleep, ends, this_thread, wait};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::asleep::{assert_asleep, this_thread};
-use super::{ends, later, system, wait};
+use super::{later, system};
 
 #[test]
 fn workers_with_open_sockets_and_timers_sleep() {

@@ -1,14 +1,9 @@
 //! Actors in tokio's driver, and addresses in tokio's tasks, by scenario.
 #![forbid(unsafe_code)]
 
-#[cfg(target_os = "linux")]
-#[path = "../../../garrick-sched/tests/common/asleep.rs"]
-mod asleep;
 mod blocking;
 mod drivers;
 mod ends;
-#[path = "../../../garrick-sched/tests/common/hang.rs"]
-mod hang;
 #[cfg(target_os = "linux")]
 mod idle;
 mod mains;
@@ -22,7 +17,6 @@ use std::time::Duration;
 
 use garrick_actor::System;
 use garrick_tokio::Tokio;
-use hang::{HANGS_AFTER, ends, wait};
 
 /// A system of so many workers that sleep in tokio's driver.
 fn system(workers: usize) -> System {

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_actor::{Incoming, Next, Reply, System};
+use garrick_testkit::{HANGS_AFTER, ends};
 use garrick_tokio::{Signals, Tokio, run_until_signal, shutdown};
 
-use super::{ends, later, system};
+use super::{later, system};
 
 async fn sums(system: System) {
     let sum = Arc::new(AtomicUsize::new(0));
@@ -31,7 +32,7 @@ async fn sums(system: System) {
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let patience = tokio::time::timeout(super::HANGS_AFTER, add.ask(|reply| (0, reply)));
+    let patience = tokio::time::timeout(HANGS_AFTER, add.ask(|reply| (0, reply)));
     assert_eq!(patience.await.unwrap(), Ok(1_000));
     drop(add);
     shutdown(system).await.unwrap();

@@ -5,10 +5,11 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use garrick_actor::{Address, Next, Reply, System};
+use garrick_testkit::ends;
 use garrick_tokio::{Ending, Signals, StopSignal, run_until_signal, shutdown_on_signal};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{ends, system};
+use super::system;
 
 const ROLE: &str = "GARRICK_TOKIO_SIGNALS";
 

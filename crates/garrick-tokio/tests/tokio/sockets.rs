@@ -3,10 +3,11 @@
 use std::sync::mpsc::channel;
 
 use garrick_actor::{Address, Handle, Incoming, Next, Reply, System};
+use garrick_testkit::{ends, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::{ends, system, wait};
+use super::system;
 
 /// A server that echoes, with an actor for each connection; it tells its port.
 fn serve(system: &System, sponsor: Handle) -> u16 {

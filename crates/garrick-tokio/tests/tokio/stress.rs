@@ -6,11 +6,12 @@ use std::thread;
 use std::time::Duration;
 
 use garrick_actor::{Incoming, Next, Reply};
+use garrick_testkit::{ends, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 
-use super::{ends, system, wait};
+use super::system;
 
 const ROUNDS: u32 = if cfg!(debug_assertions) {
     3_000

@@ -4,10 +4,11 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use garrick_actor::{Actor, Context, Incoming, Next};
+use garrick_testkit::{ends, wait};
 use tokio::sync::mpsc;
 use tokio::time::{interval, timeout};
 
-use super::{ends, later, system, wait};
+use super::{later, system};
 
 /// Sends itself a message as long as it lives.
 struct Busy;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::client::{Client, Heard};
+use garrick_examples::sessions::client::{Client, Heard};
 
 /// Clients of a busy room.
 pub(super) const IN_ROOM: usize = 10;

@@ -21,10 +21,9 @@ use axum::routing::get;
 use clap::{Args, ValueEnum};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use garrick_core::random::mix;
+use garrick_examples::sessions::client::Client;
+use garrick_examples::sessions::{HELP, actors, plain};
 
-use crate::client::Client;
-use crate::wire::HELP;
-use crate::{actors, plain};
 use busy::Busy;
 use process::Process;
 

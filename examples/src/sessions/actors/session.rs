@@ -5,7 +5,7 @@ use garrick::{Address, Incoming};
 
 use super::lobby::ToLobby;
 use super::room::ToRoom;
-use crate::wire::{Reason, Visitor, Wire, Word};
+use crate::sessions::wire::{Reason, Visitor, Wire, Word};
 
 /// Lines of a client that are heard in one turn.
 const HEARD_MAX: usize = 16;

@@ -37,7 +37,7 @@ const READ_BUFFER_BYTES: usize = 512;
 const WRITE_BUFFER_BYTES: usize = 4_096;
 
 /// What both servers say of themselves.
-pub(crate) const HELP: &str = "A chat. GET /rooms lists the rooms; a websocket to /chat/ROOM/NAME is in ROOM as NAME.\n\
+pub const HELP: &str = "A chat. GET /rooms lists the rooms; a websocket to /chat/ROOM/NAME is in ROOM as NAME.\n\
     Each text message is a line for the room, but /who, /quit, and /panic, which shows what a panic does.\n";
 
 /// The name of a room or of who is in it.

@@ -7,7 +7,7 @@ use garrick::{Actor, Address, Context, Reply};
 
 use super::room::{Room, ToRoom};
 use super::session::ToSession;
-use crate::wire::{Name, Visitor, refusal};
+use crate::sessions::wire::{Name, Visitor, refusal};
 
 /// What the lobby is told.
 pub(crate) enum ToLobby {

@@ -19,7 +19,7 @@ use axum::{Router, serve};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::wire::{HELP, Name, Reason, Visitor, Wire, Word, limited, refusal};
+use super::wire::{HELP, Name, Reason, Visitor, Wire, Word, limited, refusal};
 
 enum ToSession {
     Joined(Place),
@@ -60,7 +60,8 @@ impl Drop for Place {
 }
 
 /// A chat server that runs.
-pub(crate) struct Server {
+#[derive(Debug)]
+pub struct Server {
     address: SocketAddr,
     close: oneshot::Sender<()>,
     thread: JoinHandle<()>,
@@ -68,7 +69,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts one with so many threads.
-    pub(crate) fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
+    pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
@@ -84,20 +85,20 @@ impl Server {
     }
 
     /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Ends it in order.
-    pub(crate) fn close(self) {
+    pub fn close(self) {
         // If it has ended already, that is what is wanted.
         let _ = self.close.send(());
         let _ = self.thread.join();
     }
 }
 
-/// One thread needs no pool.
-pub(crate) fn runtime(workers: usize) -> io::Result<Runtime> {
+/// Builds a runtime of so many threads: one needs no pool.
+pub fn runtime(workers: usize) -> io::Result<Runtime> {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
         _ => Builder::new_multi_thread(),

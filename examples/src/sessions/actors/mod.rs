@@ -23,12 +23,13 @@ use axum::{Router, serve};
 use garrick::tokio::Tokio;
 use garrick::{Address, Handle, Incoming, System};
 
-use crate::wire::{HELP, Visitor, limited};
+use crate::sessions::wire::{HELP, Visitor, limited};
 use lobby::{Lobby, ToLobby};
 use session::session;
 
 /// A chat server that runs.
-pub(crate) struct Server {
+#[derive(Debug)]
+pub struct Server {
     system: System,
     lobby: Address<ToLobby>,
     listener: Address<()>,
@@ -44,7 +45,7 @@ struct Front {
 
 impl Server {
     /// Starts one with so many workers.
-    pub(crate) fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
+    pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
         let address = socket.local_addr()?;
@@ -71,12 +72,12 @@ impl Server {
     }
 
     /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Ends it in order: nobody else comes in, each session is told, and then there is nothing left.
-    pub(crate) fn close(self) {
+    pub fn close(self) {
         self.listener.stop();
         // A lobby that has failed has no sessions to tell.
         let _ = self.lobby.ask(ToLobby::Close).wait();

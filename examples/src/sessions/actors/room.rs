@@ -7,7 +7,7 @@ use garrick::{Actor, Address, Context, Ended};
 
 use super::lobby::{RoomId, ToLobby};
 use super::session::{Place, ToSession};
-use crate::wire::{Name, Reason};
+use crate::sessions::wire::{Name, Reason};
 
 /// What a room is told. Numbers are of places.
 pub(crate) enum ToRoom {

@@ -1,5 +1,4 @@
 //! A world for scenarios.
-#![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::io;
 use std::sync::Arc;
@@ -10,17 +9,21 @@ use std::time::Duration;
 use garrick_sched::{Nanos, ThreadSpec, World};
 
 /// A world with a clock that is set by hand.
-#[derive(Default)]
-pub(crate) struct ByHand {
+///
+/// Its threads are real ones, and its seed is the time.
+#[derive(Debug, Default)]
+pub struct ByHand {
     now: AtomicU64,
 }
 
 impl ByHand {
-    pub(crate) fn new() -> Arc<Self> {
+    /// Creates one whose clock is at zero.
+    pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    pub(crate) fn advance(&self, by: Duration) {
+    /// Sets the clock forward.
+    pub fn advance(&self, by: Duration) {
         self.now.fetch_add(by.as_nanos() as u64, SeqCst);
     }
 }
@@ -40,5 +43,24 @@ impl World for ByHand {
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<JoinHandle<()>> {
         spec.builder().spawn(body)
+    }
+}
+
+/// Makes a time of milliseconds.
+pub fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_passes_by_hand_alone() {
+        let world = ByHand::new();
+        assert_eq!(world.now(), 0);
+        world.advance(ms(2));
+        world.advance(Duration::from_nanos(3));
+        assert_eq!(world.now(), 2_000_003);
     }
 }

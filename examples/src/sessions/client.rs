@@ -11,7 +11,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 /// What a client hears.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub enum Heard {
     /// A line.
     Line(String),
     /// The end, with code and reason.
@@ -31,7 +31,8 @@ impl fmt::Display for Heard {
 }
 
 /// One in a room.
-pub(crate) struct Client {
+#[derive(Debug)]
+pub struct Client {
     socket: WebSocketStream<TcpStream>,
 }
 
@@ -40,7 +41,7 @@ impl Client {
     ///
     /// # Errors
     /// What the server said instead of letting it in, or what happened to the connection.
-    pub(crate) async fn enter(at: SocketAddr, room: &str, name: &str) -> io::Result<Self> {
+    pub async fn enter(at: SocketAddr, room: &str, name: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(at).await?;
         stream.set_nodelay(true)?;
         let url = format!("ws://{at}/chat/{room}/{name}");
@@ -59,17 +60,17 @@ impl Client {
     }
 
     /// Says something.
-    pub(crate) async fn say(&mut self, text: &str) -> io::Result<()> {
+    pub async fn say(&mut self, text: &str) -> io::Result<()> {
         self.send(Message::text(text)).await
     }
 
     /// Sends whatever.
-    pub(crate) async fn send(&mut self, message: Message) -> io::Result<()> {
+    pub async fn send(&mut self, message: Message) -> io::Result<()> {
         self.socket.send(message).await.map_err(io::Error::other)
     }
 
     /// Waits for the next line, or the end.
-    pub(crate) async fn hear(&mut self) -> Heard {
+    pub async fn hear(&mut self) -> Heard {
         loop {
             match self.socket.next().await {
                 Some(Ok(Message::Text(line))) => return Heard::Line(line.to_string()),
@@ -88,7 +89,7 @@ impl Client {
     ///
     /// # Errors
     /// The session has ended instead.
-    pub(crate) async fn await_line(&mut self, wanted: &str) -> io::Result<()> {
+    pub async fn await_line(&mut self, wanted: &str) -> io::Result<()> {
         loop {
             match self.hear().await {
                 Heard::Line(line) if line == wanted => return Ok(()),
@@ -99,7 +100,7 @@ impl Client {
     }
 
     /// The stream, without its websocket: an idle client needs no more.
-    pub(crate) fn into_stream(self) -> TcpStream {
+    pub fn into_stream(self) -> TcpStream {
         self.socket.into_inner()
     }
 }

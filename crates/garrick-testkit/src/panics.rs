@@ -1,14 +1,13 @@
 //! Panics that are part of a scenario.
-#![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::panic;
 use std::sync::Once;
 
-/// What panics say that are part of a scenario.
-pub(crate) const ON_PURPOSE: &str = "on purpose";
+/// Tells panics that are part of a scenario from others: they say this.
+pub const ON_PURPOSE: &str = "on purpose";
 
 /// Keeps panics on purpose from being printed.
-pub(crate) fn silence_panics() {
+pub fn silence_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let print = panic::take_hook();
@@ -21,6 +20,10 @@ pub(crate) fn silence_panics() {
 }
 
 /// Panics on purpose.
-pub(crate) fn fail() -> ! {
+///
+/// # Panics
+///
+/// Always.
+pub fn fail() -> ! {
     panic::panic_any(ON_PURPOSE)
 }

@@ -1,0 +1,87 @@
+//! Looks at the process from outside, as Linux tells of it.
+
+use std::fs;
+
+/// Processor time in which a thread that has just become idle may look around.
+const SETTLE_NS: u64 = 20_000_000;
+
+/// Processor time of the one who looks on.
+const WATCH_NS: u64 = 60_000_000;
+
+/// Processor time that threads which sleep may use meanwhile, all together.
+const ASLEEP_NS: u64 = 3_000_000;
+
+/// Bytes of a page.
+const PAGE_BYTES: usize = 4_096;
+
+/// Returns the name that [`assert_asleep`] knows the running thread by.
+///
+/// # Panics
+///
+/// When the system is not Linux.
+pub fn this_thread() -> String {
+    let thread = fs::read_link("/proc/thread-self").expect("Linux tells");
+    thread.to_str().expect("it is a number").to_owned()
+}
+
+/// Fails if these threads use the processor while this one does.
+///
+/// # Panics
+///
+/// When they do, and when the system is not Linux.
+pub fn assert_asleep(threads: &[String]) {
+    let busy = || threads.iter().map(|thread| busy_ns(thread)).sum::<u64>();
+    work(SETTLE_NS);
+    let before = busy();
+    work(WATCH_NS);
+    let used = busy() - before;
+    assert!(used < ASLEEP_NS, "{used} ns are not sleep");
+}
+
+/// Returns the bytes that this process has resident.
+///
+/// # Panics
+///
+/// When the system is not Linux.
+pub fn resident_bytes() -> usize {
+    let statm = fs::read_to_string("/proc/self/statm").expect("Linux tells");
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    let pages: usize = pages.expect("it is a number");
+    pages * PAGE_BYTES
+}
+
+/// Processor time of a thread of this process, in nanoseconds.
+fn busy_ns(thread: &str) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("Linux tells");
+    let time = stat.split(' ').next().and_then(|time| time.parse().ok());
+    time.expect("it is a number")
+}
+
+/// Uses up processor time of this thread; the others may use as much meanwhile.
+fn work(ns: u64) {
+    let end = busy_ns("thread-self") + ns;
+    while busy_ns("thread-self") < end {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_at_work_is_not_asleep() {
+        let this = this_thread();
+        let failed = std::panic::catch_unwind(|| assert_asleep(&[this])).unwrap_err();
+        let why = failed.downcast_ref::<String>().unwrap();
+        assert!(why.ends_with("ns are not sleep"), "{why}");
+    }
+
+    #[test]
+    fn memory_that_was_written_is_resident() {
+        const MORE: usize = 64 << 20;
+        let before = resident_bytes();
+        let written = vec![1_u8; MORE];
+        let more = resident_bytes() - before;
+        assert!(more > MORE / 2, "{more} bytes");
+        drop(written);
+    }
+}

@@ -1,0 +1,11 @@
+//! The parts of the example `sessions` that its tests use as well: a chat server where each websocket session is an actor, the
+//! same server of plain tokio tasks, and a client.
+
+mod wire;
+
+pub mod actors;
+pub mod plain;
+
+pub mod client;
+
+pub use wire::HELP;
