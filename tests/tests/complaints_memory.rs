@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick::prelude::*;
-use garrick_bench::resident_bytes;
+use garrick_measure::resident_bytes;
 
 /// Ends a scenario that hangs. Nothing is measured by it.
 const HANGS_AFTER: Duration = Duration::from_secs(60);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick::{Mailbox, Next, OnFull, System, behavior};
-use garrick_bench::resident_bytes;
+use garrick_measure::resident_bytes;
 
 const PRODUCERS: usize = 8;
 const CAPACITY: usize = 1_000;

@@ -150,7 +150,11 @@ fn places_for_what_destructors_send_are_kept_no_longer_than_needed() {
                 assert!(set.is_ok());
                 timer.cancel();
                 reply.send(SendsThree(there.clone()));
-                if is_undone { Flow::Undo } else { Flow::Continue }
+                if is_undone {
+                    Flow::Undo
+                } else {
+                    Flow::Continue
+                }
             });
             let asked = here.spawn(answers).ask(|reply| reply);
             here.run();

@@ -13,11 +13,14 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-actor", 2),
     ("garrick-flow", 2),
     ("garrick-macros", 2),
+    ("garrick-measure", 3),
     ("garrick-secure", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
     ("garrick", 4),
+    ("garrick-top", 4),
     ("garrick-bench", 5),
+    ("garrick-cli", 6),
     ("garrick-examples", 6),
     ("garrick-rivals", 6),
     ("garrick-tests", 6),
@@ -124,7 +127,10 @@ mod tests {
             check_one("garrick-flow", &["garrick-sched", "garrick-core"]),
             []
         );
-        assert_eq!(check_one("garrick-bench", &["clap", "garrick"]), []);
+        assert_eq!(
+            check_one("garrick-bench", &["clap", "garrick", "garrick-measure"]),
+            []
+        );
     }
 
     #[test]

@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 
 use garrick_core::deque;
-
-use crate::clock::{Clock, Stopwatch};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Point, Result, Scenario, Stopwatch, Swept,
+};
 
 pub(super) const DEQUE: Scenario = Scenario {
     name: "deque",

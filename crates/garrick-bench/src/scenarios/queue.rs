@@ -4,10 +4,9 @@ use std::hint::black_box;
 use std::thread;
 
 use garrick_core::queue::{Banker, Chunked, Locked};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use crate::channel::{Channel, Ours, Parked, Std};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const QUEUE: Scenario = Scenario {
     name: "queue",

@@ -7,8 +7,9 @@ mod queue;
 mod rivals;
 mod tally;
 
-use garrick_bench::{Channel, Contender, Effort, Measured, Ours, Result, Scenario, Span, Std};
+use garrick_bench::{Channel, Ours, Std};
 use garrick_core::queue::{Banker, Chunked, Locked};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario, Span};
 
 use rivals::{CrossbeamChannel, Flume, Segments};
 
