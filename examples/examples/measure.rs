@@ -1,8 +1,8 @@
-//! A function of one's own, measured in fifteen lines: `cargo run --release --example measure -- --html sort.html`.
+//! A function of one's own, measured in fifteen lines: `cargo run --profile measure -p garrick-examples --example measure -- --html sort.html`.
 
 use std::process::ExitCode;
 
-use garrick_bench::{Dut, Experiment, experiment};
+use garrick_measure::{Dut, Experiment, experiment};
 
 fn shuffled(n: u64) -> Vec<u64> {
     (0..n)

@@ -7,7 +7,7 @@
 use std::sync::mpsc;
 
 use garrick::prelude::*;
-use garrick_bench::resident_bytes;
+use garrick_measure::resident_bytes;
 use garrick_testkit::HANGS_AFTER;
 
 #[test]

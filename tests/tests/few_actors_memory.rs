@@ -5,7 +5,7 @@
 #![forbid(unsafe_code)]
 
 use garrick::prelude::*;
-use garrick_bench::resident_bytes;
+use garrick_measure::resident_bytes;
 
 /// An actor of so many words, and so of a size of its own.
 struct OfWords<const WORDS: usize>([u64; WORDS]);

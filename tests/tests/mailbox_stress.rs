@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick::{Mailbox, Next, OnFull, System, behavior};
-use garrick_bench::resident_bytes;
+use garrick_measure::resident_bytes;
 use garrick_testkit::setting;
 
 const PRODUCERS: usize = 8;

@@ -1,133 +1,45 @@
-//! The `garrick` command, and what measures anything else in the same way.
+//! Garrick's own scenarios, suites and soak: what `garrick bench`, `garrick suite` and `garrick soak` do.
 //!
-//! An [`Experiment`] measures functions of one's own, over parameters if there are any, and [`experiment`] makes a
-//! command of it. [`run`] is the `garrick` command. [`measure`] is `garrick bench` for another list of scenarios.
-//! All go through one engine of actors, with the same flags, tables, pictures and JSON: contenders take turns
-//! beside an atomic addition, and a figure stands with its machine, compiler and commit. The guide is
-//! `docs/measuring.md`.
+//! [`SCENARIOS`], [`SAVINA`] and [`SWEPT`] are measured by `garrick_measure`, one by one or as [`SUITES`]. Whoever
+//! measures others beside them takes [`contenders`] of a scenario. [`Soak`] does work of all kinds at once and checks it.
+//! [`pipeline`] is the demonstration, which a scenario measures too.
 //!
 //! # Examples
-//! A function of one's own:
-//!
 //! ```
-//! use garrick_bench::{Dut, Experiment};
+//! use garrick_bench::SCENARIOS;
+//! use garrick_measure::Effort;
 //!
-//! let sum = Dut::new("sum", |point| {
-//!     let numbers: Vec<u64> = (0..point["n"]).collect();
-//!     move || numbers.iter().sum::<u64>()
-//! });
-//! let report = Experiment::new("sum", "adding n numbers")
-//!     .sweep("n", [10, 100, 1000])
-//!     .dut(sum)
-//!     .seconds_per_row(0.01)
-//!     .run()?;
-//! println!("{}", report.table());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! A scenario with two contenders who take their time themselves:
-//!
-//! ```
-//! use std::hint::black_box;
-//!
-//! use garrick_bench::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
-//!
-//! static SCENARIOS: &[Scenario] = &[Scenario {
-//!     name: "sum",
-//!     operation: "adding one number to a sum of unsigned numbers",
-//!     contenders,
-//! }];
-//!
-//! fn contenders(_: &Effort) -> Vec<Contender> {
-//!     vec![
-//!         Contender::fitted("fold", |ops| sum(ops, |ops| (0..ops).fold(0, |sum, n| black_box(sum + n)))),
-//!         Contender::fitted("formula", |ops| sum(ops, |ops| ops * (ops - 1) / 2)),
-//!     ]
-//! }
-//!
-//! fn sum(ops: u64, add: fn(u64) -> u64) -> Result<Measured> {
-//!     let watch = Stopwatch::start(Clock::Thread);
-//!     black_box(add(black_box(ops)));
-//!     Ok(Measured::new(ops, watch.stop()))
-//! }
-//!
-//! // A `main` returns garrick_bench::measure("sums", "Measure sums.", SCENARIOS, &[], &[]).
 //! let effort = Effort { quick: true, seconds_per_row: 0.1 };
-//! for mut contender in (SCENARIOS[0].contenders)(&effort) {
+//! let tell = SCENARIOS.iter().find(|scenario| scenario.name == "tell").unwrap();
+//! for mut contender in (tell.contenders)(&effort) {
 //!     let measured = (contender.measure)(1000)?;
-//!     assert_eq!(measured.ops, 1000, "{}", contender.name);
+//!     println!("{}: {:.1} ns", contender.name, measured.cpu_per_op());
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
-/// The guide, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/measuring.md")]
-pub struct Measuring;
+#[cfg(test)]
+mod rows;
 
-/// The guide to suites.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/suites.md")]
-pub struct Suites;
-
-mod clock;
-mod machine;
-mod next;
-mod point;
-mod units;
-
-mod statistics;
-
-mod noise;
-
-mod pipeline;
-
-mod scenario;
+pub mod pipeline;
 
 mod channel;
-mod list;
-mod stop;
-mod yardstick;
-
-mod dut;
-mod row;
-
-mod suite;
-
-mod engine;
-mod plot;
-
-mod report;
-
-mod experiment;
 mod scenarios;
 
+mod child;
 mod savina;
 
 mod suites;
 
 mod soak;
 
-mod top;
-
-mod commands;
-
 pub use channel::{Channel, Ours, Parked, Std};
-pub use clock::{Clock, Span, Stopwatch};
-pub use commands::{experiment, measure, run};
-pub use dut::Dut;
-pub use experiment::Experiment;
-pub use machine::provenance;
+pub use child::Child;
 pub use pipeline::{Counts, Message};
-pub use plot::Plot;
-pub use point::Point;
-pub use report::{Change, Comparison, Report, Verdict};
-pub use row::{Relative, Row};
-pub use scenario::{Contender, Effort, Measured, Result, Scenario, Section, Study};
+pub use savina::SCENARIOS as SAVINA;
 pub use scenarios::ask_tokio::Askers;
-pub use scenarios::contenders;
-pub use scenarios::idle_memory::{in_this_process as idle_memory, resident_bytes};
-pub use statistics::{Interval, Summary};
-pub use stop::Stop;
-pub use suite::{Beside, Figure, Here, Line, Published, Rows, Standing, Suite, Unit};
+pub use scenarios::idle_memory::in_this_process as idle_memory;
+pub use scenarios::{SCENARIOS, SWEPT, contenders};
+pub use soak::Soak;
+pub use suites::SUITES;

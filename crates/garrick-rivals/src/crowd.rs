@@ -3,7 +3,7 @@
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use garrick_bench::{Clock, Result, Stopwatch};
+use garrick_measure::{Clock, Result, Stopwatch};
 
 /// Threads that wait to begin together, each with a result of its own.
 #[derive(Debug)]

@@ -22,7 +22,7 @@ mod suites;
 
 use std::process::ExitCode;
 
-use garrick_bench::{Scenario, Study};
+use garrick_measure::{Scenario, Study};
 
 /// All that is measured, in the order in which it is shown.
 static SCENARIOS: &[Scenario] = &[
@@ -69,13 +69,13 @@ fn main() -> ExitCode {
         return code;
     }
     let about = "Measure Garrick against others, in turns and beside an atomic addition.";
-    garrick_bench::measure("garrick-rivals", about, SCENARIOS, STUDIES, suites::SUITES)
+    garrick_measure::measure("garrick-rivals", about, SCENARIOS, STUDIES, suites::SUITES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use garrick_bench::Effort;
+    use garrick_measure::Effort;
 
     #[test]
     fn names_are_unique_and_operations_are_stated() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::hint::black_box;
 use std::path::PathBuf;
 
-use garrick_bench::{Dut, Experiment, Report};
+use garrick_measure::{Dut, Experiment, Report};
 use serde_json::json;
 
 use crate::browser::{Page, Screen};

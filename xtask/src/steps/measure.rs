@@ -43,8 +43,8 @@ fn programs() -> Result<Vec<Executable>> {
         .build()
 }
 
-/// Builds every benchmark and runs each for a moment. What is measured in earnest is optimized across crates too,
-/// which here would only take time: every dependency would be built once more.
+/// Builds every benchmark and runs each for a moment. What is measured in earnest is built in the profile
+/// `measure`, which here would only take time: every dependency would be built once more.
 pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {

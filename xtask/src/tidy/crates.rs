@@ -15,11 +15,14 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-flow", 2),
     ("garrick-macros", 2),
     (KIT, 2),
+    ("garrick-measure", 3),
     ("garrick-secure", 3),
     ("garrick-telemetry", 3),
     ("garrick-tokio", 3),
     ("garrick", 4),
+    ("garrick-top", 4),
     ("garrick-bench", 5),
+    ("garrick-cli", 6),
     ("garrick-examples", 6),
     ("garrick-rivals", 6),
     ("starter", 6),
@@ -145,7 +148,10 @@ mod tests {
             check_one("garrick-flow", &["garrick-sched", "garrick-core"]),
             []
         );
-        assert_eq!(check_one("garrick-bench", &["clap", "garrick"]), []);
+        assert_eq!(
+            check_one("garrick-bench", &["clap", "garrick", "garrick-measure"]),
+            []
+        );
     }
 
     #[test]

@@ -10,60 +10,60 @@ use super::Counts;
 
 /// How the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// From ring to ring, in place on both sides.
     ZeroCopy,
     /// Out of the ring into a buffer of its own, and from there into the next ring.
     DoubleBuffer,
 }
 
-/// What the pipeline is to do.
+/// A run that is asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Config<'a> {
+pub struct Config<'a> {
     /// The time from beat to beat, in milliseconds.
-    pub(crate) rate_ms: u64,
+    pub rate_ms: u64,
     /// How many beats it lasts.
-    pub(crate) beats: u64,
+    pub beats: u64,
     /// How the worker works.
-    pub(crate) mode: Mode,
+    pub mode: Mode,
     /// The slots of each channel.
-    pub(crate) capacity: usize,
+    pub capacity: usize,
     /// Ends it after so many seconds, if that comes before the last beat.
-    pub(crate) seconds: Option<f64>,
-    /// Whether all stages share one thread.
-    pub(crate) one_core: bool,
+    pub seconds: Option<f64>,
+    /// All stages share one thread.
+    pub one_core: bool,
     /// Ends it in order when it becomes true.
-    pub(crate) stop: &'a AtomicBool,
+    pub stop: &'a AtomicBool,
 }
 
-/// What the pipeline has done so far.
+/// Counts of a run that is under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     /// Since it began.
-    pub(crate) elapsed: Duration,
+    pub elapsed: Duration,
     /// Numbers that the generator sent.
-    pub(crate) generated: u64,
+    pub generated: u64,
     /// Beats that the worker saw.
-    pub(crate) heartbeats: u64,
-    /// What the logger counted.
-    pub(crate) counts: Counts,
+    pub heartbeats: u64,
+    /// Counts of the logger.
+    pub counts: Counts,
 }
 
-/// What the pipeline has done, all in all. In a run that ends in order, all counts of messages are equal.
+/// Counts of a run that has ended. In a run that ends in order, all counts of messages are equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
+pub struct Totals {
     /// From the start to the end of the last stage.
-    pub(crate) elapsed: Duration,
+    pub elapsed: Duration,
     /// Numbers that the generator sent.
-    pub(crate) generated: u64,
+    pub generated: u64,
     /// Beats that the worker saw.
-    pub(crate) heartbeats: u64,
+    pub heartbeats: u64,
     /// Numbers that the worker took.
-    pub(crate) values: u64,
+    pub values: u64,
     /// Messages that the worker sent.
-    pub(crate) messages: u64,
-    /// What the logger counted.
-    pub(crate) counts: Counts,
+    pub messages: u64,
+    /// Counts of the logger.
+    pub counts: Counts,
 }
 
 impl Config<'_> {
@@ -87,32 +87,32 @@ impl Config<'_> {
 }
 
 impl Totals {
-    /// Whether each stage counted the same.
-    pub(crate) fn agree(&self) -> bool {
+    /// Tells whether each stage counted the same.
+    pub fn agree(&self) -> bool {
         [self.values, self.messages, self.counts.total()] == [self.generated; 3]
     }
 
-    /// Messages through the whole pipeline, a second.
-    pub(crate) fn rate(&self) -> f64 {
+    /// Returns messages through the whole pipeline, a second.
+    pub fn rate(&self) -> f64 {
         self.counts.total() as f64 / self.elapsed.as_secs_f64()
     }
 }
 
-/// What went through a channel, all in all.
+/// Traffic of a channel, all in all.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Traffic {
-    /// What the channel is called.
-    pub(crate) name: String,
+pub struct Traffic {
+    /// The channel's name.
+    pub name: String,
     /// The short name of the type of its messages.
-    pub(crate) message: &'static str,
+    pub message: &'static str,
     /// How many messages it holds.
-    pub(crate) capacity: u64,
+    pub capacity: u64,
     /// How many were taken.
-    pub(crate) total: u64,
+    pub total: u64,
     /// How many a second.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// The share of it that was full, 0 to 1, on the average, if the run was long enough to say so.
-    pub(crate) fill: Option<f64>,
+    pub fill: Option<f64>,
 }
 
 impl Traffic {
@@ -131,7 +131,7 @@ impl Traffic {
 
 /// Why the pipeline did not run to its end.
 #[derive(Debug)]
-pub(crate) enum Error {
+pub enum Error {
     /// The capacity is impossible.
     Capacity(CapacityError),
     /// There was no thread for a stage.

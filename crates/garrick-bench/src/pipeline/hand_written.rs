@@ -18,7 +18,7 @@ const ROUNDS: u32 = 16;
 /// # Panics
 ///
 /// If the capacity is impossible.
-pub(crate) fn hand_written(config: &Config<'_>) -> Totals {
+pub fn hand_written(config: &Config<'_>) -> Totals {
     let (values_out, values) = ring::channel(config.capacity);
     let (messages_out, messages) = ring::channel(config.capacity);
     let mut front = Front::new(config, values_out, values, messages_out);

@@ -28,7 +28,7 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use config::{Config, Error, Mode, Snapshot, Totals, Traffic};
+pub use config::{Config, Error, Mode, Snapshot, Totals, Traffic};
 pub use fizz_buzz::{Counts, Message};
-pub(crate) use hand_written::hand_written;
-pub(crate) use run::{Outcome, run};
+pub use hand_written::hand_written;
+pub use run::{Outcome, run};

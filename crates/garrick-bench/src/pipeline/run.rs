@@ -19,13 +19,13 @@ const MESSAGES: usize = 2;
 /// How many there are.
 const CHANNELS: usize = 3;
 
-/// What a pipeline that has ended came to.
+/// Results of a pipeline that has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Outcome {
-    /// What the stages have done.
-    pub(crate) totals: Totals,
-    /// What went through each channel, in the order in which they were made.
-    pub(crate) traffic: Vec<Traffic>,
+pub struct Outcome {
+    /// Totals of the stages.
+    pub totals: Totals,
+    /// Traffic of each channel, in the order in which they were made.
+    pub traffic: Vec<Traffic>,
 }
 
 /// Runs the pipeline to its end. Shows `watch` how it can be watched once it runs, and tells `progress` every now
@@ -34,7 +34,7 @@ pub(crate) struct Outcome {
 /// # Errors
 ///
 /// [`Error`] if it cannot start, or a stage fails.
-pub(crate) fn run(
+pub fn run(
     config: &Config<'_>,
     watch: impl FnOnce(Monitor),
     mut progress: impl FnMut(&Snapshot),

@@ -19,10 +19,10 @@
 use std::mem;
 
 use garrick::{Actor, Address, AsyncActor, AsyncContext, Context, Next, NoReply, Reply};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, ours, run};
 use super::work::Random;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const BANK: Scenario = Scenario {
     name: "savina-bank",

@@ -16,10 +16,10 @@
 use std::collections::VecDeque;
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
 use super::work::{Random, busy_wait};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const BARBER: Scenario = Scenario {
     name: "savina-barber",

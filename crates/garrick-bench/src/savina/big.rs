@@ -13,10 +13,10 @@
 use std::sync::Arc;
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, go_on, ours, run};
 use super::work::Random;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const BIG: Scenario = Scenario {
     name: "savina-big",

@@ -17,10 +17,10 @@
 use std::collections::VecDeque;
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
 use super::work::worked_on;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
     name: "savina-bounded-buffer",

@@ -13,9 +13,9 @@
 //! Right when the creatures have met twice as often, taken together, as there were meetings.
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const CHAMENEOS: Scenario = Scenario {
     name: "savina-chameneos",

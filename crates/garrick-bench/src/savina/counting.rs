@@ -9,9 +9,9 @@
 //! Right when the count is the number of increments.
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, ours, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const COUNTING: Scenario = Scenario {
     name: "savina-counting",

@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use std::mem;
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
 use super::work::Random;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const DICTIONARY: Scenario = Scenario {
     name: "savina-dictionary",

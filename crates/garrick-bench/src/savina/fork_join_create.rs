@@ -16,10 +16,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, ours, run};
 use super::work::{THETA, square_sine};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const FORK_JOIN_CREATE: Scenario = Scenario {
     name: "savina-fork-join-create",

@@ -9,10 +9,10 @@
 //! Right when each worker's sum of what it computed is that of a plain loop.
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, ours, run};
 use super::work::{THETA, square_sine};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
     name: "savina-fork-join-throughput",

@@ -16,9 +16,9 @@
 use std::mem;
 
 use garrick::{Actor, Address, AsyncActor, AsyncContext, Context, Next, Reply};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const LOGISTIC_MAP: Scenario = Scenario {
     name: "savina-logistic-map",

@@ -35,10 +35,10 @@ mod smokers;
 mod sorted_list;
 mod thread_ring;
 
-use crate::scenario::Scenario;
+use garrick_measure::Scenario;
 
 /// All of them: first those of a single mechanism, then those where many contend for something.
-pub(crate) static SCENARIOS: &[Scenario] = &[
+pub static SCENARIOS: &[Scenario] = &[
     ping_pong::PING_PONG,
     counting::COUNTING,
     fork_join_create::FORK_JOIN_CREATE,
@@ -59,7 +59,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Effort;
+    use garrick_measure::Effort;
 
     #[test]
     fn all_are_of_one_family_and_have_one_worker_and_two() {

@@ -15,9 +15,9 @@
 use std::mem;
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const PHILOSOPHERS: Scenario = Scenario {
     name: "savina-philosophers",

@@ -9,9 +9,9 @@
 //! Right when the pinger has had as many pongs, and the ponger as many pings, as there were to be.
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const PING_PONG: Scenario = Scenario {
     name: "savina-ping-pong",

@@ -11,10 +11,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick::{Handle, Local, Next, System};
+use garrick_measure::{Clock, Contender, Measured, Result, Scenario, Span, Stopwatch};
 use serde_json::Value;
-
-use crate::clock::{Clock, Span, Stopwatch};
-use crate::scenario::{Contender, Measured, Result, Scenario};
 
 /// Numbers of workers that each benchmark is measured with.
 const WORKERS: [usize; 2] = [1, 2];

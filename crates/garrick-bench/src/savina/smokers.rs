@@ -12,10 +12,10 @@
 //! Right when every smoker has smoked as often as the arbiter's generator draws it, and as much.
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
 use super::work::{Random, busy_wait};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const SMOKERS: Scenario = Scenario {
     name: "savina-smokers",

@@ -16,10 +16,10 @@
 use std::mem;
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
 use super::work::Random;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const SORTED_LIST: Scenario = Scenario {
     name: "savina-sorted-list",

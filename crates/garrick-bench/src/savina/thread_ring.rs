@@ -9,9 +9,9 @@
 //! Right when the members together have had the token once for each hop and once from the main thread.
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::run::{Reports, agree, end, go_on, ours, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const THREAD_RING: Scenario = Scenario {
     name: "savina-thread-ring",

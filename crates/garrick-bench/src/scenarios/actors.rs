@@ -4,10 +4,9 @@ use std::hint::black_box;
 use std::sync::mpsc;
 
 use garrick::{Actor, Address, Context, Local, Next, System};
+use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
-use crate::clock::{Clock, Stopwatch};
-pub(crate) use crate::next::sent;
-use crate::scenario::{Measured, Result};
+pub(crate) use garrick_measure::sent;
 
 /// Messages that a sender sends in one turn, where a scenario does not say otherwise.
 pub(crate) const BURST: u64 = 256;

@@ -4,10 +4,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{measure_here, send_in, sent, worker};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const ASK: Scenario = Scenario {
     name: "ask",

@@ -3,13 +3,13 @@
 use std::future::Future;
 
 use garrick::System;
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Point, Result, Scenario, Stopwatch, Swept,
+};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
 use super::ask::{Answerer, Question};
-use crate::clock::{Clock, Stopwatch};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(super) const ASK_TOKIO: Scenario = Scenario {
     name: "ask-tokio",

@@ -7,10 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use garrick::{Actor, Address, Context, Next, System};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{send_in, sent};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const BLOCKED: Scenario = Scenario {
     name: "blocked",

@@ -3,10 +3,9 @@
 use std::sync::mpsc;
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{send_in, sent, worker};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const BLOCKING: Scenario = Scenario {
     name: "blocking",

@@ -3,7 +3,7 @@
 use std::env;
 use std::process::Command;
 
-use crate::scenario::{Measured, Result};
+use garrick_measure::{Measured, Result};
 
 /// Runs this program again with a hidden word and numbers, and reads what it has measured.
 pub(super) fn measured(word: &str, numbers: &[u64]) -> Result<Measured> {

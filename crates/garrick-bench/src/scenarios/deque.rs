@@ -3,11 +3,10 @@
 use std::collections::VecDeque;
 use std::hint::black_box;
 
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Point, Result, Scenario, Stopwatch, Swept,
+};
 use garrick_steal::deque;
-
-use crate::clock::{Clock, Stopwatch};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(super) const DEQUE: Scenario = Scenario {
     name: "deque",

@@ -1,11 +1,10 @@
 //! Messages to one actor from four others.
 
 use garrick::System;
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{BURST, Counter, send_in};
 use super::tell::Teller;
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const FAN_IN: Scenario = Scenario {
     name: "fan-in",

@@ -3,12 +3,12 @@
 use std::sync::mpsc;
 
 use garrick::{Next, System};
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch, resident_bytes,
+};
 
 use super::child;
-use super::idle_memory::resident_bytes;
 use super::rest_memory::lowest;
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const FLOOD_MEMORY: Scenario = Scenario {
     name: "flood-memory",

@@ -5,12 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use garrick::System;
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::send_in;
 use super::child;
 use super::idle_memory::Crowd;
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const IDLE_CPU: Scenario = Scenario {
     name: "idle-cpu",

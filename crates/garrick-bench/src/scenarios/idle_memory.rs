@@ -4,16 +4,15 @@
 //! alive, no list of addresses has to be subtracted, and what the process has grown by is the actors' own.
 //! It is measured in a fresh process, where no earlier scenario has left memory to use again.
 
-use std::fs;
 use std::sync::mpsc;
 
 use garrick::{Actor, Address, Context, Local, Next};
-use nix::unistd::{SysconfVar, sysconf};
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch, resident_bytes,
+};
 
 use super::actors::{send_in, sent};
 use super::child;
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     name: "idle-memory",
@@ -133,27 +132,6 @@ pub fn in_this_process(actors: u64) -> Result<Measured> {
     let mut measured = Measured::new(turns * LITTER, span);
     measured.bytes_per_actor = Some(grown as f64 / measured.ops as f64);
     Ok(measured)
-}
-
-/// Returns how much of this process's memory is resident now.
-///
-/// # Errors
-/// If the system does not say.
-///
-/// # Examples
-/// ```
-/// assert!(garrick_bench::resident_bytes()? > 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn resident_bytes() -> Result<u64> {
-    let statm = fs::read_to_string("/proc/self/statm")?;
-    let pages: u64 = statm
-        .split(' ')
-        .nth(1)
-        .ok_or("/proc/self/statm has too few fields")?
-        .parse()?;
-    let page_bytes = sysconf(SysconfVar::PAGE_SIZE)?.ok_or("the system has no page size")?;
-    Ok(pages * u64::try_from(page_bytes)?)
 }
 
 #[cfg(test)]

@@ -32,11 +32,10 @@ mod tell_outside;
 mod tell_ways;
 mod timer;
 
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Scenario, Swept};
+use garrick_measure::{Contender, Effort, Point, Scenario, Swept};
 
 /// All of them, in the order in which they run.
-pub(crate) static SCENARIOS: &[Scenario] = &[
+pub static SCENARIOS: &[Scenario] = &[
     rmw::RMW,
     tell::TELL,
     tell::TELL_ONE,
@@ -79,7 +78,7 @@ pub(crate) static SCENARIOS: &[Scenario] = &[
 ];
 
 /// Those whose parameters can be swept.
-pub(crate) static SWEPT: &[Swept] = &[
+pub static SWEPT: &[Swept] = &[
     tell::SWEPT,
     ask_tokio::SWEPT,
     ring::SWEPT,

@@ -3,10 +3,9 @@
 use std::sync::mpsc;
 
 use garrick::System;
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{Pass, measure_here, ring_of, send_in, worker};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const PING_PONG: Scenario = Scenario {
     name: "ping-pong",

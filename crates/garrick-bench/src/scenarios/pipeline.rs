@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::clock::{Clock, Stopwatch};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
+
 use crate::pipeline::{Config, Mode, Totals, hand_written, run};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const PIPELINE: Scenario = Scenario {
     name: "pipeline",

@@ -3,11 +3,10 @@
 use std::hint::black_box;
 use std::thread;
 
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 use garrick_steal::queue::{Banker, Chunked, Locked};
 
 use crate::channel::{Channel, Ours, Parked, Std};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const QUEUE: Scenario = Scenario {
     name: "queue",

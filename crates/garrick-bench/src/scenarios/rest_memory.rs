@@ -5,14 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick::{Handle, System};
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch, resident_bytes,
+};
 
 use super::actors::send_in;
 use super::ask::{Answerer, Asker};
 use super::child;
-use super::idle_memory::resident_bytes;
 use super::timer::{BURST, Starter};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const TIMER_MEMORY: Scenario = Scenario {
     name: "timer-memory",

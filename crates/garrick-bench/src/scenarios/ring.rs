@@ -2,9 +2,9 @@
 
 use std::sync::mpsc;
 
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario, Swept};
+
 use super::actors::{Pass, measure_here, ring_of, send_in};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(crate) const RING: Scenario = Scenario {
     name: "ring",

@@ -1,7 +1,6 @@
 //! The yardstick itself, as a row.
 
-use crate::scenario::{Contender, Effort, Scenario};
-use crate::yardstick;
+use garrick_measure::{Contender, Effort, Scenario, yardstick};
 
 pub(super) const RMW: Scenario = Scenario {
     name: "rmw",

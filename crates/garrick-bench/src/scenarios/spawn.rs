@@ -3,9 +3,9 @@
 use std::hint::black_box;
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::actors::{measure_here, send_in, sent};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const SPAWN: Scenario = Scenario {
     name: "spawn",

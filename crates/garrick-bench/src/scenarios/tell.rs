@@ -1,10 +1,9 @@
 //! Messages between two actors of one worker.
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario, Swept};
 
 use super::actors::{BURST, Counter, measure_here, send_in, sent};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(crate) const TELL: Scenario = Scenario {
     name: "tell",

@@ -1,12 +1,11 @@
 //! Messages to an actor on another worker.
 
 use garrick::{Actor, Address, Context, Next};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 use std::hint::black_box;
 use std::sync::mpsc;
 
 use super::actors::{BURST, send_in, sent, worker};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const TELL_CROSS: Scenario = Scenario {
     name: "tell-cross",

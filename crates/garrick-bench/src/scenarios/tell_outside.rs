@@ -1,12 +1,11 @@
 //! Messages from a plain thread to an actor.
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 use std::hint::black_box;
 use std::sync::mpsc;
 
 use super::actors::{send_in, sent, worker};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const TELL_OUTSIDE: Scenario = Scenario {
     name: "tell-outside",

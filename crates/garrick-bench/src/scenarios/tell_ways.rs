@@ -3,11 +3,10 @@
 use garrick::{
     Address, AsyncActor, AsyncContext, Child, Local, Mailbox, OnFull, Strategy, Supervisor,
 };
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::actors::{Counter, send_in};
 use super::tell::Teller;
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 /// Messages a turn: the receiver keeps up.
 const BURST: u64 = 64;

@@ -4,9 +4,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
 
 use super::actors::{measure_here, send_in, sent};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(super) const TIMER_CANCEL: Scenario = Scenario {
     name: "timer-cancel",

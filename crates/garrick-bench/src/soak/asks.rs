@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use garrick::{Actor, Address, Ask, Context, Handle, Next, NoReply, Reply, System};
+use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same};
-use crate::next::sent;
-use crate::scenario::Result;
 
 /// Questions of the actor in a round.
 const ASKS: u64 = 10_000;

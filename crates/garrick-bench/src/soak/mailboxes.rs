@@ -1,10 +1,9 @@
 //! Bounded mailboxes that are full again and again.
 
 use garrick::{Actor, Address, Ask, Context, Handle, Inlet, Mailbox, Next, OnFull, Reply, System};
+use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same};
-use crate::next::sent;
-use crate::scenario::Result;
 
 /// Messages for which each mailbox has room.
 const ROOM: usize = 64;

@@ -13,14 +13,16 @@ mod supervised;
 mod timers;
 mod waiting;
 
+use std::fmt;
+
 use garrick::{Ending, System};
+use garrick_measure::Result;
 
 use self::part::{PATIENCE, Part};
-use crate::scenario::Result;
 use crate::scenarios::rest_memory::living;
 
 /// Parts that work on one system.
-pub(crate) struct Soak {
+pub struct Soak {
     system: System,
     parts: Vec<(Box<dyn Part>, u64)>,
     rounds: u64,
@@ -31,7 +33,7 @@ impl Soak {
     ///
     /// # Errors
     /// If there are no threads for it.
-    pub(crate) fn start(workers: Option<usize>) -> Result<Self> {
+    pub fn start(workers: Option<usize>) -> Result<Self> {
         let mut builder = System::builder().name("soak").probes(true);
         if let Some(workers) = workers {
             builder = builder.workers(workers);
@@ -56,7 +58,7 @@ impl Soak {
     ///
     /// # Errors
     /// If anything in it was not as it should be.
-    pub(crate) fn round(&mut self) -> Result<()> {
+    pub fn round(&mut self) -> Result<()> {
         self.rounds += 1;
         let (rounds, system) = (self.rounds, self.system.handle());
         for (part, _) in &mut self.parts {
@@ -71,17 +73,17 @@ impl Soak {
     }
 
     /// Returns how many rounds were begun.
-    pub(crate) fn rounds(&self) -> u64 {
+    pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
     /// Returns how many actors there are, and what the system has made for itself besides.
-    pub(crate) fn actors(&self) -> u64 {
+    pub fn actors(&self) -> u64 {
         living(&self.system.handle())
     }
 
     /// Returns what each part has done so far.
-    pub(crate) fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
+    pub fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let parts = self.parts.iter();
         parts.map(|(part, operations)| (part.name(), *operations))
     }
@@ -90,7 +92,7 @@ impl Soak {
     ///
     /// # Errors
     /// If it does not end in order, or anything is left or lost: an actor, a message, a failure that nobody took.
-    pub(crate) fn end(mut self) -> Result<()> {
+    pub fn end(mut self) -> Result<()> {
         for (part, _) in &mut self.parts {
             let stopped = part.stop();
             stopped.map_err(|why| format!("{}: {why}", part.name()))?;
@@ -109,6 +111,14 @@ impl Soak {
             None => Ok(()),
             Some((what, number)) => Err(format!("{number} {what} at the end").into()),
         }
+    }
+}
+
+impl fmt::Debug for Soak {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Soak")
+            .field("rounds", &self.rounds)
+            .finish_non_exhaustive()
     }
 }
 

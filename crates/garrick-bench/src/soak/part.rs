@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use garrick::{Ask, Handle};
-
-use crate::scenario::Result;
+use garrick_measure::Result;
 
 /// How long a round may take before it counts as hanging.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);

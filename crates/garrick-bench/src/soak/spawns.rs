@@ -3,10 +3,9 @@
 use std::sync::mpsc;
 
 use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};
+use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, PATIENCE, Part, outcome, same, sum_below};
-use crate::next::sent;
-use crate::scenario::Result;
 
 /// Actors that an actor makes in a round.
 const CHILDREN: u64 = 5_000;

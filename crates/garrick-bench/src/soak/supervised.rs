@@ -8,9 +8,9 @@ use garrick::{
     Actor, Address, Ask, Child, Context, Handle, Next, Reply, Shutdown, Strategy, Supervisor,
     System, Tree,
 };
+use garrick_measure::Result;
 
 use super::part::{PATIENCE, Part, same};
-use crate::scenario::Result;
 
 /// Children of the supervisor.
 const CHILDREN: u64 = 16;

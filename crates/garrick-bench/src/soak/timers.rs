@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System, Timer};
+use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same, sum_below};
-use crate::next::sent;
-use crate::scenario::Result;
 
 /// Timers of an hour that the next turn cancels.
 const FAR: u64 = 2_000;

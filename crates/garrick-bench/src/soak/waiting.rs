@@ -7,11 +7,10 @@ use garrick::{
     Address, Ask, AsyncActor, AsyncContext, Handle, Incoming, Inlet, Mailbox, Next, OnFull, Reply,
     System, behavior,
 };
+use garrick_measure::{Result, sent};
 
 use super::asks::{Oracle, Question, right};
 use super::part::{PATIENCE, Part, same, sum_below};
-use crate::next::sent;
-use crate::scenario::Result;
 
 /// Actors whose handlers wait.
 const WAITERS: u64 = 8;

@@ -10,18 +10,17 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread::{self, JoinHandle};
 
 use garrick::{Actor, Context, Next};
+use garrick_measure::{
+    Clock, Contender, Effort, Figure, Here, Measured, Published, Result, Row, Rows, Scenario,
+    Stopwatch, Suite, Unit, units,
+};
 use garrick_steal::queue::{Banker, Chunked, Locked};
 
 use super::{TACTORS, TACTORS_HERE};
 use crate::channel::{Ours, Parked};
-use crate::clock::{Clock, Stopwatch};
-use crate::row::Row;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 use crate::scenarios::actors::{Pass, measure_here, ring_of, send_in, sent, worker};
 use crate::scenarios::ping_pong::ping_pong_cross;
 use crate::scenarios::tell::tell;
-use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
-use crate::units;
 
 const LIGHT: Scenario = Scenario {
     name: "event-queue-light",

@@ -1,10 +1,11 @@
 //! TActors: the fork bomb, from small trees to 33 million actors.
 
+use garrick_measure::{
+    Contender, Effort, Figure, Here, Point, Published, Rows, Scenario, Suite, Unit,
+};
+
 use super::{TACTORS, TACTORS_HERE};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Scenario};
 use crate::scenarios::fork_bomb::{at, in_child};
-use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
 
 /// Depths of the trees.
 const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];

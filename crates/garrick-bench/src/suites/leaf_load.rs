@@ -1,10 +1,12 @@
 //! TActors: the fork bomb whose leaves have something to do, against direct calls.
 
+use garrick_measure::{
+    Contender, Effort, Figure, Here, Measured, Published, Result, Rows, Scenario, Suite, Unit,
+};
+
 use super::break_even::{BreakEven, Times, break_even};
 use super::{TACTORS, TACTORS_HERE};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 use crate::scenarios::fork_bomb::{Erfc, Load, Randoms, Wood};
-use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
 
 /// How deep the trees are whose leaves compute random numbers, as on SBCL.
 const DEPTH: u32 = 16;
@@ -200,18 +202,14 @@ fn said(found: BreakEven, contender: &str, random_ns: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::Row;
-    use crate::row::tests::{at, row};
+    use crate::rows::{at, row};
+    use garrick_measure::Row;
 
     /// Rows in which a leaf of `contender` takes `base` and `each` more for a random number.
     fn curve(contender: &'static str, workers: Option<u64>, base: f64, each: f64) -> Vec<Row> {
         let one = |randoms: u32| {
             let ns = base + each * f64::from(randoms);
-            let row = at(
-                row("leaf-load", contender, &[ns]),
-                "randoms",
-                randoms.into(),
-            );
+            let row = at(row("leaf-load", contender, ns), "randoms", randoms.into());
             match workers {
                 Some(workers) => at(row, "workers", workers),
                 None => row,

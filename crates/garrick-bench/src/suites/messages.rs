@@ -1,12 +1,13 @@
 //! TActors: what a message costs, and what an actor.
 
+use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
+
 use super::{TACTORS, TACTORS_HERE};
 use crate::scenarios::idle_memory::IDLE_MEMORY;
 use crate::scenarios::ping_pong::PING_PONG;
 use crate::scenarios::ring::RING;
 use crate::scenarios::spawn::SPAWN;
 use crate::scenarios::tell::{TELL, TELL_ONE};
-use crate::suite::{Figure, Here, Published, Rows, Suite, Unit};
 
 pub(super) const MESSAGES: Suite = Suite {
     name: "messages",

@@ -8,10 +8,10 @@ mod leaf_load;
 mod messages;
 mod savina;
 
-use crate::suite::Suite;
+use garrick_measure::Suite;
 
 /// All of them, in the order in which they are shown.
-pub(crate) static SUITES: &[Suite] = &[
+pub static SUITES: &[Suite] = &[
     messages::MESSAGES,
     fork_bomb::FORK_BOMB,
     leaf_load::LEAF_LOAD,

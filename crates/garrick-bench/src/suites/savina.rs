@@ -1,7 +1,8 @@
 //! The micro and concurrency benchmarks of a suite for actor libraries: see [`crate::savina`].
 
+use garrick_measure::Suite;
+
 use crate::savina;
-use crate::suite::Suite;
 
 pub(super) const SAVINA: Suite = Suite {
     name: "savina",

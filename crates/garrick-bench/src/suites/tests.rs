@@ -1,10 +1,9 @@
 //! What all suites have in common.
 
+use garrick_measure::{Beside, Contender, Effort, Row, Scenario};
+
 use super::*;
-use crate::row::Row;
-use crate::row::tests::row;
-use crate::scenario::{Contender, Effort, Scenario};
-use crate::suite::Beside;
+use crate::rows::row;
 
 const QUICK: Effort = Effort {
     quick: true,
@@ -42,7 +41,7 @@ fn rows(suite: &Suite) -> Vec<Row> {
         let row = contenders.map(move |contender| Row {
             params: contender.params,
             bytes_per_actor: Some(48.0),
-            ..row(name, contender.name, &[2.0])
+            ..row(name, contender.name, 2.0)
         });
         row.collect::<Vec<_>>()
     };

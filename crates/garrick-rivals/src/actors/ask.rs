@@ -1,6 +1,6 @@
 //! Questions and their answers.
 
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::Framework;
 use super::{measured, others, ours, watch};

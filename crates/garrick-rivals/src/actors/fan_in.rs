@@ -1,6 +1,6 @@
 //! Messages to one actor from four senders.
 
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::Framework;
 use super::roles::Counter;

@@ -1,6 +1,6 @@
 //! The fork bomb of `garrick bench`, step for step: a binary tree of actors that grows, and reports back to its root.
 
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
 
 use super::framework::Framework;

@@ -11,7 +11,7 @@ use std::any::Any;
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use garrick_bench::Result;
+use garrick_measure::Result;
 use tokio::runtime;
 
 /// What an actor does, in whichever framework.

@@ -7,7 +7,8 @@ use std::env;
 use std::process::{Command, ExitCode};
 use std::thread;
 
-use garrick_bench::{Contender, Effort, Measured, Result, Scenario, idle_memory, resident_bytes};
+use garrick_bench::idle_memory;
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario, resident_bytes};
 
 use super::framework::Framework;
 use super::frameworks::{Actix, Kameo, Ractor, Tasks, Threads, Xtra};

@@ -24,7 +24,7 @@ mod tell;
 mod tell_ways;
 mod timer_cancel;
 
-use garrick_bench::{Clock, Contender, Effort, Measured, Point, Stopwatch};
+use garrick_measure::{Clock, Contender, Effort, Measured, Point, Stopwatch};
 
 pub(crate) use ask::ASK;
 pub(crate) use fan_in::FAN_IN;

@@ -1,6 +1,6 @@
 //! One token that goes to and fro, or round.
 
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
 
 use super::framework::Framework;

@@ -1,6 +1,6 @@
 //! Actors that live for one message.
 
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::Framework;
 use super::roles::{Mayfly, Tally};

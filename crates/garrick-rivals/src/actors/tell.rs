@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use garrick::{Actor, Context, Local, Mailbox, OnFull};
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::Framework;
 use super::roles::Counter;

@@ -1,6 +1,6 @@
 //! Messages to an actor that is more than a plain one: with a name, in a supervisor's care, with handlers that may await.
 
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
 use super::framework::{Framework, Way};
 use super::roles::Counter;

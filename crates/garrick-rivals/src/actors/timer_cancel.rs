@@ -5,7 +5,7 @@ use std::task::{Context as Task, Waker};
 use std::time::Duration;
 
 use ::actix::{Actor as _, AsyncContext as _};
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
 
 use super::framework::{Framework, run_on_tokio};

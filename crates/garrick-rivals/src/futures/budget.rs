@@ -27,7 +27,7 @@ use ::tokio::task::coop;
 use ::tokio::time::{Instant, sleep_until};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use garrick::{Incoming, Local};
-use garrick_bench::{Clock, Stopwatch};
+use garrick_measure::{Clock, Stopwatch};
 
 /// Sleeps that are due at once, for each line of the table.
 pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];

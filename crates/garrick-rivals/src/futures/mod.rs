@@ -17,7 +17,7 @@ mod rounds;
 mod table;
 mod tokio;
 
-use garrick_bench::{Measured, Result, Scenario, Section, Span, Study};
+use garrick_measure::{Measured, Result, Scenario, Section, Span, Study};
 use rounds::{Contender, Round, Sizes, measure};
 
 /// Who takes part, in the order in which they are shown.
@@ -69,9 +69,9 @@ pub(crate) const LATENCY: Scenario = Scenario {
 fn scenario(
     tasks: usize,
     measured: fn(usize, &Round) -> Measured,
-) -> Vec<garrick_bench::Contender> {
+) -> Vec<garrick_measure::Contender> {
     let by = |contender: Contender| {
-        garrick_bench::Contender::fixed(contender.name, move || {
+        garrick_measure::Contender::fixed(contender.name, move || {
             Ok(measured(tasks, &(contender.round)(tasks, None)))
         })
     };

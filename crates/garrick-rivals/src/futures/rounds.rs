@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use garrick_bench::{Clock, Stopwatch};
+use garrick_measure::{Clock, Stopwatch};
 
 use super::load::{Load, Loads};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use garrick_bench::{Askers, Contender, Effort, Measured, Point, Result, Scenario};
+use garrick_bench::Askers;
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::runtime::Handle;
 
 use super::peers::Peer;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_bench::{Clock, Result, Span, Stopwatch};
+use garrick_measure::{Clock, Result, Span, Stopwatch};
 
 use super::peers::{Peer, peers};
 use super::told;

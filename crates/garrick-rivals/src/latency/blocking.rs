@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use super::late::{BLOCK, Plan, Trouble, contender_that_blocks};
 use super::peers::BLOCKING_THREADS;

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use super::busy::Company;
 use super::peers::{Peer, peers};

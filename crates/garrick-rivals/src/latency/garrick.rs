@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::pending;
 use garrick::{Actor, Address, Context, Handle, Next, Reply, System};
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use super::peers::{BLOCKING_THREADS, Blocks, Peer};
 use crate::actors::framework::{Flow, Framework, Role};

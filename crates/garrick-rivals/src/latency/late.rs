@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use garrick_bench::{Clock, Result, Span, Stopwatch};
+use garrick_measure::{Clock, Result, Span, Stopwatch};
 
 use super::peers::{Blocks, Peer};
 use super::turns::Contender;

@@ -35,7 +35,7 @@ use std::time::Duration;
 
 pub(super) use ask_tokio::ASK_TOKIO;
 use comfy_table::{Table, presets::UTF8_FULL};
-use garrick_bench::{Section, Study};
+use garrick_measure::{Section, Study};
 
 /// For how long anybody is waited for who may never come.
 const WAIT_MAX: Duration = Duration::from_secs(3);

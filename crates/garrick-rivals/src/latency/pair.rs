@@ -3,7 +3,7 @@
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
-use garrick_bench::{Clock, Result, Span, Stopwatch};
+use garrick_measure::{Clock, Result, Span, Stopwatch};
 
 use super::peers::{Peer, peers};
 use super::told;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ::actix::{Actor, Arbiter, System};
 use futures_util::FutureExt;
-use garrick_bench::Result;
+use garrick_measure::Result;
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 

@@ -8,7 +8,7 @@
 
 use std::sync::mpsc::{self, Sender};
 
-use garrick_bench::{Clock, Result, Span, Stopwatch};
+use garrick_measure::{Clock, Result, Span, Stopwatch};
 
 use super::peers::{Peer, peers};
 use super::told;

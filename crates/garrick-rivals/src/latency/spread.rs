@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use garrick_bench::{Clock, Result, Span, Stopwatch};
+use garrick_measure::{Clock, Result, Span, Stopwatch};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tokio::runtime::Builder;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use super::busy::{Company, Turns};
 use super::peers::{Peer, peers};

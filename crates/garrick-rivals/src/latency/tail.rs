@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use super::late::{Plan, Round, Trouble, contender};
 use super::peers::peers;

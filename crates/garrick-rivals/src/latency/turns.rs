@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_bench::{Result, Span};
+use garrick_measure::{Result, Span};
 
 /// Somebody who does rounds.
 pub(super) struct Contender<P, R> {

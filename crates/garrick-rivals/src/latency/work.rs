@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use garrick_bench::{Clock, Stopwatch};
+use garrick_measure::{Clock, Stopwatch};
 
 /// Steps of a round of the calibration, which takes a fraction of a millisecond.
 const ROUND: u64 = 200_000;

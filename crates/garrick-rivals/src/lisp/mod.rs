@@ -12,7 +12,7 @@
 mod sbcl;
 
 use comfy_table::{Table, presets};
-use garrick_bench::{Contender, Effort, Measured, Point, Result, Section, Study};
+use garrick_measure::{Contender, Effort, Measured, Point, Result, Section, Study};
 
 use sbcl::{Loop, Sbcl};
 

@@ -5,7 +5,7 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use garrick_bench::{Measured, Result};
+use garrick_measure::{Measured, Result};
 
 /// The program, whose last form prints who runs it.
 const PROGRAM: &str = include_str!("fork_bomb.lisp");

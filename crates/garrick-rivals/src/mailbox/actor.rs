@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use garrick::{Actor, Address, Context, Local, Next, System};
-use garrick_bench::{Clock, Measured, Result, Span, Stopwatch};
+use garrick_measure::{Clock, Measured, Result, Span, Stopwatch};
 
 use super::tally::{Tally, value};
 use super::{BATCH, Side};

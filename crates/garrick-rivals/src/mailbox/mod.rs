@@ -7,7 +7,8 @@ mod queue;
 mod rivals;
 mod tally;
 
-use garrick_bench::{Channel, Contender, Effort, Measured, Ours, Result, Scenario, Span, Std};
+use garrick_bench::{Channel, Ours, Std};
+use garrick_measure::{Contender, Effort, Measured, Result, Scenario, Span};
 use garrick_steal::queue::{Banker, Chunked, Locked};
 
 use rivals::{CrossbeamChannel, Flume, Segments};

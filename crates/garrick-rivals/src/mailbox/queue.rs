@@ -3,7 +3,8 @@
 use std::hint;
 use std::thread;
 
-use garrick_bench::{Channel, Clock, Measured, Result, Span, Stopwatch};
+use garrick_bench::Channel;
+use garrick_measure::{Clock, Measured, Result, Span, Stopwatch};
 
 use super::tally::{Tally, value};
 use super::{BATCH, Side};

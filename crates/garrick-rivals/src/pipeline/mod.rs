@@ -13,9 +13,8 @@
 mod stages;
 mod steady;
 
-use garrick_bench::{
-    Clock, Contender, Counts, Effort, Measured, Result, Scenario, Span, Stopwatch,
-};
+use garrick_bench::Counts;
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Span, Stopwatch};
 
 pub(crate) const PIPELINE: Scenario = Scenario {
     name: "pipeline",

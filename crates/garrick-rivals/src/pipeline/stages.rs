@@ -3,7 +3,8 @@
 use std::sync::mpsc::{self, Sender};
 
 use garrick::flow::{Buffer, Cx, Graph, Wait, map_batch};
-use garrick_bench::{Counts, Message, Result, Span};
+use garrick_bench::{Counts, Message};
+use garrick_measure::{Result, Span};
 
 use super::{Mode, Plan, watch};
 

@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
-use garrick_bench::{Counts, Message, Result, Span};
+use garrick_bench::{Counts, Message};
+use garrick_measure::{Result, Span};
 use steady_state::{
     GraphBuilder, MemberOf, RxCore, SoloAct, SteadyActor, SteadyActorShadow, SteadyRx, SteadyTx,
     await_for_all,

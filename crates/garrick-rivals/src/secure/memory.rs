@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use garrick::secure::{Greeting, Kind, OVERHEAD_BYTES, PreSharedKey, Role, Session, Suite};
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 /// What is sealed is written over once there is so much of it, as a writer does that has sent it.
 const SEALED_BYTES_MAX: usize = 64 << 10;

@@ -13,7 +13,7 @@ mod memory;
 mod wire;
 
 use garrick::secure::Suite;
-use garrick_bench::{Result, Section, Study};
+use garrick_measure::{Result, Section, Study};
 
 use comfy_table::{Table, presets};
 use wire::Wire;

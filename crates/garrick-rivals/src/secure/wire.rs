@@ -12,7 +12,7 @@ use garrick::secure::{
 };
 use garrick::tokio::Tokio;
 use garrick::{Actor, Address, Context, Incoming, Next, Reply, System};
-use garrick_bench::Result;
+use garrick_measure::Result;
 use tokio::net::{TcpListener, TcpStream};
 
 /// Frames that may wait to be written, and that may be with their receiver.

@@ -9,7 +9,7 @@ use std::sync::atomic::{
     Ordering::{Acquire, Release},
 };
 
-use garrick_bench::{Measured, Result};
+use garrick_measure::{Measured, Result};
 
 use super::cores::Cores;
 use super::wait::Wait;

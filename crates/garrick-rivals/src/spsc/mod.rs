@@ -30,7 +30,7 @@ mod relay;
 mod ours;
 mod rivals;
 
-use garrick_bench::{Contender, Effort, Scenario};
+use garrick_measure::{Contender, Effort, Scenario};
 
 use cores::Cores;
 use ours::Garrick;

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use garrick_bench::{Measured, Result};
+use garrick_measure::{Measured, Result};
 
 use super::cores::Cores;
 use super::tally::Tally;

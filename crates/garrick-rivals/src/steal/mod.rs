@@ -9,7 +9,7 @@ mod deques;
 mod shapes;
 mod team;
 
-use garrick_bench::{Contender, Effort, Scenario};
+use garrick_measure::{Contender, Effort, Scenario};
 
 use channels::{Crossbeam, Flume, Kanal, Ours, Std};
 use deques::{CrossbeamDeque, St3};

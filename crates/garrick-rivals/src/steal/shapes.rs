@@ -1,6 +1,6 @@
 //! Who sends and who receives, and when.
 
-use garrick_bench::{Measured, Result, Stopwatch};
+use garrick_measure::{Measured, Result, Stopwatch};
 
 use super::team::Team;
 use crate::crowd::Crowd;

@@ -1,6 +1,6 @@
 //! Cajun: batches of tasks, mailboxes, latency.
 
-use garrick_bench::{Effort, Figure, Here, Point, Published, Rows, Scenario, Suite, Unit};
+use garrick_measure::{Effort, Figure, Here, Point, Published, Rows, Scenario, Suite, Unit};
 
 use super::{microseconds, millions_a_second, ours};
 use crate::{mailbox, tasks};

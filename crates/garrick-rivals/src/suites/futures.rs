@@ -1,6 +1,6 @@
 //! "Future vs select!": actors that await.
 
-use garrick_bench::{Figure, Here, Published, Rows, Suite, Unit};
+use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};

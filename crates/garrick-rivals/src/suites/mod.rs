@@ -5,7 +5,7 @@ mod futures;
 mod pipeline;
 mod work_stealing;
 
-use garrick_bench::{Row, Rows, Suite};
+use garrick_measure::{Row, Rows, Suite};
 
 /// All of them, in the order in which they are shown.
 pub(crate) static SUITES: &[Suite] = &[

@@ -1,6 +1,6 @@
 //! `steady_state`: the FizzBuzz pipeline of its lesson on performance.
 
-use garrick_bench::{Figure, Here, Published, Rows, Suite, Unit};
+use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
 use super::millions_a_second;
 use crate::pipeline;

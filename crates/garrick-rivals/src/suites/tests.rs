@@ -1,6 +1,6 @@
 //! What all suites have in common.
 
-use garrick_bench::{Beside, Contender, Effort, Figure, Row};
+use garrick_measure::{Beside, Contender, Effort, Figure, Row};
 use serde_json::json;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! BeamDequeChannel: threads that only send or only receive, and threads that do both.
 
-use garrick_bench::{Figure, Here, Published, Rows, Suite, Unit};
+use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 
 use super::{millions_a_second, ours};
 use crate::steal;

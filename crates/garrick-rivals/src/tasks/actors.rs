@@ -1,7 +1,7 @@
 //! Tasks done by actors.
 
 use garrick::{Actor, Address, Ask, Context, Next, Reply, System};
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use super::crew::Crew;
 use super::work::work;

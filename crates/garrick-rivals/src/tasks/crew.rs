@@ -1,6 +1,6 @@
 //! Those who do tasks.
 
-use garrick_bench::{Clock, Measured, Result, Stopwatch};
+use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
 use super::work::ANSWER;
 

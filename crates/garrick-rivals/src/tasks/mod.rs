@@ -9,7 +9,7 @@ mod crew;
 mod threads;
 mod work;
 
-use garrick_bench::{Contender, Effort, Scenario};
+use garrick_measure::{Contender, Effort, Scenario};
 
 use actors::{Created, Gathered, Pooled, Reused};
 use crew::{Crew, measure};

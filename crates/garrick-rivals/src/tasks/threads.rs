@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::thread;
 
-use garrick_bench::Result;
+use garrick_measure::Result;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 

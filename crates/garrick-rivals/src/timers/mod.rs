@@ -15,7 +15,7 @@ mod tokio;
 use std::time::{Duration, Instant};
 
 use comfy_table::{Table, presets::UTF8_FULL};
-use garrick_bench::{Clock, Result, Section, Span, Stopwatch, Study};
+use garrick_measure::{Clock, Result, Section, Span, Stopwatch, Study};
 
 /// What else there is to do on the sleeper's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::fs;
 
+use garrick_measure::{Measured, Result, resident_bytes};
+
 use super::Wood;
-use crate::scenario::{Measured, Result};
 use crate::scenarios::child;
-use crate::scenarios::idle_memory::resident_bytes;
 
 /// The command's hidden word for what the child process does.
 pub(crate) const CHILD: &str = "measure-fork-bomb";

@@ -22,11 +22,11 @@ use std::mem;
 use std::sync::mpsc;
 
 use garrick::{Actor, Address, Context, Next, System};
+use garrick_measure::{
+    Clock, Contender, Effort, Measured, Point, Result, Scenario, Stopwatch, Swept,
+};
 
 use super::actors::{measure_here, send_in, sent};
-use crate::clock::{Clock, Stopwatch};
-use crate::point::Point;
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario, Swept};
 
 pub(crate) use load::{Erfc, Load, Nothing, Randoms};
 pub(crate) use memory::{CHILD, in_child, in_this_process};

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 
+use garrick_measure::{Clock, Measured, Stopwatch};
+
 use super::{Load, Wood};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::Measured;
 
 /// Two calls for each inner node; each node counts itself.
 pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {

@@ -5,10 +5,9 @@ use std::time::Duration;
 use garrick::{
     Actor, Address, Child, Context, Local, Next, Restart, Strategy, SuperviseError, Supervisor,
 };
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::{Tally, sized};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const CHILDREN: Scenario = Scenario {
     name: "scale-children",

@@ -9,12 +9,13 @@ mod watchers;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use garrick_measure::{Contender, Effort, Measured, Result};
+
 pub(super) use self::asks::ASKS;
 pub(super) use self::children::CHILDREN;
 pub(super) use self::names::{ROUTEES, SERVICES, SUBSCRIBERS};
 pub(super) use self::timers::TIMERS;
 pub(super) use self::watchers::WATCHERS;
-use crate::scenario::{Contender, Effort, Measured, Result};
 
 /// What a quick run leaves out is larger.
 const QUICK_MAX: u64 = 10_000;

@@ -3,10 +3,9 @@
 use garrick::naming::{Key, Receptionist, Topic};
 use garrick::route::{RoundRobin, Router};
 use garrick::{Actor, Address, Context, Local};
+use garrick_measure::{Clock, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::{Tally, sized};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Effort, Measured, Result, Scenario};
 
 const SIZES: [u64; 3] = [1_000, 10_000, 100_000];
 

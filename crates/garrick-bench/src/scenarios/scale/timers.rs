@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use garrick::{Actor, Context, Local, Next};
+use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::super::actors::{send_in, sent};
 use super::{Counted, Tally, sized};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Contender, Effort, Measured, Result, Scenario};
 
 pub(crate) const TIMERS: Scenario = Scenario {
     name: "scale-timers",

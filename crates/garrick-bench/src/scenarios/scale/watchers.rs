@@ -1,10 +1,9 @@
 //! Many who watch one actor.
 
 use garrick::{Actor, Context, Local, Next};
+use garrick_measure::{Clock, Effort, Measured, Result, Scenario, Stopwatch};
 
 use super::{Tally, sized};
-use crate::clock::{Clock, Stopwatch};
-use crate::scenario::{Effort, Measured, Result, Scenario};
 
 pub(crate) const WATCHERS: Scenario = Scenario {
     name: "scale-watchers",

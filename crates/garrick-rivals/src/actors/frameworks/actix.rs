@@ -8,7 +8,7 @@ use std::future::{Future, ready};
 use ::actix::{Actor, Addr, Arbiter, Context, Handler, Message, Supervised, Supervisor, System};
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Kept, Role, Way};
 

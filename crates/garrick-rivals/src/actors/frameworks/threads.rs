@@ -8,7 +8,7 @@ use std::thread;
 
 use crossbeam_channel::{Receiver, Sender};
 use futures_util::FutureExt;
-use garrick_bench::Result;
+use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Role, run_on_tokio};
 

@@ -1,0 +1,68 @@
+//! What `RUST_LOG` asks for, on standard error.
+
+use std::env;
+
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// The variable that says what is told.
+const VARIABLE: &str = "RUST_LOG";
+
+/// Tells on standard error what `RUST_LOG` asks for; warnings and errors if it asks for nothing. Returns whether it
+/// asks for anything.
+///
+/// # Errors
+///
+/// What is wrong with the variable.
+pub(crate) fn start() -> Result<bool, String> {
+    let wanted = match env::var(VARIABLE) {
+        Ok(wanted) => wanted,
+        Err(env::VarError::NotPresent) => String::new(),
+        Err(env::VarError::NotUnicode(_)) => return Err(format!("{VARIABLE} is not UTF-8")),
+    };
+    let told = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let subscriber = tracing_subscriber::registry().with(told.with_filter(filter(&wanted)?));
+    // Fails only if there is one already, which then does the same.
+    let _ = subscriber.try_init();
+    Ok(!wanted.is_empty())
+}
+
+/// Returns what lets through what `wanted` asks for. Spans and their fields cannot be asked for: what finds them takes
+/// longer to build than the rest of logging.
+fn filter(wanted: &str) -> Result<Targets, String> {
+    if wanted.is_empty() {
+        return Ok(Targets::new().with_default(LevelFilter::WARN));
+    }
+    let why = if wanted.contains(['[', ']', '{', '}']) {
+        "spans and fields cannot be chosen".to_owned()
+    } else {
+        match wanted.parse() {
+            Ok(targets) => return Ok(targets),
+            Err(error) => format!("{error}"),
+        }
+    };
+    let wanted = wanted.escape_debug();
+    Err(format!(
+        "{VARIABLE} is \"{wanted}\": {why}; it may be a level such as info, or target=level, after commas more"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_and_targets_are_understood_and_others_named() {
+        for wanted in ["", "info", "garrick=debug,warn", "off"] {
+            assert!(filter(wanted).is_ok(), "{wanted}");
+        }
+        for wanted in ["garrick=loud", "a=b=c", "[\u{1b}", "garrick[turn]=info"] {
+            let said = filter(wanted).unwrap_err();
+            assert!(said.starts_with("RUST_LOG is "), "{said}");
+            assert!(!said.chars().any(char::is_control), "{said:?}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! `garrick pipeline`, and what `garrick` alone does.
+
+use std::fmt::Write;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum, value_parser};
+use garrick_bench::pipeline::{self, Config, Error, Mode, Outcome, Snapshot, Totals};
+use garrick_measure::commands::{Ended, print};
+use garrick_measure::{Clock, Result, Span, Stopwatch, units};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{logging, telemetry};
+
+mod traffic;
+
+/// A day: who wants a slower heart can have none.
+const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
+/// More beats of a millisecond would take 30 years.
+const BEATS_MAX: u64 = 1_000_000_000_000;
+
+/// The largest channels: 128 MiB of numbers and 256 MiB of messages.
+const CAPACITY_MAX: usize = 1 << 24;
+
+/// A year.
+const SECONDS_MAX: f64 = 366.0 * 24.0 * 60.0 * 60.0;
+
+/// The exit code of a process that Ctrl-C has ended.
+const INTERRUPTED: i32 = 130;
+
+/// Whether the pipeline is to end. Set by Ctrl-C, read by the pipeline.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Arguments {
+    /// Milliseconds from one beat of the heartbeat to the next.
+    #[arg(long, value_name = "MS", default_value_t = 2, value_parser = value_parser!(u64).range(1..=RATE_MS_MAX))]
+    rate: u64,
+
+    /// The pipeline ends after so many beats.
+    #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
+    beats: u64,
+
+    /// How the worker handles a batch.
+    #[arg(long, value_enum, default_value_t = ModeName::ZeroCopy)]
+    mode: ModeName,
+
+    /// Slots of each channel, rounded up to a power of two.
+    #[arg(long, value_name = "N", default_value_t = 1 << 16, value_parser = capacity)]
+    capacity: usize,
+
+    /// The pipeline ends after so many seconds, if that is before the last beat.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    seconds: Option<f64>,
+
+    #[command(flatten)]
+    telemetry: telemetry::Flags,
+}
+
+/// A [`Mode`], as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ModeName {
+    /// From ring to ring, in place at both ends.
+    ZeroCopy,
+    /// Out of one ring into a buffer, and from there into the next ring.
+    DoubleBuffer,
+}
+
+/// The same as if nothing had been typed.
+impl Default for Arguments {
+    fn default() -> Self {
+        Self {
+            rate: 2,
+            beats: 30_000,
+            mode: ModeName::ZeroCopy,
+            capacity: 1 << 16,
+            seconds: None,
+            telemetry: telemetry::Flags::default(),
+        }
+    }
+}
+
+impl Arguments {
+    fn config(&self) -> Config<'static> {
+        Config {
+            rate_ms: self.rate,
+            beats: self.beats,
+            mode: match self.mode {
+                ModeName::ZeroCopy => Mode::ZeroCopy,
+                ModeName::DoubleBuffer => Mode::DoubleBuffer,
+            },
+            capacity: self.capacity,
+            seconds: self.seconds,
+            one_core: false,
+            stop: &STOP,
+        }
+    }
+
+    /// How long it is to last.
+    fn duration(&self) -> Duration {
+        let beats = Duration::from_millis(self.rate.saturating_mul(self.beats));
+        self.seconds
+            .map_or(beats, |seconds| beats.min(Duration::from_secs_f64(seconds)))
+    }
+}
+
+fn capacity(text: &str) -> std::result::Result<usize, String> {
+    match text.parse() {
+        Ok(capacity @ 1..=CAPACITY_MAX) => Ok(capacity),
+        _ => Err(format!("not a number of slots from 1 to {CAPACITY_MAX}")),
+    }
+}
+
+fn seconds(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_MAX => Ok(seconds),
+        _ => Err(format!(
+            "not a number of seconds above 0 and up to {SECONDS_MAX}"
+        )),
+    }
+}
+
+/// Runs the pipeline and shows how far it is, then what it has done.
+pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
+    let tells_events = match logging::start() {
+        Ok(tells_events) => tells_events,
+        Err(why) => return Ok(Ended::Refused(why)),
+    };
+    ctrlc::set_handler(interrupt)?;
+    let telemetry = match arguments.telemetry.start("garrick pipeline", tells_events) {
+        Ok(telemetry) => telemetry,
+        Err(error) => return telemetry::explain(error),
+    };
+    let mut progress = Progress::new(arguments.duration());
+    let stopwatch = Stopwatch::start(Clock::Process);
+    let watch = |monitor| {
+        if let Some(telemetry) = &telemetry {
+            telemetry.watch(monitor);
+        }
+    };
+    let outcome = pipeline::run(&arguments.config(), watch, |seen| progress.show(seen));
+    let span = stopwatch.stop();
+    progress.bar.finish_and_clear();
+    let Outcome { totals, traffic } = match outcome {
+        Ok(outcome) => outcome,
+        Err(error @ Error::Capacity(_)) => return Ok(Ended::Refused(error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    print(&traffic::table(&traffic));
+    print(&summary(arguments, &totals, span));
+    tracing::info!(
+        messages = totals.messages,
+        seconds = totals.elapsed.as_secs_f64(),
+        "the pipeline has ended"
+    );
+    if totals.agree() {
+        Ok(Ended::Well)
+    } else {
+        Ok(Ended::Wrong("the stages' totals differ".to_owned()))
+    }
+}
+
+/// The first Ctrl-C ends the pipeline in order, a second one the process at once.
+fn interrupt() {
+    // Relaxed: nothing else is read on the strength of it.
+    if STOP.swap(true, Relaxed) {
+        process::exit(INTERRUPTED);
+    }
+}
+
+/// How far the pipeline is: a bar where there is a terminal, and a line now and then everywhere.
+struct Progress {
+    /// On standard error; nothing is drawn where that is not a terminal.
+    bar: ProgressBar,
+    /// From one line to the next.
+    interval: Duration,
+    /// What the last line told.
+    told: Snapshot,
+}
+
+impl Progress {
+    /// Lines in a run of medium length.
+    const LINES: u32 = 12;
+    /// The shortest time between two lines.
+    const INTERVAL_MIN: Duration = Duration::from_secs(1);
+    /// The longest.
+    const INTERVAL_MAX: Duration = Duration::from_secs(10);
+
+    fn new(duration: Duration) -> Self {
+        let style = ProgressStyle::with_template("{wide_bar} {elapsed}/{msg}");
+        let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let bar = ProgressBar::new(millis)
+            .with_style(style.expect("the template is valid"))
+            .with_message(format!("{} s", units::whole(duration.as_secs())));
+        Self {
+            bar,
+            interval: (duration / Self::LINES).clamp(Self::INTERVAL_MIN, Self::INTERVAL_MAX),
+            told: Snapshot::default(),
+        }
+    }
+
+    fn show(&mut self, now: &Snapshot) {
+        self.bar.set_position(now.elapsed.as_millis() as u64);
+        let since = now.elapsed.saturating_sub(self.told.elapsed);
+        if since < self.interval {
+            return;
+        }
+        let logged = now.counts.total();
+        let rate = logged.saturating_sub(self.told.counts.total()) as f64 / since.as_secs_f64();
+        let line = format!(
+            "{:6.1} s  generated {}  logged {}  beats {}  {}/s",
+            now.elapsed.as_secs_f64(),
+            units::whole(now.generated),
+            units::whole(logged),
+            units::whole(now.heartbeats),
+            units::rate(rate)
+        );
+        self.bar.suspend(|| print(&line));
+        self.told = *now;
+    }
+}
+
+/// The totals of each stage, and what they took.
+fn summary(arguments: &Arguments, totals: &Totals, span: Span) -> String {
+    let counts = &totals.counts;
+    let mut text = String::new();
+    let mut line = |stage: &str, messages: u64, more: String| {
+        let _ = writeln!(text, "{stage:10}{:>20}  {more}", units::whole(messages));
+    };
+    let [fizz, buzz, fizz_buzz, value] =
+        [counts.fizz, counts.buzz, counts.fizz_buzz, counts.value].map(units::whole);
+    line("generator", totals.generated, "numbers sent".to_owned());
+    line("heartbeat", totals.heartbeats, "beats".to_owned());
+    line("worker", totals.values, "numbers taken".to_owned());
+    line("", totals.messages, "messages sent".to_owned());
+    let names = format!("messages: Fizz {fizz}, Buzz {buzz}, FizzBuzz {fizz_buzz}, others {value}");
+    line("logger", counts.total(), names);
+    let cpu = span.cpu.as_secs_f64();
+    let mode = arguments
+        .mode
+        .to_possible_value()
+        .map_or(String::new(), |mode| mode.get_name().to_owned());
+    let _ = write!(
+        text,
+        "{mode}, {} slots: {} messages/s for {:.2} s; {cpu:.2} CPU seconds, {} a message",
+        units::whole(arguments.capacity as u64),
+        units::rate(totals.rate()),
+        totals.elapsed.as_secs_f64(),
+        units::time(1e9 * cpu / (counts.total().max(1)) as f64),
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Alone {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_command_line() {
+        let typed = Alone::try_parse_from(["pipeline"]).unwrap().arguments;
+        assert_eq!(format!("{typed:?}"), format!("{:?}", Arguments::default()));
+        assert_eq!(typed.duration(), Duration::from_secs(60));
+    }
+
+    #[test]
+    fn flags_arrive() {
+        let flags = "pipeline --rate 5 --beats 7 --mode double-buffer --capacity 100 --seconds 0.5";
+        let Alone { arguments } = Alone::try_parse_from(flags.split(' ')).unwrap();
+        let config = arguments.config();
+        assert_eq!((config.rate_ms, config.beats, config.capacity), (5, 7, 100));
+        assert_eq!(
+            (config.mode, config.seconds),
+            (Mode::DoubleBuffer, Some(0.5))
+        );
+        assert_eq!(arguments.duration(), Duration::from_millis(35));
+    }
+
+    #[test]
+    fn capacities_have_limits() {
+        assert_eq!(capacity("1"), Ok(1));
+        assert_eq!(capacity(&CAPACITY_MAX.to_string()), Ok(CAPACITY_MAX));
+        for text in [
+            "0",
+            "-1",
+            "16777217",
+            "99999999999999999999",
+            "many",
+            "",
+            "1.5",
+        ] {
+            assert!(capacity(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_summary_names_every_stage() {
+        let text = summary(
+            &Arguments::default(),
+            &Totals::default(),
+            Span {
+                cpu: Duration::from_secs(2),
+                wall: Duration::from_secs(1),
+            },
+        );
+        for word in [
+            "generator",
+            "heartbeat",
+            "worker",
+            "logger",
+            "FizzBuzz",
+            "zero-copy, 65,536 slots",
+        ] {
+            assert!(text.contains(word), "{word} is missing: {text}");
+        }
+    }
+}

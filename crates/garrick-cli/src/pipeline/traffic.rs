@@ -1,0 +1,97 @@
+//! What went through each channel, as a table.
+
+use comfy_table::{Cell, CellAlignment, Table, presets};
+use garrick_bench::pipeline::Traffic;
+use garrick_measure::units;
+
+/// The table's head, and whether figures stand under it.
+const COLUMNS: [(&str, bool); 6] = [
+    ("channel", false),
+    ("message", false),
+    ("capacity", true),
+    ("rate", true),
+    ("total", true),
+    ("fill", true),
+];
+
+/// A row for each channel; `fill` is the share that was full, on the average.
+pub(crate) fn table(channels: &[Traffic]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(aligned(COLUMNS.map(|(name, _)| name.to_owned())));
+    for channel in channels {
+        table.add_row(aligned([
+            channel.name.clone(),
+            channel.message.to_owned(),
+            units::whole(channel.capacity),
+            format!("{}/s", units::rate(channel.rate)),
+            units::whole(channel.total),
+            channel
+                .fill
+                .map_or("-".to_owned(), |fill| format!("{:.0}%", fill * 100.0)),
+        ]));
+    }
+    // As the lines below the table, its rows begin at the margin.
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table.trim_fmt()
+}
+
+fn aligned(texts: [String; COLUMNS.len()]) -> Vec<Cell> {
+    let cells = texts
+        .into_iter()
+        .zip(COLUMNS)
+        .map(|(text, (_, is_figure))| {
+            let alignment = if is_figure {
+                CellAlignment::Right
+            } else {
+                CellAlignment::Left
+            };
+            Cell::new(text).set_alignment(alignment)
+        });
+    cells.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_channel_has_a_row() {
+        let channel = Traffic {
+            name: "numbers".to_owned(),
+            message: "u64",
+            capacity: 65_536,
+            total: 9_650_000_000,
+            rate: 160.8e6,
+            fill: Some(0.517),
+        };
+        let short = Traffic {
+            name: "beats".to_owned(),
+            fill: None,
+            ..channel.clone()
+        };
+        let words: Vec<Vec<String>> = table(&[channel, short])
+            .lines()
+            .map(|line| line.split_whitespace().map(str::to_owned).collect())
+            .collect();
+        assert_eq!(
+            words[0],
+            ["channel", "message", "capacity", "rate", "total", "fill"]
+        );
+        assert_eq!(
+            words[1],
+            [
+                "numbers",
+                "u64",
+                "65,536",
+                "161",
+                "M/s",
+                "9,650,000,000",
+                "52%"
+            ]
+        );
+        assert_eq!(words[2].last().unwrap(), "-");
+    }
+}

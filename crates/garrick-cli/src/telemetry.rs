@@ -1,0 +1,151 @@
+//! The flags of commands that can be watched while they run.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use clap::Args;
+use garrick_measure::commands::{Ended, print};
+use garrick_telemetry::{StartError, Telemetry, trace_events};
+
+use crate::top;
+
+/// The port if none is named.
+const PORT: u16 = 9900;
+
+/// The host if none is named: this machine only.
+const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// From one summary in the log to the next.
+const SUMMARY_EVERY: Duration = Duration::from_secs(10);
+
+/// What makes a command one that can be watched.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Flags {
+    /// Show what goes on at IP:PORT, :PORT or IP; without it, at 127.0.0.1:9900 or the next port that is free.
+    #[arg(long = "telemetry", value_name = "ADDR", value_parser = address)]
+    address: Option<SocketAddr>,
+
+    /// Show nothing of what goes on.
+    #[arg(long = "no-telemetry", conflicts_with_all = ["address", "token"])]
+    is_off: bool,
+
+    /// Show it to those only who know this token: up to 256 letters, digits and -._~.
+    #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = top::token)]
+    token: Option<String>,
+}
+
+/// An address to listen at. A name could have several, so only that of this machine is known.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let text = text
+        .strip_prefix("localhost")
+        .map_or(text.to_owned(), |rest| format!("{HOST}{rest}"));
+    let with_host = format!("{HOST}{text}");
+    let in_brackets = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let alone = in_brackets
+        .unwrap_or(&text)
+        .parse()
+        .map(|ip: IpAddr| SocketAddr::new(ip, PORT));
+    alone
+        .or_else(|_| text.parse())
+        .or_else(|_| with_host.parse())
+        .map_err(|_| {
+            "an address to listen at is IP:PORT, :PORT or IP, such as 127.0.0.1:9901".to_owned()
+        })
+}
+
+impl Flags {
+    /// Starts what shows the process, called `name`, and prints where; none if it is not wanted. If it
+    /// `tells_events`, alerts and now and then a summary go to the log.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot start where it was told to. If it was told nothing, that is said and the process goes on.
+    pub(crate) fn start(
+        &self,
+        name: &str,
+        tells_events: bool,
+    ) -> Result<Option<Telemetry>, StartError> {
+        if self.is_off {
+            return Ok(None);
+        }
+        let mut builder = Telemetry::builder().name(name);
+        if let Some(address) = self.address {
+            builder = builder.address(address);
+        }
+        if let Some(token) = &self.token {
+            builder = builder.token(token);
+        }
+        if tells_events {
+            builder = builder.observe(trace_events(SUMMARY_EVERY));
+        }
+        match builder.start() {
+            Ok(telemetry) => {
+                print(&self.announcement(&telemetry));
+                Ok(Some(telemetry))
+            }
+            Err(error) if self.address.is_some() || self.token.is_some() => Err(error),
+            Err(error) => {
+                eprintln!("warning: {error}; going on without it");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Where it is, and how to see it.
+    fn announcement(&self, telemetry: &Telemetry) -> String {
+        let address = telemetry.address();
+        let moved = if self.address.is_none() && address.port() != PORT {
+            format!("port {PORT} is in use, so ")
+        } else {
+            String::new()
+        };
+        format!(
+            "{moved}telemetry is at {} (garrick top {address})",
+            telemetry.url()
+        )
+    }
+}
+
+/// How a command ends whose telemetry cannot start: what was asked for cannot be, or the system failed.
+pub(crate) fn explain(error: StartError) -> garrick_measure::Result<Ended> {
+    match error {
+        StartError::System(_) => Err(error.into()),
+        _ => Ok(Ended::Refused(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_several_forms() {
+        for (text, expected) in [
+            ("127.0.0.1:9901", "127.0.0.1:9901"),
+            (":9901", "127.0.0.1:9901"),
+            (":0", "127.0.0.1:0"),
+            ("0.0.0.0:9900", "0.0.0.0:9900"),
+            ("0.0.0.0", "0.0.0.0:9900"),
+            ("localhost", "127.0.0.1:9900"),
+            ("localhost:1", "127.0.0.1:1"),
+            ("[::1]:9902", "[::1]:9902"),
+            ("[::1]", "[::1]:9900"),
+            ("::1", "[::1]:9900"),
+        ] {
+            assert_eq!(address(text).unwrap().to_string(), expected, "{text}");
+        }
+        for text in [
+            "",
+            "9901",
+            "host:9901",
+            "127.0.0.1:",
+            "127.0.0.1:65536",
+            ":-1",
+            "http://127.0.0.1:1",
+        ] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `garrick top`.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use clap::Args;
+use garrick_measure::Result;
+use garrick_measure::commands::{Ended, print};
+use garrick_top::{Client, Target};
+
+/// The shortest time between two snapshots, in seconds; nobody reads faster.
+const INTERVAL_MIN: f64 = 0.1;
+
+/// The longest; no process waits longer.
+const INTERVAL_MAX: f64 = 60.0;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Where the process shows itself: HOST:PORT, HOST, :PORT or http://HOST:PORT.
+    #[arg(value_name = "ADDRESS", default_value_t = Target::default())]
+    address: Target,
+
+    /// The token that the process wants to be shown. The environment keeps it out of the list of processes.
+    #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token)]
+    token: Option<String>,
+
+    /// Seconds between two snapshots.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
+    interval: f64,
+
+    /// Print one look as plain text, and end. No terminal is needed.
+    #[arg(long)]
+    once: bool,
+
+    /// Print one look as JSON, and end.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A token as a header can carry it.
+pub(crate) fn token(text: &str) -> std::result::Result<String, String> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(text.to_owned())
+    } else {
+        Err("a token is one or more ASCII letters, digits and signs, without blanks".to_owned())
+    }
+}
+
+fn interval(text: &str) -> std::result::Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (INTERVAL_MIN..=INTERVAL_MAX).contains(&seconds) => Ok(seconds),
+        _ => Err(format!(
+            "not a number of seconds from {INTERVAL_MIN} to {INTERVAL_MAX}"
+        )),
+    }
+}
+
+/// Shows a process, once or until the user quits.
+pub(crate) fn run(arguments: Arguments) -> Result<Ended> {
+    let client = Client::new(arguments.address, arguments.token);
+    if arguments.json {
+        print(&garrick_top::json(&client)?);
+    } else if arguments.once {
+        print(&garrick_top::page(&client)?);
+    } else if io::stdout().is_terminal() {
+        garrick_top::watch(client, Duration::from_secs_f64(arguments.interval))?;
+    } else {
+        return Ok(Ended::Refused(
+            "standard output is not a terminal: --once prints one look, --json the same for programs"
+                .to_owned(),
+        ));
+    }
+    Ok(Ended::Well)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_fit_into_a_header() {
+        assert_eq!(token("s3cret/+=").as_deref(), Ok("s3cret/+="));
+        for text in ["", "two words", "line\n", "schlüssel", "\u{7f}"] {
+            assert!(token(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn intervals_have_limits() {
+        assert_eq!([interval("0.1"), interval("60")], [Ok(0.1), Ok(60.0)]);
+        for text in ["0", "0.09", "61", "-1", "nan", "inf", "soon", ""] {
+            assert!(interval(text).is_err(), "{text}");
+        }
+    }
+}

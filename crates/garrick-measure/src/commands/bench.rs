@@ -1,0 +1,190 @@
+//! `garrick bench`, for whichever list of scenarios.
+
+use clap::Args;
+
+use super::flags::{Flags, described, plan};
+use super::{Ended, console};
+use crate::engine::Plan;
+use crate::list;
+use crate::point::{Axis, Point, grid};
+use crate::scenario::{Effort, Result, Scenario, Swept};
+
+/// Parameters that can be swept at once.
+const SWEPT_MAX: usize = 2;
+
+/// Flags and names of `bench`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// What to measure, a scenario or a family of them; everything if nothing is named.
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+
+    /// Measure at each of these values: depth=5..20, n=0..1000+100, n=1..4096*2 or n=1,10,50; twice for two
+    /// parameters.
+    #[arg(long, value_name = "NAME=VALUES")]
+    sweep: Vec<Axis>,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// All that can be measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Offer {
+    /// All scenarios.
+    pub scenarios: &'static [Scenario],
+    /// More of them, which are measured if they are named, and not with all.
+    pub more: &'static [Scenario],
+    /// Those whose parameters can be swept.
+    pub swept: &'static [Swept],
+}
+
+impl Offer {
+    /// All that can be named.
+    fn named(self) -> Vec<&'static Scenario> {
+        self.scenarios.iter().chain(self.more).collect()
+    }
+}
+
+/// Returns the part of the help of `command` that names the scenarios.
+pub fn scenarios_help(command: &str, offer: Offer) -> String {
+    let all: Vec<&Scenario> = offer.scenarios.iter().collect();
+    let mut help = format!(
+        "Scenarios: {}\nWhat each one's operation is: {command} --list",
+        list::names(&all)
+    );
+    if !offer.more.is_empty() {
+        let more: Vec<&Scenario> = offer.more.iter().collect();
+        help.push_str("\nMeasured only if they are named: ");
+        help.push_str(&list::names(&more));
+    }
+    if !offer.swept.is_empty() {
+        help.push_str("\nParameters to sweep: ");
+        help.push_str(&parameters(offer.swept));
+    }
+    help
+}
+
+/// What can be swept, in words.
+fn parameters(swept: &[Swept]) -> String {
+    let each = swept.iter().flat_map(|swept| {
+        let of = |(name, range): &(&str, std::ops::RangeInclusive<u64>)| {
+            let (start, end) = (range.start(), range.end());
+            format!("{} {name} ({start} to {end})", swept.scenario)
+        };
+        swept.parameters.iter().map(of)
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Measures what was asked for and shows it.
+///
+/// # Errors
+/// If a contender fails, or a file cannot be written.
+pub fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
+    let points = grid(&arguments.sweep);
+    let chosen = match arguments.choose(offer) {
+        Ok(chosen) => chosen,
+        Err(why) => return Ok(Ended::Refused(why)),
+    };
+    if arguments.flags.list {
+        for (scenario, _) in &chosen {
+            console::print(&described(scenario));
+        }
+        return Ok(Ended::Well);
+    }
+    let effort = arguments.flags.effort();
+    let plans = chosen.iter().flat_map(|choice| {
+        let plan = |point| planned(*choice, point, effort);
+        points.iter().map(plan).collect::<Vec<_>>()
+    });
+    arguments.flags.measure(plans.collect(), |_| Vec::new())
+}
+
+/// A scenario, and how to sweep it if that was asked for.
+type Choice = (&'static Scenario, Option<&'static Swept>);
+
+/// One at one point of the sweep.
+fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> Plan<'a> {
+    let Some(swept) = swept else {
+        return plan(scenario, effort);
+    };
+    Plan {
+        scenario: scenario.name,
+        contenders: Box::new(move || Ok((swept.contenders)(&effort, point))),
+    }
+}
+
+impl Arguments {
+    /// What is to be measured, or why it cannot be. What is swept and not named is every scenario that has the
+    /// parameters.
+    fn choose(&self, offer: Offer) -> std::result::Result<Vec<Choice>, String> {
+        let all = if self.scenarios.is_empty() {
+            offer.scenarios.iter().collect()
+        } else {
+            offer.named()
+        };
+        let chosen = list::choose(&all, &self.scenarios).map_err(|unknown| {
+            let all = list::names(&all);
+            format!("no scenario '{unknown}'; there are: {all}")
+        })?;
+        if self.sweep.is_empty() {
+            return Ok(chosen
+                .into_iter()
+                .map(|scenario| (scenario, None))
+                .collect());
+        }
+        if self.sweep.len() > SWEPT_MAX {
+            return Err(format!(
+                "more than {SWEPT_MAX} parameters cannot be swept at once"
+            ));
+        }
+        let mut choices = Vec::new();
+        for scenario in chosen {
+            match self.swept(scenario, offer.swept) {
+                Ok(swept) => choices.push((scenario, Some(swept))),
+                Err(why) if !self.scenarios.is_empty() => return Err(why),
+                Err(_) => {}
+            }
+        }
+        if choices.is_empty() {
+            let all = parameters(offer.swept);
+            return Err(format!(
+                "no scenario can be swept like that; what can be: {all}"
+            ));
+        }
+        Ok(choices)
+    }
+
+    /// How `scenario` is swept over all that was asked for.
+    fn swept(
+        &self,
+        scenario: &Scenario,
+        offer: &'static [Swept],
+    ) -> std::result::Result<&'static Swept, String> {
+        let name = scenario.name;
+        let swept = offer.iter().find(|swept| swept.scenario == name);
+        let swept = swept.ok_or_else(|| {
+            let all = parameters(offer);
+            format!("'{name}' has no parameters to sweep; what can be: {all}")
+        })?;
+        for axis in &self.sweep {
+            let parameter = swept
+                .parameters
+                .iter()
+                .find(|(parameter, _)| *parameter == axis.name);
+            let (_, allowed) = parameter.ok_or_else(|| {
+                let all = parameters(std::slice::from_ref(swept));
+                format!("'{name}' has no '{}' to sweep; there is: {all}", axis.name)
+            })?;
+            if let Some(value) = axis.values.iter().find(|value| !allowed.contains(value)) {
+                let (start, end) = (allowed.start(), allowed.end());
+                return Err(format!(
+                    "{}={value} of '{name}' is not from {start} to {end}",
+                    axis.name
+                ));
+            }
+        }
+        Ok(swept)
+    }
+}

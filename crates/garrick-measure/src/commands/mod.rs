@@ -1,0 +1,168 @@
+//! Commands that measure, and how commands of all kinds parse, print and end.
+//!
+//! Whatever is wrong with what was typed is said in one line on standard error, with exit code 2, before
+//! any work begins.
+
+mod console;
+mod outputs;
+mod progress;
+mod study;
+
+mod flags;
+
+pub mod bench;
+mod own;
+pub mod suite;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, FromArgMatches};
+
+use crate::experiment::Experiment;
+use crate::scenario::{self, Measured, Scenario, Study};
+use crate::suite::Suite;
+
+pub use console::print;
+
+/// How a command ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// As it should.
+    Well,
+    /// With a result that is wrong.
+    Wrong(String),
+    /// Not even begun, for what was asked cannot be.
+    Refused(String),
+    /// Before its time, with what there is of it.
+    Interrupted(String),
+}
+
+/// Does what the process was asked to as a command called `name` that measures `scenarios`, and returns how it
+/// is to exit: `garrick bench` for another list. `about` is the first line of its help. Each of the `studies` is a
+/// subcommand; of the `suites`, if there are any, `suite` is.
+pub fn measure(
+    name: &'static str,
+    about: &'static str,
+    scenarios: &'static [Scenario],
+    studies: &'static [Study],
+    suites: &'static [Suite],
+) -> ExitCode {
+    let offer = bench::Offer {
+        scenarios,
+        more: &[],
+        swept: &[],
+    };
+    let command = bench::Arguments::augment_args(clap::Command::new(name))
+        .about(about)
+        .version(version())
+        .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+        .subcommands(studies.iter().map(study::command))
+        .subcommands((!suites.is_empty()).then(|| suite::command(name, suites)))
+        .after_help(bench::scenarios_help(name, offer));
+    let matches = match command.try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return exit(Ok(explain(&error))),
+    };
+    if let Some(ended) = study::run_asked(studies, &matches) {
+        return exit(ended);
+    }
+    if let Some(matches) = matches.subcommand_matches(suite::NAME) {
+        let arguments = suite::Arguments::from_arg_matches(matches);
+        return ended(arguments, |arguments| suite::run(arguments, suites));
+    }
+    let arguments = bench::Arguments::from_arg_matches(&matches);
+    ended(arguments, |arguments| bench::run(arguments, offer))
+}
+
+/// Does what the process was asked to as a command that measures `experiment`, and returns how it is to exit:
+/// with flags for files, pictures and comparisons as `garrick bench` has them, and a progress bar. Ctrl-C keeps
+/// what was measured.
+///
+/// # Examples
+/// ```no_run
+/// use std::process::ExitCode;
+/// use garrick_measure::{Dut, Experiment};
+///
+/// fn main() -> ExitCode {
+///     let sum = Dut::new("sum", |_| || (0..1000_u64).map(std::hint::black_box).sum::<u64>());
+///     garrick_measure::experiment(Experiment::new("sum", "adding 1000 numbers").dut(sum))
+/// }
+/// ```
+pub fn experiment(experiment: Experiment) -> ExitCode {
+    let about = format!("{}: {}", experiment.name(), experiment.operation());
+    // What is shown is the name of the program's file.
+    let command = own::Arguments::augment_args(clap::Command::new("experiment")).about(about);
+    match parse(command) {
+        Ok(arguments) => exit(own::run(&arguments, experiment)),
+        Err(ended) => exit(Ok(ended)),
+    }
+}
+
+/// Prints what was measured as JSON, for the process that has asked for it.
+///
+/// # Errors
+/// If it cannot be written as JSON.
+pub fn told(measured: &Measured) -> scenario::Result<Ended> {
+    print(&serde_json::to_string(measured)?);
+    Ok(Ended::Well)
+}
+
+/// Returns version and commit, as `--version` tells them.
+pub fn version() -> &'static str {
+    const { concat!(env!("CARGO_PKG_VERSION"), " (", env!("GARRICK_COMMIT"), ")") }
+}
+
+/// Parses what was typed, or returns how the command ends without it.
+pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
+    command
+        .try_get_matches()
+        .and_then(|matches| A::from_arg_matches(&matches))
+        .map_err(|error| explain(&error))
+}
+
+/// Runs a command with what was typed, if that makes sense.
+fn ended<A>(
+    arguments: Result<A, clap::Error>,
+    run: impl FnOnce(&A) -> scenario::Result<Ended>,
+) -> ExitCode {
+    match arguments {
+        Ok(arguments) => exit(run(&arguments)),
+        Err(error) => exit(Ok(explain(&error))),
+    }
+}
+
+/// Says what there is to say of how a command ended, and makes its exit code.
+pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
+    match ended {
+        Ok(Ended::Well) => ExitCode::SUCCESS,
+        Ok(Ended::Wrong(why)) => fail(&why, 1),
+        Ok(Ended::Refused(why)) => fail(&why, 2),
+        Ok(Ended::Interrupted(kept)) => fail(&format!("interrupted; {kept}"), 130),
+        Err(error) => fail(&error.to_string(), 1),
+    }
+}
+
+/// Help is printed as it is; of an error, what it says before it goes on to tips and usage.
+fn explain(error: &clap::Error) -> Ended {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        console::print(error.render().to_string().trim_end());
+        return Ended::Well;
+    }
+    let text = error.render().to_string();
+    let said = text.split("\n\n").next().unwrap_or(&text);
+    let words: Vec<&str> = said
+        .split_whitespace()
+        .skip_while(|word| *word == "error:")
+        .collect();
+    Ended::Refused(words.join(" "))
+}
+
+fn fail(why: &str, code: u8) -> ExitCode {
+    eprintln!("error: {why}");
+    ExitCode::from(code)
+}

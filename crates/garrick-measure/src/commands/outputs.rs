@@ -1,0 +1,103 @@
+//! Where results go besides the table.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Ended, console};
+use crate::report::{Report, unwritable};
+use crate::scenario::Result;
+use crate::stop::Stop;
+
+#[derive(Debug, Args)]
+pub(super) struct Outputs {
+    /// Write the results to a file as well, as JSON.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// The same as CSV.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// The same as one HTML page, with pictures and tables, which needs nothing else.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Write pictures into a folder, as SVG.
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+
+    /// Compare with the JSON file of another run, row by row; exit code 1 if something became slower.
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+}
+
+/// A run of before, to compare with.
+pub(super) type Before = Option<Report>;
+
+impl Outputs {
+    /// Whether all can be written and read, or what is wrong: better to know now than after minutes of
+    /// measuring. What is in the files stays there until then.
+    pub(super) fn check(&self) -> std::result::Result<Before, String> {
+        let files = [&self.json, &self.csv, &self.html].into_iter().flatten();
+        for file in files {
+            check_writable(file).map_err(|error| unwritable(file, &error))?;
+        }
+        if let Some(folder) = &self.svg {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        }
+        let load = |file: &PathBuf| {
+            Report::load(file)
+                .map_err(|error| format!("cannot compare with '{}': {error}", file.display()))
+        };
+        self.compare.as_ref().map(load).transpose()
+    }
+
+    /// Prints the table, writes all that was asked for, and says how the command ends.
+    pub(super) fn finish(
+        &self,
+        title: &str,
+        report: &Report,
+        before: Option<&Report>,
+        stop: &Stop,
+    ) -> Result<Ended> {
+        let comparison = before.map(|before| report.compare(before));
+        if let Some(file) = &self.json {
+            fs::write(file, report.json())?;
+        }
+        if let Some(file) = &self.csv {
+            fs::write(file, report.csv())?;
+        }
+        if let Some(file) = &self.html {
+            fs::write(file, report.html(title, comparison.as_ref()))?;
+        }
+        if let Some(folder) = &self.svg {
+            report.write_svg(folder)?;
+        }
+        console::print(report.table().trim_end());
+        if let Some(comparison) = &comparison {
+            console::print(&format!("\n{}", comparison.table().trim_end()));
+        }
+        if stop.is_wanted() {
+            let rows = report.rows().len();
+            let kept = format!("{rows} rows were measured and are kept");
+            return Ok(Ended::Interrupted(kept));
+        }
+        let slower = comparison.map_or(0, |comparison| comparison.slower().count());
+        Ok(match slower {
+            0 => Ended::Well,
+            1 => Ended::Wrong("1 row became slower".to_owned()),
+            rows => Ended::Wrong(format!("{rows} rows became slower")),
+        })
+    }
+}
+
+fn check_writable(file: &Path) -> io::Result<()> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)
+        .map(drop)
+}

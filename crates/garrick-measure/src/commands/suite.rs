@@ -1,0 +1,173 @@
+//! `garrick suite`, for whichever list of suites: published experiments, repeated.
+
+use clap::{Args, Command};
+
+use super::flags::{Flags, described, plan};
+use super::{Ended, console};
+use crate::engine::Plan;
+use crate::machine;
+use crate::row::Row;
+use crate::scenario::{Effort, Result};
+use crate::suite::{Beside, Suite};
+use crate::units;
+
+/// The subcommand's name.
+pub const NAME: &str = "suite";
+
+/// The line about it in the help.
+pub const ABOUT: &str = "Repeat published experiments, and show their figures beside ours";
+
+/// Flags and names of `suite`.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Which to repeat; all of them if none is named.
+    #[arg(value_name = "NAME")]
+    suites: Vec<String>,
+
+    #[command(flatten)]
+    flags: Flags,
+}
+
+/// The subcommand of `program`.
+pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
+    Arguments::augment_args(Command::new(NAME))
+        .about(ABOUT)
+        .after_help(suites_help(program, offer))
+}
+
+/// Returns the part of the help of `program` that names the suites.
+pub fn suites_help(program: &str, offer: &[Suite]) -> String {
+    let names = names(offer);
+    format!("Suites: {names}\nWhat each one repeats: {program} {NAME} --list")
+}
+
+/// Repeats what was asked for and shows it.
+///
+/// # Errors
+/// If a contender fails, or a file cannot be written.
+pub fn run(arguments: &Arguments, offer: &'static [Suite]) -> Result<Ended> {
+    let chosen = match choose(offer, &arguments.suites) {
+        Ok(chosen) => chosen,
+        Err(why) => return Ok(Ended::Refused(why)),
+    };
+    if arguments.flags.list {
+        for suite in &chosen {
+            console::print(&listed(suite));
+        }
+        return Ok(Ended::Well);
+    }
+    let effort = arguments.flags.effort();
+    if let Some(available) = machine::available_bytes()
+        && let Err(why) = fit(&chosen, &effort, available)
+    {
+        return Ok(Ended::Refused(why));
+    }
+    let plans: Vec<Plan<'_>> = chosen
+        .iter()
+        .flat_map(|suite| suite.scenarios)
+        .map(|scenario| plan(scenario, effort))
+        .collect();
+    let beside = |rows: &[Row]| -> Vec<Beside> {
+        let all = chosen.iter();
+        all.filter_map(|suite| Beside::of(suite, rows)).collect()
+    };
+    arguments.flags.measure(plans, beside)
+}
+
+/// The suites of these names in the list's order, or all if there are no names; or which name is not there.
+fn choose(
+    offer: &'static [Suite],
+    names: &[String],
+) -> std::result::Result<Vec<&'static Suite>, String> {
+    let known = |name: &&String| offer.iter().any(|suite| suite.name == **name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let all = self::names(offer);
+        return Err(format!("no suite '{unknown}'; there are: {all}"));
+    }
+    let asked = |suite: &&Suite| names.is_empty() || names.iter().any(|name| name == suite.name);
+    Ok(offer.iter().filter(asked).collect())
+}
+
+/// Whether there is memory for each of them.
+fn fit(chosen: &[&Suite], effort: &Effort, available: u64) -> std::result::Result<(), String> {
+    let needs = |suite: &&&Suite| (suite.memory_bytes)(effort) > available;
+    let Some(suite) = chosen.iter().find(needs) else {
+        return Ok(());
+    };
+    let needed = (suite.memory_bytes)(effort);
+    let less = if effort.quick {
+        ""
+    } else {
+        "; --quick needs less"
+    };
+    Err(format!(
+        "suite '{}' needs {} of memory, and {} are available{less}",
+        suite.name,
+        units::bytes(needed),
+        units::bytes(available)
+    ))
+}
+
+fn names(offer: &[Suite]) -> String {
+    let names: Vec<&str> = offer.iter().map(|suite| suite.name).collect();
+    names.join(", ")
+}
+
+/// What `--list` says of a suite.
+fn listed(suite: &Suite) -> String {
+    let mut text = format!("{:15} {}", suite.name, suite.about);
+    for scenario in suite.scenarios {
+        text.push_str("\n  ");
+        text.push_str(&described(scenario));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    static OFFER: &[Suite] = &[
+        Suite {
+            name: "small",
+            ..Suite::PLAIN
+        },
+        Suite {
+            name: "large",
+            memory_bytes: |effort| effort.pick(8 * GIB, GIB),
+            ..Suite::PLAIN
+        },
+    ];
+
+    fn chosen(names: &[&str]) -> std::result::Result<Vec<&'static str>, String> {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let chosen = choose(OFFER, &names)?;
+        Ok(chosen.iter().map(|suite| suite.name).collect())
+    }
+
+    #[test]
+    fn suites_are_chosen_by_their_whole_names_in_the_lists_order() {
+        assert_eq!(chosen(&[]).unwrap(), ["small", "large"]);
+        assert_eq!(chosen(&["large", "small"]).unwrap(), ["small", "large"]);
+        let refused = chosen(&["small", "lar"]).unwrap_err();
+        assert_eq!(refused, "no suite 'lar'; there are: small, large");
+    }
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_refused_before_any_work() {
+        let all: Vec<&Suite> = OFFER.iter().collect();
+        let effort = |quick| Effort {
+            quick,
+            seconds_per_row: 1.0,
+        };
+        assert_eq!(fit(&all, &effort(true), GIB), Ok(()));
+        assert_eq!(fit(&all[..1], &effort(false), 0), Ok(()));
+        let refused = fit(&all, &effort(false), GIB).unwrap_err();
+        let said = "suite 'large' needs 8.00 GiB of memory, and 1.00 GiB are available; --quick";
+        assert!(refused.starts_with(said), "{refused}");
+        let refused = fit(&all, &effort(true), GIB - 1).unwrap_err();
+        assert!(!refused.contains("--quick"), "{refused}");
+    }
+}

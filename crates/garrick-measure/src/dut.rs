@@ -1,0 +1,230 @@
+//! The thing under test: a function to measure, and where it runs.
+//!
+//! What is timed is a loop of direct calls, made for each function by the compiler: measuring adds nothing to
+//! what is measured but the loop itself and two looks at the clocks.
+
+use std::fmt;
+use std::hint::black_box;
+use std::sync::{Arc, mpsc};
+
+use garrick_actor::{Actor, Address, Context, System};
+
+use crate::clock::{Clock, Stopwatch};
+use crate::point::Point;
+use crate::scenario::{Contender, Measured, Result};
+
+/// A thing under test: made anew at each point of a sweep, then called often.
+///
+/// # Examples
+/// ```
+/// use garrick_measure::{Dut, Point};
+///
+/// let dut = Dut::new("sum", |point| {
+///     let numbers: Vec<u64> = (0..point["n"]).collect();
+///     move || numbers.iter().sum::<u64>()
+/// });
+/// let mut contender = dut.at(&Point::default().with("n", 1000))?;
+/// assert_eq!((contender.measure)(5)?.ops, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Dut {
+    name: &'static str,
+    make: Make,
+}
+
+/// What makes a contender at a point.
+type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
+
+impl Dut {
+    /// Measures the function that `make` makes, called on the measuring thread. What `make` does is not part
+    /// of the time, and what the function returns is seen, so that it cannot be left out.
+    pub fn new<F, R>(name: &'static str, make: impl Fn(&Point) -> F + 'static) -> Self
+    where
+        F: FnMut() -> R + 'static,
+    {
+        Self::contender(name, move |point| {
+            let mut function = make(point);
+            Ok(Contender::fitted(name, move |ops| {
+                let watch = Stopwatch::start(Clock::Thread);
+                call(&mut function, ops);
+                Ok(Measured::new(ops, watch.stop()))
+            }))
+        })
+    }
+
+    /// Measures the function that `make` makes, called by as many actors at once as a system of its own has
+    /// `workers`. Wall time is the time until the last of them is done, divided by all calls; CPU time is that
+    /// of the whole process.
+    pub fn on_pool<F, R>(
+        name: &'static str,
+        workers: usize,
+        make: impl Fn(&Point) -> F + 'static,
+    ) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: 'static,
+    {
+        Self::contender(name, move |point| {
+            let crew = Crew::start(workers, &Arc::new(make(point)))?;
+            let measured = Contender::fitted(name, move |ops| crew.measure(ops));
+            Ok(measured.with("workers", workers))
+        })
+    }
+
+    /// Measures what times itself: a contender made at each point of a sweep.
+    pub fn contender(
+        name: &'static str,
+        make: impl Fn(&Point) -> Result<Contender> + 'static,
+    ) -> Self {
+        Self {
+            name,
+            make: Box::new(make),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The contender at a point, which says where it is.
+    ///
+    /// # Errors
+    /// If the system gives no threads for it.
+    pub fn at(&self, point: &Point) -> Result<Contender> {
+        let contender = (self.make)(point)?;
+        let parameters = point.parameters();
+        Ok(parameters.fold(contender, |contender, (name, value)| {
+            contender.with(name, value)
+        }))
+    }
+}
+
+impl fmt::Debug for Dut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dut")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Not inlined: however it is used, the loop is compiled in the same way.
+#[inline(never)]
+fn call<R>(mut function: impl FnMut() -> R, ops: u64) {
+    for _ in 0..ops {
+        black_box(function());
+    }
+}
+
+/// Actors that call one function at once, one for each worker.
+struct Crew {
+    callers: Vec<Address<Call>>,
+    _system: System,
+}
+
+/// How often to call, and whom to tell when that is done.
+struct Call {
+    ops: u64,
+    done: mpsc::Sender<()>,
+}
+
+/// Calls a function as often as it is told.
+struct Caller<F>(Arc<F>);
+
+impl<F, R> Actor for Caller<F>
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: 'static,
+{
+    type Msg = Call;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, Call { ops, done }: Call, _: &mut Context<'_, Call>) {
+        call(&*self.0, ops);
+        // Nobody waits any more only if a run was given up.
+        let _ = done.send(());
+    }
+}
+
+impl Crew {
+    fn start<F, R>(workers: usize, function: &Arc<F>) -> Result<Self>
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: 'static,
+    {
+        let system = System::builder().workers(workers).start()?;
+        let callers = (0..workers).map(|_| system.spawn(Caller(function.clone())));
+        Ok(Self {
+            callers: callers.collect::<std::result::Result<_, _>>()?,
+            _system: system,
+        })
+    }
+
+    fn measure(&self, ops: u64) -> Result<Measured> {
+        let share = ops.div_ceil(self.callers.len() as u64);
+        let (done, waiting) = mpsc::channel();
+        let watch = Stopwatch::start(Clock::Process);
+        for caller in &self.callers {
+            let done = done.clone();
+            let sent = caller.send(Call { ops: share, done });
+            sent.map_err(|_| GONE)?;
+        }
+        // Should a caller panic, its end of the channel goes with it, and then there is nothing to wait for.
+        drop(done);
+        for _ in &self.callers {
+            waiting.recv().map_err(|_| GONE)?;
+        }
+        Ok(Measured::new(
+            share * self.callers.len() as u64,
+            watch.stop(),
+        ))
+    }
+}
+
+/// A function that panics ends the actor that calls it.
+const GONE: &str = "the function that is measured panicked";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    #[test]
+    fn a_function_is_called_as_often_as_asked() {
+        let calls = Rc::new(Cell::new(0));
+        let seen = calls.clone();
+        let dut = Dut::new("count", move |point| {
+            let (calls, by) = (seen.clone(), point["by"]);
+            move || calls.set(calls.get() + by)
+        });
+        let mut contender = dut.at(&Point::default().with("by", 3)).unwrap();
+        assert_eq!(contender.params["by"], 3);
+        assert_eq!((contender.measure)(7).unwrap().ops, 7);
+        assert_eq!(calls.get(), 21);
+    }
+
+    #[test]
+    fn a_crew_shares_the_calls_and_rounds_them_up() {
+        let calls = Arc::new(AtomicU64::new(0));
+        let seen = calls.clone();
+        let dut = Dut::on_pool("count", 2, move |_| {
+            let calls = seen.clone();
+            move || calls.fetch_add(1, Relaxed)
+        });
+        let mut contender = dut.at(&Point::default()).unwrap();
+        assert_eq!(contender.params["workers"], 2);
+        assert_eq!((contender.measure)(5).unwrap().ops, 6);
+        assert_eq!(calls.load(Relaxed), 6);
+    }
+
+    #[test]
+    fn a_function_that_panics_on_a_pool_is_an_error() {
+        let dut = Dut::on_pool("panic", 1, |_| || assert_eq!(1, 2, "as the test asks"));
+        let mut contender = dut.at(&Point::default()).unwrap();
+        let error = (contender.measure)(1).unwrap_err();
+        assert_eq!(error.to_string(), GONE);
+    }
+}

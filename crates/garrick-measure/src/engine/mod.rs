@@ -1,0 +1,246 @@
+//! The measuring engine: a small dataflow of actors, after the benchmark actors of TActors.
+//!
+//! ```text
+//!    +----> Sweep            which set comes next: a scenario, or a point of a sweep
+//!    |        : lay out
+//!    |     WarmUp            how many operations fill the time
+//!    |        | set          |  ^
+//!    |     Rounds            v  | trials
+//!    |      | | samples     Timer
+//!    +------+ |              :
+//!     over   Median          :    - - - - the desk: below it no turn is under way - - - -
+//!             | rows         :
+//!          Normaliser      Bench  contenders and the yardstick
+//!             | rows
+//!           Table            all rows so far
+//! ```
+//!
+//! The actors live on a [`Local`] of the measuring thread. What is measured must not run inside of a turn: there
+//! its sends would be staged with those of the turn, and it could not have a `Local` of its own. So the timer
+//! only lays a *job* on the desk. When no actor has anything left to do, `Local::run` returns, [`run`] takes the
+//! job, does it between two runs of the actors, and sends the timer what it took. While something is measured
+//! no actor of the engine runs, and there is no other thread that could.
+//!
+//! A shared machine changes its speed from second to second. So contenders take turns, round by round, and
+//! between any two of them the yardstick is measured: one uncontended atomic addition. A contender's ratio to
+//! the yardstick comes from the yardstick just before and just after it, and what is told is the median of
+//! those ratios, not the ratio of two medians.
+//!
+//! ```text
+//!   round 1:  rmw  [garrick]  rmw  [recursion]  rmw
+//!   round 2:  rmw  [garrick]  rmw  [recursion]  rmw  ...
+//! ```
+
+mod step;
+
+mod timer;
+
+mod table;
+
+mod normaliser;
+
+mod median;
+
+mod rounds;
+mod warm_up;
+
+mod sweep;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use garrick_actor::{Address, Local};
+
+use crate::row::Row;
+use crate::scenario::{Contender, Effort, Measured, Result};
+use crate::stop::Stop;
+use crate::yardstick;
+
+use normaliser::Normaliser;
+use rounds::Rounds;
+use step::{Desk, Entrant, Job, Over, Set, Step, Trial, Who};
+use sweep::Sweep;
+use table::Table;
+use timer::{Timer, Timing};
+use warm_up::WarmUp;
+
+/// Contenders that take turns.
+pub(crate) struct Plan<'a> {
+    /// The scenario's name.
+    pub(crate) scenario: &'a str,
+    /// Makes them. Called when their turn has come.
+    pub(crate) contenders: Box<dyn FnOnce() -> Result<Vec<Contender>> + 'a>,
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pace {
+    /// How often each contender is measured, unless its work is of a given size.
+    pub(crate) rounds: usize,
+    /// About how long all of them take, in seconds.
+    pub(crate) seconds_per_row: f64,
+}
+
+impl Pace {
+    /// About how long one of them takes, in seconds.
+    fn slice_s(&self) -> f64 {
+        self.seconds_per_row / self.rounds as f64
+    }
+}
+
+impl From<&Effort> for Pace {
+    fn from(effort: &Effort) -> Self {
+        Self {
+            rounds: effort.rounds(),
+            seconds_per_row: effort.seconds_per_row,
+        }
+    }
+}
+
+/// What is under way, for whoever waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Progress<'a> {
+    /// The number of the plan, from 0.
+    pub(crate) plan: usize,
+    /// The scenario's name.
+    pub(crate) scenario: &'a str,
+    /// Who is at work.
+    pub(crate) contender: &'a str,
+    /// The part of the plan that is done, from 0 to 1.
+    pub(crate) done: f64,
+}
+
+/// Measures all plans, and calls `progress` before each trial of a contender. When `stop` is asked for, returns
+/// the rows of what was measured until then.
+pub(crate) fn run(
+    plans: Vec<Plan<'_>>,
+    pace: Pace,
+    reference: Option<&str>,
+    stop: &Stop,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Row>> {
+    let local = Local::new()?;
+    let engine = Engine::assemble(&local, plans.len(), pace, reference);
+    let mut bench = Bench::new(plans);
+    send(&engine.sweep, Over)?;
+    local.run();
+    while let Some(job) = engine.desk.take() {
+        if stop.is_wanted() {
+            send(&engine.rounds, Step::Stop)?;
+            local.run();
+            break;
+        }
+        match job {
+            Job::Lay(plan) => {
+                let set = bench.lay(plan, &engine.sweep)?;
+                send(&engine.warm_up, Step::Begin(set))?;
+            }
+            Job::Try(trial) => {
+                let measured = bench.perform(trial, progress)?;
+                send(&engine.timer, Timing::Took(measured))?;
+            }
+        }
+        local.run();
+    }
+    let rows = engine.table.ask(table::Message::Take);
+    local.run();
+    Ok(rows.wait()?)
+}
+
+/// The actors that [`run`] talks to.
+struct Engine {
+    sweep: Address<Over>,
+    warm_up: Address<Step>,
+    rounds: Address<Step>,
+    timer: Address<Timing>,
+    table: Address<table::Message>,
+    desk: Rc<Desk>,
+}
+
+impl Engine {
+    fn assemble(local: &Local, plans: usize, pace: Pace, reference: Option<&str>) -> Self {
+        let desk = Rc::new(Desk(RefCell::new(None)));
+        let table = local.spawn(Table::default());
+        let normaliser = local.spawn(Normaliser::new(reference, table.clone()));
+        let median = local.spawn(median::Median::new(normaliser));
+        let timer = local.spawn(Timer::new(desk.clone()));
+        let rounds = local.spawn(Rounds::new(timer.clone(), median));
+        let warm_up = local.spawn(WarmUp::new(pace, timer.clone(), rounds.clone()));
+        let sweep = local.spawn(Sweep::new(plans, desk.clone()));
+        Self {
+            sweep,
+            warm_up,
+            rounds,
+            timer,
+            table,
+            desk,
+        }
+    }
+}
+
+/// Sends to an actor of the engine.
+fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
+    to.send(message)
+        .map_err(|_| "an actor of the measuring engine failed".into())
+}
+
+/// What is measured, outside of any turn.
+struct Bench<'a> {
+    /// Those whose turn has not come.
+    plans: Vec<Option<Plan<'a>>>,
+    /// The number of the one whose turn it is.
+    plan: usize,
+    /// Its scenario.
+    scenario: &'a str,
+    /// Its contenders.
+    contenders: Vec<Contender>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(plans: Vec<Plan<'a>>) -> Self {
+        Self {
+            plans: plans.into_iter().map(Some).collect(),
+            plan: 0,
+            scenario: "",
+            contenders: Vec::new(),
+        }
+    }
+
+    /// Puts the contenders of a plan in the place of those before, who may end threads of theirs meanwhile.
+    fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
+        self.contenders.clear();
+        let plan = self.plans[number].take().ok_or("a plan is laid out once")?;
+        (self.plan, self.scenario) = (number, plan.scenario);
+        self.contenders = (plan.contenders)()?;
+        Ok(Set {
+            scenario: self.scenario.to_owned(),
+            entrants: self.contenders.iter().map(Entrant::of).collect(),
+            additions: 0,
+            yardsticks: Vec::new(),
+            over: over.clone(),
+        })
+    }
+
+    fn perform(
+        &mut self,
+        trial: Trial,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Measured> {
+        match trial.who {
+            Who::Yardstick => Ok(yardstick::measure(trial.ops)),
+            Who::Entrant(index) => {
+                let contender = &mut self.contenders[index];
+                progress(Progress {
+                    plan: self.plan,
+                    scenario: self.scenario,
+                    contender: contender.name,
+                    done: trial.done,
+                });
+                (contender.measure)(trial.ops)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

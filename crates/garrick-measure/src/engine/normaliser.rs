@@ -1,0 +1,70 @@
+//! The actor that puts times in relation to those of a reference.
+
+use garrick_actor::{Actor, Address, Context, Next};
+
+use crate::next::sent;
+use crate::row::{Relative, Row};
+use crate::statistics::{self, Summary};
+
+use super::table::Message;
+
+/// Divides, round by round, by what the reference took.
+pub(super) struct Normaliser {
+    /// The reference's name, if there is one.
+    reference: Option<String>,
+    /// Who collects the rows.
+    table: Address<Message>,
+}
+
+/// A row, and the CPU times in nanoseconds that it was made of, round by round.
+pub(super) struct Normal {
+    pub(super) row: Row,
+    pub(super) times: Vec<f64>,
+}
+
+impl Normaliser {
+    pub(super) fn new(reference: Option<&str>, table: Address<Message>) -> Self {
+        Self {
+            reference: reference.map(str::to_owned),
+            table,
+        }
+    }
+
+    fn normalise(&self, set: &[Normal]) -> Vec<Row> {
+        let related = |normal: &Normal| {
+            let mut row = normal.row.clone();
+            row.to_reference = self.reference_of(&row, set).map(|reference| {
+                let times = normal.times.iter().zip(&reference.times);
+                Relative {
+                    contender: reference.row.contender.clone(),
+                    ratio: Summary::of(times.map(|(time, one)| statistics::ratio(*time, *one))),
+                }
+            });
+            row
+        };
+        set.iter().map(related).collect()
+    }
+
+    /// Of those with the reference's name, the one that has most parameters in common with `row`.
+    fn reference_of<'a>(&self, row: &Row, set: &'a [Normal]) -> Option<&'a Normal> {
+        let common = |normal: &&Normal| {
+            let params = normal.row.params.iter();
+            params
+                .filter(|(name, value)| row.params.get(*name) == Some(value))
+                .count()
+        };
+        let named = |normal: &&Normal| Some(&normal.row.contender) == self.reference.as_ref();
+        // Of several that are equal, `max_by_key` takes the last.
+        set.iter().rev().filter(named).max_by_key(common)
+    }
+}
+
+impl Actor for Normaliser {
+    type Msg = Vec<Normal>;
+    type Outcome = Next;
+    const STARTS: bool = false;
+
+    fn receive(&mut self, set: Vec<Normal>, cx: &mut Context<'_, Vec<Normal>>) -> Next {
+        sent(&cx.send(&self.table, Message::Rows(self.normalise(&set))))
+    }
+}

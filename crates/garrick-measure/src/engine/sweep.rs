@@ -1,0 +1,39 @@
+//! The actor that goes from set to set.
+
+use std::rc::Rc;
+
+use garrick_actor::{Actor, Context};
+
+use super::step::{Desk, Job, Over};
+
+/// Has one set laid out after another: scenarios, or the points of a sweep.
+pub(super) struct Sweep {
+    /// How many there are.
+    plans: usize,
+    /// The next one's number.
+    next: usize,
+    desk: Rc<Desk>,
+}
+
+impl Sweep {
+    pub(super) fn new(plans: usize, desk: Rc<Desk>) -> Self {
+        Self {
+            plans,
+            next: 0,
+            desk,
+        }
+    }
+}
+
+impl Actor for Sweep {
+    type Msg = Over;
+    type Outcome = ();
+    const STARTS: bool = false;
+
+    fn receive(&mut self, _: Over, _: &mut Context<'_, Over>) {
+        if self.next < self.plans {
+            self.desk.put(Job::Lay(self.next));
+            self.next += 1;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The actor around the thing under test: it has a trial made, and hands on what it took.
+
+use std::rc::Rc;
+
+use garrick_actor::{Actor, Address, Context, Next};
+
+use crate::next::sent;
+use crate::scenario::Measured;
+
+use super::step::{Desk, Job, Step, Trial};
+
+/// Puts trials on the desk.
+pub(super) struct Timer {
+    desk: Rc<Desk>,
+    /// Who waits for the trial under way.
+    customer: Option<Address<Step>>,
+}
+
+/// What a [`Timer`] receives.
+pub(super) enum Timing {
+    /// Have this done, and send the customer what it took.
+    Try(Address<Step>, Trial),
+    /// That is what it took, in wall time and CPU time.
+    Took(Measured),
+}
+
+impl Timer {
+    pub(super) fn new(desk: Rc<Desk>) -> Self {
+        Self {
+            desk,
+            customer: None,
+        }
+    }
+}
+
+impl Actor for Timer {
+    type Msg = Timing;
+    type Outcome = Next;
+    const STARTS: bool = false;
+
+    fn receive(&mut self, message: Timing, cx: &mut Context<'_, Timing>) -> Next {
+        match message {
+            Timing::Try(customer, trial) => {
+                self.customer = Some(customer);
+                self.desk.put(Job::Try(trial));
+                Next::Continue
+            }
+            Timing::Took(measured) => match self.customer.take() {
+                Some(customer) => sent(&cx.send(&customer, Step::Took(measured))),
+                None => Next::Continue,
+            },
+        }
+    }
+}

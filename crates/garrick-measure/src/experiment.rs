@@ -1,0 +1,196 @@
+//! Measuring anything: things under test, parameters to sweep, and go.
+
+use std::fmt;
+
+use crate::dut::Dut;
+use crate::engine::{self, Pace, Plan, Progress};
+use crate::point::{Axis, Point, grid};
+use crate::report::Report;
+use crate::scenario::{ROUNDS_MAX, Result};
+use crate::stop::Stop;
+
+/// What a picture has room for: one parameter along its axis, one more told apart by lines.
+const AXES_MAX: usize = 2;
+
+/// Measurements of each thing at each point, unless told.
+const ROUNDS: usize = 15;
+
+/// About how long all of them take, in seconds, unless told.
+const SECONDS_PER_ROW: f64 = 0.5;
+
+/// Things to measure side by side, over one or two parameters or none.
+///
+/// # Examples
+/// ```
+/// use garrick_measure::{Dut, Experiment};
+///
+/// let report = Experiment::new("sort", "sorting n numbers that are almost in order")
+///     .sweep("n", [10, 100, 1000])
+///     .dut(Dut::new("stable", |point| {
+///         let numbers: Vec<u64> = (0..point["n"]).map(|n| n ^ 1).collect();
+///         move || { let mut sorted = numbers.clone(); sorted.sort(); sorted }
+///     }))
+///     .dut(Dut::new("unstable", |point| {
+///         let numbers: Vec<u64> = (0..point["n"]).map(|n| n ^ 1).collect();
+///         move || { let mut sorted = numbers.clone(); sorted.sort_unstable(); sorted }
+///     }))
+///     .reference("stable")
+///     .seconds_per_row(0.01)
+///     .run()?;
+/// assert_eq!(report.rows().len(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Experiment {
+    name: String,
+    operation: String,
+    axes: Vec<Axis>,
+    duts: Vec<Dut>,
+    reference: Option<String>,
+    pace: Pace,
+    stop: Stop,
+}
+
+impl Experiment {
+    /// One that has nothing to measure yet. `operation` says what one call does.
+    pub fn new(name: &str, operation: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            operation: operation.to_owned(),
+            axes: Vec::new(),
+            duts: Vec::new(),
+            reference: None,
+            pace: Pace {
+                rounds: ROUNDS,
+                seconds_per_row: SECONDS_PER_ROW,
+            },
+            stop: Stop::new(),
+        }
+    }
+
+    /// Measures at each of these values of a parameter, and at each pair of values if there are two such
+    /// parameters.
+    #[must_use]
+    pub fn sweep(mut self, parameter: &str, values: impl IntoIterator<Item = u64>) -> Self {
+        self.axes.push(Axis {
+            name: parameter.to_owned(),
+            values: values.into_iter().collect(),
+        });
+        self
+    }
+
+    /// Adds a thing to measure. Things take turns at each point.
+    #[must_use]
+    pub fn dut(mut self, dut: Dut) -> Self {
+        self.duts.push(dut);
+        self
+    }
+
+    /// Puts times in relation to those of the thing of this name.
+    #[must_use]
+    pub fn reference(mut self, name: &str) -> Self {
+        self.reference = Some(name.to_owned());
+        self
+    }
+
+    /// About how long each thing is measured at each point, in seconds: half a second, unless told.
+    #[must_use]
+    pub fn seconds_per_row(mut self, seconds: f64) -> Self {
+        self.pace.seconds_per_row = seconds;
+        self
+    }
+
+    /// How often each thing is measured at each point: fifteen times, unless told. Six are the fewest of which a
+    /// median is known with 95 % certainty.
+    #[must_use]
+    pub fn rounds(mut self, rounds: usize) -> Self {
+        self.pace.rounds = rounds;
+        self
+    }
+
+    /// Ends early when this is wished, with what was measured until then.
+    #[must_use]
+    pub fn stop(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What one call does.
+    pub fn operation(&self) -> &str {
+        &self.operation
+    }
+
+    /// Measures everything.
+    ///
+    /// # Errors
+    /// If there is nothing to measure, more than two parameters, one without values, a reference that is not
+    /// there, or a number of rounds or seconds that cannot be; and what a thing under test fails with.
+    pub fn run(self) -> Result<Report> {
+        self.run_with(&mut |_| {})
+    }
+
+    /// The same, and tells how far it has come.
+    pub(crate) fn run_with(self, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
+        self.check()?;
+        let points = self.points();
+        let plans = points.iter().map(|point| self.plan(point)).collect();
+        let reference = self.reference.as_deref();
+        let rows = engine::run(plans, self.pace, reference, &self.stop, progress)?;
+        Ok(Report::new(rows))
+    }
+
+    /// All points of the sweep.
+    pub(crate) fn points(&self) -> Vec<Point> {
+        grid(&self.axes)
+    }
+
+    fn plan<'a>(&'a self, point: &'a Point) -> Plan<'a> {
+        let all = move || self.duts.iter().map(|dut| dut.at(point)).collect();
+        Plan {
+            scenario: &self.name,
+            contenders: Box::new(all),
+        }
+    }
+
+    /// Says what is wrong with it, if anything is.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        let Self { name, pace, .. } = self;
+        if self.duts.is_empty() {
+            return Err(format!("'{name}' has nothing to measure"));
+        }
+        if self.axes.len() > AXES_MAX {
+            return Err(format!("'{name}' sweeps more than {AXES_MAX} parameters"));
+        }
+        if let Some(axis) = self.axes.iter().find(|axis| axis.values.is_empty()) {
+            return Err(format!("'{name}' gives '{}' no values", axis.name));
+        }
+        if let Some(reference) = &self.reference
+            && !self.duts.iter().any(|dut| dut.name() == reference)
+        {
+            let names: Vec<&str> = self.duts.iter().map(Dut::name).collect();
+            let names = names.join(", ");
+            return Err(format!("no '{reference}' to refer to; there are: {names}"));
+        }
+        if !(1..=ROUNDS_MAX).contains(&pace.rounds) {
+            return Err(format!("{} rounds, not 1 to {ROUNDS_MAX}", pace.rounds));
+        }
+        if !(pace.seconds_per_row > 0.0 && pace.seconds_per_row.is_finite()) {
+            return Err(format!("{} seconds a row", pace.seconds_per_row));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Experiment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Experiment")
+            .field("name", &self.name)
+            .field("axes", &self.axes)
+            .field("duts", &self.duts)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,141 @@
+//! Where figures come from: machine, compiler and commit.
+
+use std::thread;
+use std::{fmt, fs};
+
+use nix::unistd::{SysconfVar, sysconf};
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::Result;
+
+/// The commit that the command was built from, with `-dirty` after it if files had changed since, or
+/// `unknown` outside of git.
+pub(crate) const COMMIT: &str = env!("GARRICK_COMMIT");
+
+/// The machine that runs the command, and the compiler that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    /// The processor's own name.
+    pub(crate) cpu: String,
+    /// Cores that this process may use.
+    pub(crate) cores: usize,
+    /// Operating system and architecture.
+    pub(crate) system: String,
+    /// `rustc --version` at build time.
+    pub(crate) compiler: String,
+    /// The profile that it was built in: `measure`, or else figures cannot be compared with those of others.
+    pub(crate) profile: String,
+}
+
+impl Machine {
+    /// This machine.
+    pub(crate) fn this() -> Self {
+        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        Self {
+            cpu: cpu_model(&cpuinfo).unwrap_or("unknown").to_owned(),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            system: if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+                "linux x86_64"
+            } else {
+                std::env::consts::OS
+            }
+            .to_owned(),
+            compiler: env!("GARRICK_COMPILER").to_owned(),
+            profile: env!("GARRICK_PROFILE").to_owned(),
+        }
+    }
+}
+
+/// The machine and the compiler in words.
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            cpu,
+            cores,
+            system,
+            compiler,
+            profile,
+        } = self;
+        write!(f, "{cpu}, {cores} cores, {system}; {compiler}, {profile}")
+    }
+}
+
+/// Where the figures of this process come from, in one line: machine, compiler and commit.
+pub fn provenance() -> String {
+    format!("{}; commit {COMMIT}", Machine::this())
+}
+
+/// Bytes of memory that can be had without anything having to be put aside, if the system says so.
+pub(crate) fn available_bytes() -> Option<u64> {
+    let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
+    available(&meminfo)
+}
+
+/// The same from the text of `/proc/meminfo`.
+fn available(meminfo: &str) -> Option<u64> {
+    let mut lines = meminfo.lines();
+    let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = rest.strip_suffix("kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Returns how much of this process's memory is resident now.
+///
+/// # Errors
+/// If the system does not say.
+///
+/// # Examples
+/// ```
+/// assert!(garrick_measure::resident_bytes()? > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn resident_bytes() -> Result<u64> {
+    let statm = fs::read_to_string("/proc/self/statm")?;
+    let pages: u64 = statm
+        .split(' ')
+        .nth(1)
+        .ok_or("/proc/self/statm has too few fields")?
+        .parse()?;
+    let page_bytes = sysconf(SysconfVar::PAGE_SIZE)?.ok_or("the system has no page size")?;
+    Ok(pages * u64::try_from(page_bytes)?)
+}
+
+/// The first processor's name in the text of `/proc/cpuinfo`.
+fn cpu_model(cpuinfo: &str) -> Option<&str> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_found() {
+        let text = "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmodel name\t: Other\n";
+        assert_eq!(cpu_model(text), Some("Fast CPU @ 3 GHz"));
+        assert_eq!(cpu_model("processor: 0"), None);
+    }
+
+    #[test]
+    fn available_memory_is_found() {
+        let text = "MemTotal:       24000000 kB\nMemAvailable:    1000 kB\nBuffers:  7 kB\n";
+        assert_eq!(available(text), Some(1_024_000));
+        assert_eq!(available("MemTotal: 1 kB\n"), None);
+        assert!(available_bytes().is_some_and(|bytes| bytes > 0));
+    }
+
+    #[test]
+    fn this_machine_has_cores_and_a_compiler() {
+        let machine = Machine::this();
+        assert!(machine.cores > 0);
+        assert!(
+            machine.compiler.starts_with("rustc"),
+            "{}",
+            machine.compiler
+        );
+        assert!(!COMMIT.is_empty());
+    }
+}

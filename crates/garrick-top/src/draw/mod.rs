@@ -1,0 +1,63 @@
+//! The screen, drawn from a [`State`].
+//!
+//! ```text
+//!   header    who is watched, what it takes of the machine, the tables there are    3 lines
+//!   table     a line of titles, then rows                                           what is left
+//!   detail    the row with the cursor: facts, a bar, the line of its rate           4 lines, or 6
+//!   footer    the keys, the filter, or why there is no connection                   1 line
+//! ```
+
+mod canvas;
+mod detail;
+mod header;
+mod help;
+mod table;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout};
+
+use crate::keys::Mode;
+use crate::state::State;
+use crate::theme::Theme;
+use canvas::Canvas;
+
+/// A smaller terminal shows only that it is too small.
+const COLUMNS_MIN: u16 = 60;
+/// See [`COLUMNS_MIN`].
+const LINES_MIN: u16 = 15;
+
+/// A terminal with so many lines has room for a taller detail.
+const LINES_TALL: u16 = 24;
+
+/// Draws `state`, which learns how many rows there is room for.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
+    let area = frame.area();
+    let mut canvas = Canvas::new(frame.buffer_mut(), theme);
+    if area.width < COLUMNS_MIN || area.height < LINES_MIN {
+        let text = format!(
+            "{}x{} is too small: {COLUMNS_MIN}x{LINES_MIN} is needed (q quits)",
+            area.width, area.height
+        );
+        canvas.line(area, &text, theme.bold());
+        return;
+    }
+    let detail_lines = if area.height < LINES_TALL { 4 } else { 6 };
+    let [head, body, detail, foot] = Layout::vertical([
+        Constraint::Length(3),
+        Constraint::Min(1),
+        Constraint::Length(detail_lines),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    header::draw(&mut canvas, head, state);
+    if state.mode == Mode::Help {
+        help::draw(&mut canvas, body.union(detail));
+    } else {
+        table::draw(&mut canvas, body, state);
+        detail::draw(&mut canvas, detail, state);
+    }
+    help::draw_footer(&mut canvas, foot, state);
+}
+
+#[cfg(test)]
+mod tests;

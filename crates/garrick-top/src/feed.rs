@@ -1,0 +1,127 @@
+//! The stream of snapshots of a process, across lost connections.
+
+use std::thread;
+use std::time::Duration;
+
+use garrick_telemetry::Snapshot;
+
+use crate::client::{Client, Fault};
+use crate::text;
+
+/// The wait before the first new attempt; each further one waits twice as long.
+const WAIT_MIN: Duration = Duration::from_millis(500);
+
+/// The longest wait between two attempts.
+const WAIT_MAX: Duration = Duration::from_secs(8);
+
+/// What becomes of a connection.
+#[derive(Debug)]
+pub(crate) enum Word {
+    /// What there is to see.
+    Snapshot(Box<Snapshot>),
+    /// There is none now.
+    Lost {
+        /// Why.
+        why: String,
+        /// The time until the next attempt.
+        wait: Duration,
+    },
+}
+
+/// Tells a snapshot of a process every `interval`, and every loss of the connection, for as long as `tell` says that
+/// somebody listens. Waits on the network, and between attempts.
+pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
+    let mut wait = WAIT_MIN;
+    loop {
+        let mut told = Told::default();
+        let mut tell_snapshot = |snapshot| tell(Word::Snapshot(Box::new(snapshot)));
+        let followed = follow(client, interval, &mut told, &mut tell_snapshot);
+        let Err(fault) = followed else { return };
+        if told.count > 1 {
+            // The stream worked.
+            wait = WAIT_MIN;
+        }
+        let why = fault.why();
+        if !tell(Word::Lost { why, wait }) {
+            return;
+        }
+        thread::sleep(wait);
+        wait = (wait * 2).min(WAIT_MAX);
+    }
+}
+
+/// Tells the snapshots of one connection until nobody listens.
+fn follow(
+    client: &Client,
+    interval: Duration,
+    told: &mut Told,
+    tell: &mut impl FnMut(Snapshot) -> bool,
+) -> Result<(), Fault> {
+    // The first event may take its time; what there is now need not.
+    let mut goes_on = told.tell(client.snapshot()?, tell);
+    let mut events = client.events(interval)?;
+    while goes_on {
+        match events.next() {
+            Ok(Some(event)) if event.name.is_empty() || event.name == "message" => {
+                let snapshot = client.parse(event.data.as_bytes())?;
+                goes_on = told.tell(snapshot, tell);
+            }
+            // An alert is in the next snapshot as well.
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(client.end(None)),
+            Err(error) => return Err(client.end(Some(error))),
+        }
+    }
+    Ok(())
+}
+
+/// What has been told of one connection.
+#[derive(Debug, Default)]
+struct Told {
+    /// How many snapshots.
+    count: u64,
+    /// The number of the last one.
+    sequence: u64,
+}
+
+impl Told {
+    /// Tells `snapshot`, made safe to show, unless it has been told; false if nobody listens.
+    fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
+        if self.count > 0 && snapshot.sequence <= self.sequence {
+            return true;
+        }
+        self.count += 1;
+        self.sequence = snapshot.sequence;
+        text::clean(&mut snapshot);
+        tell(snapshot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_snapshot_is_told_once_and_in_order() {
+        let (mut told, mut seen) = (Told::default(), Vec::new());
+        for sequence in [0, 0, 3, 3, 2, 4] {
+            let snapshot = Snapshot {
+                sequence,
+                ..Snapshot::default()
+            };
+            let mut tell = |snapshot: Snapshot| {
+                seen.push(snapshot.sequence);
+                true
+            };
+            assert!(told.tell(snapshot, &mut tell));
+        }
+        assert_eq!(seen, [0, 3, 4]);
+        assert!(!told.tell(
+            Snapshot {
+                sequence: 5,
+                ..Snapshot::default()
+            },
+            &mut |_| false
+        ));
+    }
+}

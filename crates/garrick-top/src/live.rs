@@ -1,0 +1,189 @@
+//! The terminal, and the threads that wait for it and for the process.
+
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::time::Duration;
+use std::{io, thread};
+
+use garrick_measure::Result;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEvent};
+
+use crate::client::Client;
+use crate::feed::{self, Word};
+use crate::keys;
+use crate::state::{Next, State};
+use crate::theme::Theme;
+use crate::{draw, text};
+
+/// News that may wait while the screen is drawn. Who has more waits, and the process with it.
+const NEWS_MAX: usize = 16;
+
+/// What the screen has to know.
+enum News {
+    /// From the process.
+    Word(Word),
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The terminal has another size.
+    Resized,
+    /// A signal wants an end.
+    Ended,
+    /// A thread that has to be there is not any more, and why.
+    Broken(String),
+}
+
+/// The terminal, taken over; given back as it was when this is dropped. A panic gives it back too, before its
+/// message.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn take() -> io::Result<Self> {
+        ratatui::try_init()
+            .map(Self)
+            .inspect_err(|_| ratatui::restore())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Shows the process that `client` asks until the user quits.
+pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
+    let mut state = State::new(text::safe(&client.target().to_string()));
+    let (told, news) = mpsc::sync_channel(NEWS_MAX);
+    let ended = told.clone();
+    ctrlc::set_handler(move || drop(ended.send(News::Ended)))?;
+    let mut screen = Screen::take()?;
+    start("keys", told.clone(), tell_keys)?;
+    start("feed", told, move |told| {
+        feed::run(&client, interval, |word| {
+            told.send(News::Word(word)).is_ok()
+        });
+        "nobody listens".to_owned()
+    })?;
+    show(&mut screen.0, &mut state, &news, Theme::wanted())
+}
+
+/// Starts a thread that tells news until it cannot, and then tells why.
+fn start(
+    name: &'static str,
+    told: SyncSender<News>,
+    run: impl FnOnce(&SyncSender<News>) -> String + Send + 'static,
+) -> io::Result<()> {
+    let thread = thread::Builder::new().name(name.to_owned());
+    let body = move || {
+        let mut end = End {
+            told,
+            why: format!("the thread \"{name}\" has panicked"),
+        };
+        end.why = run(&end.told);
+    };
+    thread.spawn(body).map(drop)
+}
+
+/// Tells of a thread's end, be it a panic.
+struct End {
+    told: SyncSender<News>,
+    why: String,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let why = std::mem::take(&mut self.why);
+        let _ = self.told.send(News::Broken(why));
+    }
+}
+
+/// Tells what comes from the keyboard, and why nothing comes any more.
+fn tell_keys(told: &SyncSender<News>) -> String {
+    loop {
+        let news = match event::read() {
+            Ok(Event::Key(key)) => News::Key(key),
+            Ok(Event::Resize(..)) => News::Resized,
+            Ok(_) => continue,
+            Err(error) => return format!("the terminal cannot be read: {error}"),
+        };
+        if told.send(news).is_err() {
+            return "nobody listens".to_owned();
+        }
+    }
+}
+
+/// Draws, and waits for news, in turns.
+fn show(
+    terminal: &mut DefaultTerminal,
+    state: &mut State,
+    news: &Receiver<News>,
+    theme: Theme,
+) -> Result<()> {
+    loop {
+        terminal.draw(|frame| draw::draw(frame, state, theme))?;
+        if wait(state, news)? == Next::Quit {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until there is something to draw, and takes all that has come by then.
+fn wait(state: &mut State, news: &Receiver<News>) -> Result<Next> {
+    let mut next = Next::Rest;
+    while next == Next::Rest {
+        next = hear(state, news.recv()?)?;
+    }
+    while next != Next::Quit
+        && let Ok(more) = news.try_recv()
+    {
+        next = next.max(hear(state, more)?);
+    }
+    Ok(next)
+}
+
+fn hear(state: &mut State, news: News) -> Result<Next> {
+    Ok(match news {
+        News::Word(word) => state.hear(word),
+        News::Key(key) => match keys::action(&key, state.mode) {
+            Some(action) => state.act(action),
+            None => Next::Rest,
+        },
+        News::Resized => Next::Draw,
+        News::Ended => Next::Quit,
+        News::Broken(why) => return Err(why.into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Action;
+    use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+
+    fn key(letter: char) -> News {
+        News::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE))
+    }
+
+    #[test]
+    fn all_that_has_come_is_drawn_at_once() {
+        let (told, news) = mpsc::sync_channel(NEWS_MAX);
+        let mut state = State::new(String::new());
+        for letter in ['z', '/', 'a', 'b'] {
+            told.send(key(letter)).unwrap();
+        }
+        assert_eq!(wait(&mut state, &news).unwrap(), Next::Draw);
+        assert_eq!(state.filter, "ab");
+        state.act(Action::Back);
+        told.send(key('q')).unwrap();
+        told.send(News::Broken("too late".to_owned())).unwrap();
+        assert_eq!(wait(&mut state, &news).unwrap(), Next::Quit);
+    }
+
+    #[test]
+    fn a_thread_that_panics_is_missed() {
+        let (told, news) = mpsc::sync_channel(NEWS_MAX);
+        start("doomed", told, |_| std::panic::resume_unwind(Box::new(()))).unwrap();
+        let error = wait(&mut State::new(String::new()), &news).unwrap_err();
+        assert_eq!(error.to_string(), "the thread \"doomed\" has panicked");
+    }
+}

@@ -1,0 +1,129 @@
+//! One look at a process as plain text: no terminal, no colours, every digit.
+
+use garrick_measure::units;
+use garrick_telemetry::{Process, Snapshot};
+
+use crate::tables::{Row, Tab};
+use crate::text;
+use crate::values::{known, span};
+
+/// All tables of `snapshot`, those without rows left out.
+pub(crate) fn page(snapshot: &Snapshot) -> String {
+    let mut page = head(snapshot);
+    for tab in Tab::ALL {
+        let rows = tab.rows(snapshot);
+        if !rows.is_empty() {
+            page += "\n\n";
+            page += &table(tab, &rows);
+        }
+    }
+    page
+}
+
+fn head(snapshot: &Snapshot) -> String {
+    let Process {
+        name,
+        pid,
+        resident_bytes,
+        cpu,
+        threads,
+    } = &snapshot.process;
+    format!(
+        "{name} (pid {pid})  up {}  CPU {}  memory {}  threads {}  window {:.0} s  alerts {}",
+        span(snapshot.uptime),
+        known(*cpu, |cores| format!("{cores:.2}")),
+        known(*resident_bytes, units::bytes),
+        known(*threads, |threads| threads.to_string()),
+        snapshot.window,
+        snapshot.alerts.len(),
+    )
+}
+
+/// Rows under their titles, each column as wide as what stands in it; the last one says how the row is.
+fn table(tab: Tab, rows: &[Row]) -> String {
+    let columns = tab.columns();
+    let titles = columns.iter().map(|column| column.title.to_owned());
+    let mut lines = vec![(titles.collect::<Vec<_>>(), "")];
+    for row in rows {
+        let texts = row.values.iter().map(super::values::Value::full);
+        // An alert says how bad it is in a column of its own.
+        let word = if tab == Tab::Alerts {
+            ""
+        } else {
+            row.mark.word()
+        };
+        lines.push((texts.collect(), word));
+    }
+    let width_of = |index: usize| {
+        lines
+            .iter()
+            .map(|(texts, _)| text::width(&texts[index]))
+            .max()
+    };
+    let widths: Vec<_> = (0..columns.len())
+        .map(|index| width_of(index).unwrap_or(0))
+        .collect();
+    let lines = lines.iter().map(|(texts, word)| {
+        let mut line = String::new();
+        for ((column, text), width) in columns.iter().zip(texts).zip(&widths) {
+            line += &text::pad(text, *width, column.is_figure);
+            line += "  ";
+        }
+        (line + word).trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_page_has_every_table_with_every_digit() {
+        let page = page(&sample::snapshot());
+        let lines: Vec<_> = page.lines().collect();
+        assert_eq!(
+            lines[0],
+            "garrick (pid 4242)  up 1:02:03  CPU 1.52  memory 12.0 MiB  threads 5  window 10 s  alerts 1"
+        );
+        assert_eq!(
+            &lines[2..5],
+            [
+                "NAME       KIND    PLACE      RATE/S       MESSAGES  BUSY  TURNS/S      TURNS      ALIVE  DEPTH  RESTARTS  SLOW    TURN  AWAY",
+                "generator  stage   pipeline    161 M  9,648,000,000   62%   4.89 K  1,234,567          -      -         0     0       -     -  ok",
+                "worker     stage   pipeline    161 M  9,648,000,000   93%   4.89 K  1,234,567          -      -         0     3       -     -  warning",
+            ]
+        );
+        for words in [
+            "generator -> worker  u64",
+            "logger     stage",
+            "failed",
+            "1:05",
+        ] {
+            assert!(page.contains(words), "{words}: {page}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_a_page_as_well() {
+        let page = page(&Snapshot::default());
+        assert_eq!(
+            page,
+            " (pid 0)  up 0:00  CPU ?  memory ?  threads ?  window 0 s  alerts 0"
+        );
+    }
+
+    #[test]
+    fn wide_names_keep_the_columns_in_line() {
+        let mut snapshot = sample::snapshot();
+        snapshot.nodes[0].name = "世界".to_owned();
+        let page = page(&snapshot);
+        let at = |name: &str| {
+            let line = page.lines().find(|line| line.starts_with(name)).unwrap();
+            let (before, _) = line.split_once("stage").unwrap();
+            text::width(before)
+        };
+        assert_eq!(at("世界"), at("worker"));
+    }
+}

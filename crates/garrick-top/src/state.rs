@@ -1,0 +1,260 @@
+//! What the screen shows, and what keys and news make of it: no terminal, no clock, no network.
+
+use std::time::Duration;
+
+use garrick_telemetry::Snapshot;
+
+use crate::feed::Word;
+use crate::history::History;
+use crate::keys::{Action, Mode};
+use crate::tables::{Column, Row, Tab};
+
+/// The longest filter.
+const FILTER_MAX: usize = 60;
+
+/// What there is to see, and what was.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scene {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) history: History,
+}
+
+/// Whether the process is heard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Link {
+    Live,
+    Lost {
+        why: String,
+        /// Until the next attempt, counted from when it was lost.
+        wait: Duration,
+    },
+}
+
+/// How one table is looked at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct View {
+    /// The column that the rows are sorted by, and whether the largest comes first. None: as they were made.
+    pub(crate) sort: Option<(usize, bool)>,
+    /// The row with the cursor, among those shown.
+    pub(crate) cursor: usize,
+    /// That row's id: the cursor stays with it.
+    cursor_id: String,
+    /// The first row that has room on the screen.
+    pub(crate) first: usize,
+}
+
+/// What to do when a key or a word has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Next {
+    /// Nothing: all is as before.
+    Rest,
+    Draw,
+    Quit,
+}
+
+/// What the screen shows.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Who is watched.
+    pub(crate) target: String,
+    pub(crate) link: Link,
+    pub(crate) mode: Mode,
+    pub(crate) tab: Tab,
+    pub(crate) filter: String,
+    /// What the rows of the table are now, filtered and sorted.
+    pub(crate) rows: Vec<Row>,
+    /// How many rows fit on the screen, by the last drawing; not 0.
+    pub(crate) page: usize,
+    /// Snapshots that came since it paused.
+    pub(crate) unseen: u64,
+    live: Scene,
+    /// What was to be seen when it paused.
+    frozen: Option<Scene>,
+    views: [View; Tab::ALL.len()],
+}
+
+impl State {
+    pub(crate) fn new(target: String) -> Self {
+        Self {
+            target,
+            link: Link::Live,
+            mode: Mode::default(),
+            tab: Tab::default(),
+            filter: String::new(),
+            rows: Vec::new(),
+            page: 1,
+            unseen: 0,
+            live: Scene::default(),
+            frozen: None,
+            views: Default::default(),
+        }
+    }
+
+    /// What is shown.
+    pub(crate) fn scene(&self) -> &Scene {
+        self.frozen.as_ref().unwrap_or(&self.live)
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    pub(crate) fn view(&self) -> &View {
+        &self.views[self.tab as usize]
+    }
+
+    /// The row with the cursor.
+    pub(crate) fn chosen(&self) -> Option<&Row> {
+        self.rows.get(self.view().cursor)
+    }
+
+    /// A word from the process.
+    pub(crate) fn hear(&mut self, word: Word) -> Next {
+        match word {
+            Word::Lost { why, wait } => self.link = Link::Lost { why, wait },
+            Word::Snapshot(snapshot) => {
+                self.link = Link::Live;
+                let (old, new) = (&self.live.snapshot, &*snapshot);
+                if new.process.pid != old.process.pid || new.uptime < old.uptime {
+                    // Another process: nothing that is known is about this one.
+                    self.live.history = History::default();
+                }
+                self.live.history.push(new);
+                self.live.snapshot = *snapshot;
+                if self.is_paused() {
+                    self.unseen += 1;
+                } else {
+                    self.arrange();
+                }
+            }
+        }
+        Next::Draw
+    }
+
+    /// A key was pressed.
+    pub(crate) fn act(&mut self, action: Action) -> Next {
+        match action {
+            Action::Quit => return Next::Quit,
+            Action::Back => return self.back(),
+            Action::Help => self.mode = Mode::Help,
+            Action::Pause => self.pause(),
+            Action::Tab(tab) => self.tab = tab,
+            Action::NextTab(step) => {
+                let count = Tab::ALL.len();
+                self.tab = Tab::ALL[(self.tab as usize).wrapping_add_signed(step) % count];
+            }
+            Action::Move(by) => self.move_to(self.view().cursor.saturating_add_signed(by)),
+            Action::Page(by) => {
+                let by = by.saturating_mul(self.page.cast_signed());
+                self.move_to(self.view().cursor.saturating_add_signed(by));
+            }
+            Action::First => self.move_to(0),
+            Action::Last => self.move_to(usize::MAX),
+            Action::Sort(step) => self.sort(step),
+            Action::Reverse => {
+                if let Some((_, largest_first)) = &mut self.views[self.tab as usize].sort {
+                    *largest_first = !*largest_first;
+                }
+            }
+            Action::Edit => self.mode = Mode::Filter,
+            Action::Keep => self.mode = Mode::Browse,
+            Action::Clear => self.filter.clear(),
+            Action::Erase => drop(self.filter.pop()),
+            Action::Type(letter) => {
+                if self.filter.chars().count() < FILTER_MAX {
+                    self.filter.push(letter);
+                }
+            }
+        }
+        self.arrange();
+        Next::Draw
+    }
+
+    /// Leaves what is open, in the end the program.
+    fn back(&mut self) -> Next {
+        match self.mode {
+            Mode::Browse => return Next::Quit,
+            Mode::Filter => self.filter.clear(),
+            Mode::Help => {}
+        }
+        self.mode = Mode::Browse;
+        self.arrange();
+        Next::Draw
+    }
+
+    fn pause(&mut self) {
+        self.unseen = 0;
+        self.frozen = match self.frozen {
+            Some(_) => None,
+            None => Some(self.live.clone()),
+        };
+    }
+
+    fn move_to(&mut self, row: usize) {
+        let row = row.min(self.rows.len().saturating_sub(1));
+        let id = self.rows.get(row).map_or("", |row| &row.id);
+        let view = &mut self.views[self.tab as usize];
+        view.cursor = row;
+        id.clone_into(&mut view.cursor_id);
+    }
+
+    /// Sorts by the column that is `step` further; before the first and after the last is no order but that in
+    /// which things were made.
+    fn sort(&mut self, step: isize) {
+        let columns = self.tab.columns();
+        let view = &mut self.views[self.tab as usize];
+        let places = columns.len() + 1;
+        let place = view.sort.map_or(0, |(column, _)| column + 1);
+        let place = (place + places).wrapping_add_signed(step) % places;
+        view.sort = place
+            .checked_sub(1)
+            .map(|column| (column, columns[column].is_figure));
+    }
+
+    /// Makes the rows anew, and finds the cursor's again.
+    fn arrange(&mut self) {
+        let words = self.filter.to_lowercase();
+        let mut rows = self.tab.rows(&self.scene().snapshot);
+        rows.retain(|row| row.matches(&words));
+        if let Some((column, largest_first)) = self.view().sort {
+            rows.sort_by(|this, that| {
+                let order = this.values[column].compare(&that.values[column]);
+                if largest_first {
+                    order.reverse()
+                } else {
+                    order
+                }
+            });
+        }
+        self.rows = rows;
+        let View {
+            cursor, cursor_id, ..
+        } = self.view();
+        let found = self.rows.iter().position(|row| row.id == *cursor_id);
+        self.move_to(found.unwrap_or(*cursor));
+    }
+
+    /// Takes note that `page` rows fit, and returns which is the first of them: the cursor is among them.
+    pub(crate) fn scroll(&mut self, page: usize) -> usize {
+        self.page = page.max(1);
+        let (page, rows) = (self.page, self.rows.len());
+        let view = &mut self.views[self.tab as usize];
+        let first_min = (view.cursor + 1).saturating_sub(page);
+        let first = view.first.clamp(first_min, view.cursor);
+        // No empty lines below while there are rows above.
+        view.first = first.min(rows.saturating_sub(page));
+        view.first
+    }
+
+    /// The title of a column, with a sign if the rows are sorted by it.
+    pub(crate) fn heading(&self, index: usize, column: &Column) -> String {
+        match self.view().sort {
+            Some((sorted, true)) if sorted == index => format!("{}▼", column.title),
+            Some((sorted, false)) if sorted == index => format!("{}▲", column.title),
+            _ => column.title.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,405 @@
+//! The tables: which columns there are, and what stands in them.
+
+use std::collections::HashMap;
+
+use garrick_telemetry::{Alert, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State};
+
+use crate::text;
+use crate::values::{BAR_WIDTH, Mark, Value};
+
+/// One of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tab {
+    #[default]
+    Nodes,
+    Channels,
+    Sponsors,
+    Alerts,
+}
+
+impl Tab {
+    pub(crate) const ALL: [Self; 4] = [Self::Nodes, Self::Channels, Self::Sponsors, Self::Alerts];
+
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Nodes => "Stages & actors",
+            Self::Channels => "Channels",
+            Self::Sponsors => "Sponsors",
+            Self::Alerts => "Alerts",
+        }
+    }
+
+    /// How many rows it has, all in all.
+    pub(crate) fn len(self, snapshot: &Snapshot) -> usize {
+        match self {
+            Self::Nodes => snapshot.nodes.len(),
+            Self::Channels => snapshot.edges.len(),
+            Self::Sponsors => snapshot.sponsors.len(),
+            Self::Alerts => snapshot.alerts.len(),
+        }
+    }
+
+    pub(crate) fn columns(self) -> &'static [Column] {
+        match self {
+            Self::Nodes => NODES,
+            Self::Channels => CHANNELS,
+            Self::Sponsors => SPONSORS,
+            Self::Alerts => ALERTS,
+        }
+    }
+
+    /// What stands in it.
+    pub(crate) fn rows(self, snapshot: &Snapshot) -> Vec<Row> {
+        let names = Names::new(snapshot);
+        match self {
+            Self::Nodes => snapshot.nodes.iter().map(node).collect(),
+            Self::Channels => snapshot
+                .edges
+                .iter()
+                .map(|edge| channel(edge, &names))
+                .collect(),
+            Self::Sponsors => snapshot.sponsors.iter().map(sponsor).collect(),
+            Self::Alerts => {
+                let row = |alert| self::alert(alert, &names, snapshot.unix_ms);
+                snapshot.alerts.iter().map(row).collect()
+            }
+        }
+    }
+}
+
+/// A column of a table.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    /// Its width on a screen, or its least width if it is the first: that takes what is left.
+    pub(crate) width: usize,
+    /// Whether figures stand in it, aligned to the right.
+    pub(crate) is_figure: bool,
+    /// Where there is no room for all, columns of a higher number are the first to go.
+    pub(crate) rank: u8,
+}
+
+const fn text_column(title: &'static str, width: usize, rank: u8) -> Column {
+    Column {
+        title,
+        width,
+        is_figure: false,
+        rank,
+    }
+}
+
+const fn figure(title: &'static str, width: usize, rank: u8) -> Column {
+    Column {
+        title,
+        width,
+        is_figure: true,
+        rank,
+    }
+}
+
+static NODES: &[Column] = &[
+    text_column("NAME", 12, 0),
+    text_column("KIND", 6, 5),
+    text_column("PLACE", 12, 4),
+    figure("RATE/S", 7, 0),
+    figure("MESSAGES", 9, 1),
+    figure("BUSY", BAR_WIDTH, 1),
+    figure("TURNS/S", 8, 3),
+    figure("TURNS", 7, 8),
+    figure("ALIVE", 7, 6),
+    figure("DEPTH", 7, 2),
+    figure("RESTARTS", 9, 7),
+    figure("SLOW", 6, 7),
+    figure("TURN", 8, 9),
+    figure("AWAY", 5, 9),
+];
+
+fn node(node: &Node) -> Row {
+    let kind = match node.kind {
+        NodeKind::Stage => "stage",
+        NodeKind::Actors => "actors",
+    };
+    Row {
+        id: node.id.clone(),
+        mark: Mark::of(node.state, node.level),
+        values: vec![
+            Value::text(&node.name),
+            Value::text(kind),
+            Value::text(&node.place),
+            Value::Rate(node.rate),
+            Value::Count(node.messages),
+            Value::bar(node.busy),
+            Value::Rate(node.turn_rate),
+            Value::Count(node.turns),
+            Value::count(node.alive),
+            Value::count(node.depth),
+            Value::Count(node.restarts),
+            Value::Count(node.slow),
+            Value::time(node.held_seconds),
+            Value::count(node.away),
+        ],
+    }
+}
+
+static CHANNELS: &[Column] = &[
+    text_column("CHANNEL", 16, 0),
+    text_column("MESSAGE", 12, 3),
+    figure("CAPACITY", 9, 4),
+    figure("RATE/S", 7, 0),
+    figure("TOTAL", 7, 1),
+    figure("FILL", BAR_WIDTH, 1),
+    figure("P80", 5, 2),
+    figure("P95", 5, 5),
+    figure("BATCH", 7, 6),
+    figure("WAITS OUT", 10, 7),
+    figure("WAITS IN", 9, 7),
+];
+
+fn channel(edge: &Edge, names: &Names<'_>) -> Row {
+    let state = if edge.closed {
+        State::Ended
+    } else {
+        State::Running
+    };
+    Row {
+        id: edge.id.clone(),
+        mark: Mark::of(state, edge.level),
+        values: vec![
+            Value::Text(names.channel(edge)),
+            Value::text(&edge.message),
+            Value::Count(edge.capacity),
+            Value::Rate(edge.rate),
+            Value::Count(edge.total),
+            Value::Bar(fill(edge)),
+            Value::Share(edge.fill_p80),
+            Value::Share(edge.fill_p95),
+            batch(edge),
+            Value::Count(edge.sender_stalls),
+            Value::Count(edge.receiver_stalls),
+        ],
+    }
+}
+
+/// The share of its capacity that is full now.
+pub(crate) fn fill(edge: &Edge) -> f64 {
+    edge.fill as f64 / edge.capacity.max(1) as f64
+}
+
+/// The size of the middle batch, to a power of two.
+fn batch(edge: &Edge) -> Value {
+    let total: u64 = edge
+        .batches
+        .counts
+        .iter()
+        .fold(0, |sum, count| sum.saturating_add(*count));
+    let mut seen = 0u64;
+    let middle = edge.batches.counts.iter().position(|count| {
+        seen = seen.saturating_add(*count);
+        seen > total / 2
+    });
+    let size = middle.and_then(|power| 1u64.checked_shl(u32::try_from(power).ok()?));
+    Value::count(size)
+}
+
+static SPONSORS: &[Column] = &[
+    text_column("SPONSOR", 12, 0),
+    figure("WORKERS", 8, 1),
+    figure("IDLE", BAR_WIDTH, 1),
+    figure("TURNS/S", 8, 0),
+    figure("TURNS", 7, 2),
+    figure("GIVEN", 7, 4),
+    figure("TAKEN", 7, 4),
+    figure("PARKS", 7, 3),
+    figure("TURN", 8, 2),
+    text_column("OF", 16, 3),
+];
+
+/// Returns the turns that hold a worker, those first that have held it longest. Those are left out that only the last look has seen.
+pub(crate) fn longest(sponsor: &SponsorStatus) -> impl Iterator<Item = &Held> {
+    let turns = sponsor.held.iter().filter(|held| held.seconds > 0.0);
+    let mut turns: Vec<_> = turns.collect();
+    turns.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+    turns.into_iter()
+}
+
+fn sponsor(sponsor: &SponsorStatus) -> Row {
+    let turn = longest(sponsor).next();
+    Row {
+        id: sponsor.id.clone(),
+        mark: Mark::Ok,
+        values: vec![
+            Value::text(&sponsor.name),
+            Value::Count(sponsor.workers),
+            Value::bar(sponsor.idle),
+            Value::Rate(sponsor.turn_rate),
+            Value::Count(sponsor.turns),
+            Value::Count(sponsor.published),
+            Value::Count(sponsor.claimed),
+            Value::Count(sponsor.parks),
+            Value::time(turn.map(|turn| turn.seconds)),
+            turn.map_or(Value::None, |turn| Value::text(&turn.name)),
+        ],
+    }
+}
+
+static ALERTS: &[Column] = &[
+    text_column("ON", 16, 0),
+    text_column("VALUE", 12, 1),
+    text_column("LEVEL", 8, 2),
+    figure("NOW", 8, 0),
+    figure("LIMIT", 8, 1),
+    figure("FOR", 11, 3),
+];
+
+fn alert(alert: &Alert, names: &Names<'_>, now_ms: u64) -> Row {
+    let mark = Mark::from(alert.level);
+    let since_ms = now_ms.saturating_sub(alert.since_unix_ms);
+    Row {
+        id: format!("{} {}", alert.on, alert.probe),
+        mark,
+        values: vec![
+            Value::Text(names.of(&alert.on)),
+            Value::text(&alert.probe),
+            Value::text(mark.word()),
+            Value::Number(alert.value),
+            Value::Number(alert.threshold),
+            Value::Span(since_ms as f64 / 1e3),
+        ],
+    }
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    /// Names it from snapshot to snapshot.
+    pub(crate) id: String,
+    /// How it is.
+    pub(crate) mark: Mark,
+    /// One for each column.
+    pub(crate) values: Vec<Value>,
+}
+
+impl Row {
+    /// Whether one of its texts has `words` in it, which are in small letters.
+    pub(crate) fn matches(&self, words: &str) -> bool {
+        words.is_empty()
+            || self.mark.word() == words
+            || self.values.iter().any(|value| match value {
+                Value::Text(text) => text.to_lowercase().contains(words),
+                _ => false,
+            })
+    }
+}
+
+/// What everything is called, by its id.
+struct Names<'a> {
+    nodes: HashMap<&'a str, &'a str>,
+    others: HashMap<&'a str, String>,
+}
+
+impl<'a> Names<'a> {
+    fn new(snapshot: &'a Snapshot) -> Self {
+        let nodes = snapshot.nodes.iter();
+        let mut names = Self {
+            nodes: nodes.map(|node| (&*node.id, &*node.name)).collect(),
+            others: HashMap::new(),
+        };
+        if !snapshot.alerts.is_empty() {
+            let edges = snapshot.edges.iter();
+            let edges = edges.map(|edge| (&*edge.id, names.channel(edge)));
+            let sponsors = snapshot.sponsors.iter();
+            let sponsors = sponsors.map(|sponsor| (&*sponsor.id, sponsor.name.clone()));
+            names.others = edges.chain(sponsors).collect();
+        }
+        names
+    }
+
+    fn of(&self, id: &str) -> String {
+        let node = self.nodes.get(id).map(|name| (*name).to_owned());
+        node.or_else(|| self.others.get(id).cloned())
+            .unwrap_or_else(|| text::safe(id))
+    }
+
+    /// A channel's name, and otherwise between whom it is.
+    fn channel(&self, edge: &Edge) -> String {
+        let end = |id: &Option<String>| id.as_deref().and_then(|id| self.nodes.get(id).copied());
+        edge.name.clone().unwrap_or_else(|| {
+            let (from, to) = (end(&edge.from), end(&edge.to));
+            format!("{} -> {}", from.unwrap_or("?"), to.unwrap_or("?"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn every_row_has_a_value_for_each_column() {
+        let snapshot = sample::snapshot();
+        for tab in Tab::ALL {
+            let rows = tab.rows(&snapshot);
+            assert_eq!(rows.len(), tab.len(&snapshot), "{tab:?}");
+            assert!(!rows.is_empty(), "{tab:?}");
+            for row in rows {
+                assert_eq!(row.values.len(), tab.columns().len(), "{tab:?}");
+            }
+            let first = &tab.columns()[0];
+            assert!(
+                !first.is_figure && first.rank == 0,
+                "the first column is the name"
+            );
+            for column in tab.columns() {
+                assert!(
+                    column.width > column.title.len(),
+                    "{}: no room for the sign",
+                    column.title
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn channels_without_a_name_are_called_by_their_ends() {
+        let snapshot = sample::snapshot();
+        let rows = Tab::Channels.rows(&snapshot);
+        assert_eq!(rows[0].values[0], Value::text("generator -> worker"));
+        assert_eq!(rows[1].values[0], Value::text("messages"));
+        assert_eq!(
+            Tab::Alerts.rows(&snapshot)[0].values[0],
+            Value::text("messages")
+        );
+        let alone = Edge::default();
+        assert_eq!(Names::new(&Snapshot::default()).channel(&alone), "? -> ?");
+    }
+
+    #[test]
+    fn the_middle_batch_is_that_of_most() {
+        let sized = |counts: &[u64]| {
+            let mut edge = Edge::default();
+            edge.batches.counts = counts.to_vec();
+            batch(&edge)
+        };
+        assert_eq!(sized(&[]), Value::None);
+        assert_eq!(sized(&[0, 0]), Value::None);
+        assert_eq!(sized(&[1, 0, 0, 5, 20]), Value::Count(16));
+        assert_eq!(sized(&[u64::MAX, u64::MAX]), Value::Count(1));
+    }
+
+    #[test]
+    fn filters_look_at_texts_and_marks() {
+        let rows = Tab::Nodes.rows(&sample::snapshot());
+        let found = |words| rows.iter().filter(|row| row.matches(words)).count();
+        assert_eq!(
+            [
+                found(""),
+                found("work"),
+                found("actors"),
+                found("failed"),
+                found("161")
+            ],
+            [4, 1, 1, 1, 0]
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! Foreign text made safe to print, and measured as terminals do.
+//!
+//! Names come out of another process. What acts on a terminal (control characters, escape sequences), turns the
+//! direction of what follows, or takes no room at all must not reach it: it is shown as an escape, such as
+//! `\u{1b}`. Width is that of the Unicode standard: two columns for most East Asian characters and emoji, none
+//! for combining marks.
+
+use garrick_telemetry::Snapshot;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Characters of a text that are shown at most. Nobody reads more of a name, and no screen has room for it.
+const CHARS_MAX: usize = 300;
+
+/// Marks that may stand on one character. Text needs two or three; what has hundreds is meant to break lines.
+const MARKS_MAX: usize = 3;
+
+/// What stands where a figure is not known.
+pub(crate) const UNKNOWN: &str = "?";
+
+/// What stands where text was cut off.
+const ELLIPSIS: char = '\u{2026}';
+
+/// `text` in one line, without anything that acts on a terminal.
+pub(crate) fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len().min(CHARS_MAX));
+    // A mark at the beginning would stand on whatever is printed before.
+    let mut marks = MARKS_MAX;
+    for (index, char) in text.chars().enumerate() {
+        if index == CHARS_MAX {
+            safe.push(ELLIPSIS);
+            break;
+        }
+        if acts(char) {
+            safe.extend(char.escape_unicode());
+            marks = 0;
+        } else if char.width() == Some(0) {
+            if marks < MARKS_MAX {
+                safe.push(char);
+                marks += 1;
+            }
+        } else {
+            safe.push(char);
+            marks = 0;
+        }
+    }
+    safe
+}
+
+/// Whether a character does something else than being seen.
+pub(crate) fn acts(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            // Joiners, marks of direction, separators of lines, embeddings and overrides, isolates.
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            // Annotations and tags.
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Makes every text in `snapshot` that is shown safe. The ids stay: they are compared, not shown.
+pub(crate) fn clean(snapshot: &mut Snapshot) {
+    let clean = |text: &mut String| *text = safe(text);
+    clean(&mut snapshot.process.name);
+    for node in &mut snapshot.nodes {
+        clean(&mut node.name);
+        clean(&mut node.place);
+        node.note.iter_mut().for_each(clean);
+    }
+    for edge in &mut snapshot.edges {
+        edge.name.iter_mut().for_each(clean);
+        clean(&mut edge.message);
+    }
+    for sponsor in &mut snapshot.sponsors {
+        clean(&mut sponsor.name);
+        sponsor
+            .held
+            .iter_mut()
+            .for_each(|held| clean(&mut held.name));
+    }
+    for alert in &mut snapshot.alerts {
+        clean(&mut alert.probe);
+        clean(&mut alert.text);
+    }
+}
+
+/// JSON in which every character that acts is escaped. JSON has such characters in strings only.
+pub(crate) fn safe_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    let mut units = [0; 2];
+    for char in json.chars() {
+        if acts(char) {
+            for unit in char.encode_utf16(&mut units) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(char);
+        }
+    }
+    safe
+}
+
+/// The columns that `text` takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// As much of `text` as has room in `columns`, with an ellipsis where something is missing.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let Some(room) = columns.checked_sub(1) else {
+        return String::new();
+    };
+    // Characters can be wider together than alone, or narrower, so whole beginnings are measured.
+    let end = text
+        .char_indices()
+        .map(|(start, char)| start + char.len_utf8())
+        .take_while(|end| width(&text[..*end]) <= room)
+        .last()
+        .unwrap_or(0);
+    format!("{}{ELLIPSIS}", &text[..end])
+}
+
+/// `text` in exactly `columns`, to the right or to the left.
+pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
+    let text = fit(text, columns);
+    let blanks = " ".repeat(columns - width(&text));
+    if right {
+        blanks + &text
+    } else {
+        text + &blanks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use garrick_telemetry::{Held, Node, SponsorStatus};
+
+    #[test]
+    fn what_acts_is_shown_as_an_escape() {
+        assert_eq!(safe("a\x1b[31mred\x07"), "a\\u{1b}[31mred\\u{7}");
+        assert_eq!(
+            safe("two\r\nlines\tand\u{9b}2J"),
+            "two\\u{d}\\u{a}lines\\u{9}and\\u{9b}2J"
+        );
+        assert_eq!(safe("right\u{202e}tfel"), "right\\u{202e}tfel");
+        assert_eq!(safe("none\u{200b}\u{feff}"), "none\\u{200b}\\u{feff}");
+        assert_eq!(safe("Grüße, 世界, שלום"), "Grüße, 世界, שלום");
+    }
+
+    #[test]
+    fn marks_and_length_have_bounds() {
+        let tower = format!("o{}x", "\u{301}".repeat(100));
+        assert_eq!(safe(&tower), "o\u{301}\u{301}\u{301}x");
+        assert_eq!(safe("\u{301}x"), "x", "a mark needs something to stand on");
+        let long = safe(&"n".repeat(CHARS_MAX + 1));
+        assert_eq!(long.chars().count(), CHARS_MAX + 1);
+        assert!(long.ends_with(ELLIPSIS));
+    }
+
+    #[test]
+    fn widths_are_those_of_a_terminal() {
+        assert_eq!(
+            ["abc", "世界", "e\u{301}", "שלום", ""].map(width),
+            [3, 4, 1, 4, 0]
+        );
+        assert_eq!(fit("generator", 9), "generator");
+        assert_eq!(fit("generator", 5), "gene…");
+        assert_eq!(fit("世界世界", 6), "世界…", "half a character is none");
+        assert_eq!(
+            (fit("ab", 1), fit("ab", 0)),
+            ("…".to_owned(), String::new())
+        );
+        for text in ["世界", "ab", "שלום", "e\u{301}e\u{301}e\u{301}"] {
+            for columns in 0..8 {
+                assert_eq!(
+                    width(&pad(text, columns, true)),
+                    columns,
+                    "{text} {columns}"
+                );
+                assert_eq!(
+                    width(&pad(text, columns, false)),
+                    columns,
+                    "{text} {columns}"
+                );
+            }
+        }
+        assert_eq!(
+            (pad("7", 3, true), pad("7", 3, false)),
+            ("  7".to_owned(), "7  ".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_snapshot_is_cleaned_throughout_and_its_json_stays_json() {
+        let evil = "\u{1b}]0;owned\u{7}\u{9b}\u{202e}\u{e0001}".to_owned();
+        let mut snapshot = Snapshot {
+            nodes: vec![Node {
+                id: evil.clone(),
+                name: evil.clone(),
+                note: Some(evil.clone()),
+                ..Node::default()
+            }],
+            sponsors: vec![SponsorStatus {
+                held: vec![Held {
+                    name: evil.clone(),
+                    ..Held::default()
+                }],
+                ..SponsorStatus::default()
+            }],
+            ..Snapshot::default()
+        };
+        let json = safe_json(&serde_json::to_string(&snapshot).unwrap());
+        assert!(!json.chars().any(acts), "{json}");
+        assert_eq!(serde_json::from_str::<Snapshot>(&json).unwrap(), snapshot);
+        clean(&mut snapshot);
+        let node = &snapshot.nodes[0];
+        assert_eq!(node.id, evil);
+        assert!(!snapshot.sponsors[0].held[0].name.chars().any(acts));
+        assert!(
+            !node
+                .name
+                .chars()
+                .chain(node.note.clone().unwrap().chars())
+                .any(acts)
+        );
+    }
+}
