@@ -72,7 +72,6 @@ pub struct Measuring;
 pub struct Suites;
 
 mod clock;
-mod machine;
 mod next;
 mod point;
 pub mod units;
@@ -82,6 +81,8 @@ mod statistics;
 mod noise;
 
 mod scenario;
+
+mod machine;
 
 mod list;
 mod stop;

@@ -21,7 +21,7 @@ const UNORDERED: &[&str] = &[
 ];
 
 /// Modules that may use one of them, and why is written there: plain data, and sorted where it is gone through.
-const SORTED: &[(&str, &str, &str)] = &[("garrick-actor", "waits", "HashTable")];
+const SORTED: &[(&str, &str, &str)] = &[("garrick-actor", "ask::waits", "HashTable")];
 
 /// Reports collections without an order in one file. Test code is exempt: it has no effects but its verdict.
 pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
@@ -89,8 +89,8 @@ mod tests {
         let test = format!("#[cfg(test)] mod tests {{ {text} }}");
         assert!(lines("garrick-actor", "pipes", &test).is_empty());
         let table = "use hashbrown::HashTable;";
-        assert!(lines("garrick-actor", "waits", table).is_empty());
-        assert_eq!(lines("garrick-actor", "waits", text), [1]);
-        assert_eq!(lines("garrick-flow", "waits", table), [1]);
+        assert!(lines("garrick-actor", "ask::waits", table).is_empty());
+        assert_eq!(lines("garrick-actor", "ask::waits", text), [1]);
+        assert_eq!(lines("garrick-flow", "ask::waits", table), [1]);
     }
 }

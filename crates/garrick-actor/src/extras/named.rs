@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::mem;
 
-use garrick_sched::{Address, SpawnError};
+use garrick_sched::Address;
 
 use crate::beside::Beside;
 use crate::failure::path::ActorPath;
@@ -14,7 +14,6 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 #[cfg(feature = "tracing")]
 use crate::span;
-use crate::system::handle::Handle;
 
 thread_local! {
     /// The actor whose turn has just panicked here, and its type's name.
@@ -42,8 +41,8 @@ impl Drop for Witness<'_> {
 }
 
 /// An actor with a name.
-struct Named<A> {
-    actor: A,
+pub(crate) struct Named<A> {
+    pub(crate) actor: A,
     path: ActorPath,
 }
 
@@ -89,9 +88,9 @@ impl<A: Actor> Actor for Named<A> {
     }
 }
 
-/// Gives an actor that nobody has made a name, for whoever spawns it.
+/// Gives an actor a name, for one that no actor spawns.
 #[track_caller]
-pub(crate) fn named<A: Actor>(name: &str, actor: A) -> impl Actor<Msg = A::Msg> {
+pub(crate) fn named<A: Actor>(name: &str, actor: A) -> Named<A> {
     let path = ActorPath::new(None, name);
     Named { actor, path }
 }
@@ -118,25 +117,5 @@ impl<M: 'static> Context<'_, M> {
     #[must_use]
     pub fn path(&self) -> Option<&ActorPath> {
         self.beside().path
-    }
-}
-
-impl Handle {
-    /// Makes an actor with a name, as [`Handle::spawn`] does. The name stands in reports of its failures.
-    ///
-    /// # Errors
-    /// Gives the actor back if the system is ending.
-    ///
-    /// # Panics
-    /// If the name is empty, or has `/`, `#` or a control character in it.
-    #[track_caller]
-    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
-    where
-        A: Actor + Send,
-        A::Msg: Send,
-    {
-        let path = ActorPath::new(None, name);
-        let spawned = self.spawn(Named { actor, path });
-        spawned.map_err(|SpawnError(Named { actor, .. })| SpawnError(actor))
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use garrick_sched::{Address, Sample, SendError, SpawnError, Task};
 
+use crate::extras::named::{Named, named};
 use crate::model::actor::{Actor, Cell};
 use crate::model::behavior::{Behavior, BehaviorContext, behavior};
 use crate::model::context::Context;
@@ -44,6 +45,23 @@ impl Handle {
         self.handle
             .spawn(Cell(actor))
             .map_err(|SpawnError(Cell(actor))| SpawnError(actor))
+    }
+
+    /// Makes an actor with a name, as [`Handle::spawn`] does. The name stands in reports of its failures.
+    ///
+    /// # Errors
+    /// Gives the actor back if the system is ending.
+    ///
+    /// # Panics
+    /// If the name is empty, or has `/`, `#` or a control character in it.
+    #[track_caller]
+    pub fn spawn_named<A>(&self, name: &str, actor: A) -> Result<Address<A::Msg>, SpawnError<A>>
+    where
+        A: Actor + Send,
+        A::Msg: Send,
+    {
+        let spawned = self.spawn(named(name, actor));
+        spawned.map_err(|SpawnError(Named { actor, .. })| SpawnError(actor))
     }
 
     /// The same for the scheduler.

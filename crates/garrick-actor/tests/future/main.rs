@@ -691,11 +691,7 @@ impl Slots {
 #[test]
 fn stress_wakes_and_messages_of_many_threads_come_once() {
     const THREADS: u64 = 4;
-    let each: u64 = if cfg!(debug_assertions) {
-        5_000
-    } else {
-        50_000
-    };
+    let each = [50_000, 5_000][usize::from(cfg!(debug_assertions))];
     let system = System::builder().workers(2).start().unwrap();
     let slots = Arc::<Slots>::default();
     let (told, heard) = mpsc::channel();
