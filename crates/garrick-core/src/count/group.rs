@@ -1,4 +1,4 @@
-//! Several counters that are read together.
+//! A group of counters that are read together.
 use std::{array, error::Error, fmt};
 
 use crossbeam_utils::CachePadded;
@@ -13,14 +13,17 @@ use crate::prim::{
     hint,
 };
 
-/// How often [`GroupReader::try_snapshot`] tries. Publishing takes a few nanoseconds, so as many failures
-/// in a row mean a writer that does nothing else, or one that was preempted in the midst of it.
+/// Number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. This many
+/// failures in a row mean a writer that does nothing else, or a writer that was preempted during a
+/// publish.
 pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// `N` counters that are published together, and the one right to write them. They wrap at 2^64.
+/// `N` counters that are published together, and the exclusive right to write them. They wrap at
+/// 2^64.
 ///
-/// [`add`](Self::add) touches plain memory of the writer; [`publish`](Self::publish) shows the readers
-/// all `N` at once. Publish where the numbers agree with one another: at the end of a batch or a turn.
+/// [`add`](Self::add) touches plain memory of the writer. [`publish`](Self::publish) shows the
+/// readers all `N` counters at once. Publish where the numbers are consistent: at the end of a
+/// batch or a turn.
 ///
 /// # Examples
 ///
@@ -40,29 +43,29 @@ pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 /// assert_eq!(reader.try_snapshot(), Ok([3, 3]));
 /// ```
 pub struct Group<const N: usize> {
-    /// The exact values. Ours alone.
+    /// Exact values, private to the writer.
     values: [u64; N],
-    /// Our own copy of `Shared::version`, always exact and even.
+    /// Local copy of `Shared::version`, always exact and even.
     version: u64,
-    /// What the readers see.
+    /// Values that the readers see.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
 /// Reads a [`Group`]; from [`Group::reader`].
 pub struct GroupReader<const N: usize> {
-    /// Written by the group, read by us.
+    /// Written by the group, read by this reader.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
 struct Shared<const N: usize> {
-    /// Odd while the values are being written; grows by two with each publishing. Written by the group,
-    /// read by the readers.
+    /// Odd while the values are being written. Grows by two with each publish. Written by the
+    /// group, read by the readers.
     version: AtomicU64,
-    /// The values as last published. Written by the group while `version` is odd, read by the readers.
+    /// Values as last published. Written by the group while `version` is odd, read by the readers.
     values: [AtomicU64; N],
 }
 
-/// Each try for a snapshot met the writer in the midst of publishing.
+/// Error of a snapshot: each try met the writer in the middle of a publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
@@ -101,13 +104,13 @@ impl<const N: usize> Group<N> {
         self.values[index] = value;
     }
 
-    /// The exact values, published or not.
+    /// Returns the exact values, published or not.
     #[inline]
     pub fn values(&self) -> &[u64; N] {
         &self.values
     }
 
-    /// Shows all values to the readers, together.
+    /// Publishes all values to the readers together.
     #[inline]
     pub fn publish(&mut self) {
         self.begin();
@@ -120,7 +123,7 @@ impl<const N: usize> Group<N> {
         shared.version.store(self.version, Release);
     }
 
-    /// Says that the values are about to change.
+    /// Marks the values as about to change.
     #[inline]
     pub(super) fn begin(&mut self) {
         let odd = self.version.wrapping_add(1);
@@ -131,7 +134,7 @@ impl<const N: usize> Group<N> {
         fence(Release);
     }
 
-    /// Creates a reader.
+    /// Creates a reader of this group.
     pub fn reader(&self) -> GroupReader<N> {
         GroupReader {
             shared: Arc::clone(&self.shared),
@@ -146,11 +149,11 @@ impl<const N: usize> Default for Group<N> {
 }
 
 impl<const N: usize> GroupReader<N> {
-    /// The values as they were at one publishing, a recent one.
+    /// Returns the values as they were at one recent publish.
     ///
     /// # Errors
     ///
-    /// [`Busy`] if the writer was publishing at each of [`TRIES_MAX`] tries.
+    /// Returns [`Busy`] if the writer was publishing at each of [`TRIES_MAX`] tries.
     pub fn try_snapshot(&self) -> Result<[u64; N], Busy> {
         for _ in 0..TRIES_MAX {
             if let Some(values) = self.try_once() {
