@@ -15,7 +15,7 @@ use crate::prim::Arc;
 /// Dropping it closes the ring. The consumer still gets the published values.
 ///
 /// ```compile_fail
-/// // A producer of `'static` references is not a producer of shorter ones: what it pushed would be read
+/// // A producer of `'static` references is not a producer of shorter ones: values pushed by it would be read
 /// // as `'static`.
 /// use garrick_core::ring::Producer;
 ///
