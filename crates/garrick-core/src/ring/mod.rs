@@ -218,10 +218,10 @@ impl fmt::Display for CapacityError {
         match self {
             Self::Zero => f.write_str("a ring needs at least one slot"),
             Self::TooLarge { capacity_min } => {
-                write!(f, "no power of two reaches {capacity_min} slots")
+                write!(f, "no power of two is at least {capacity_min}")
             }
             Self::OutOfMemory { capacity } => {
-                write!(f, "the memory for {capacity} slots cannot be had")
+                write!(f, "cannot allocate the memory for {capacity} slots")
             }
         }
     }

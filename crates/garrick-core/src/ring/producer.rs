@@ -15,8 +15,8 @@ use crate::prim::Arc;
 /// Dropping it closes the ring. The consumer still gets the published values.
 ///
 /// ```compile_fail
-/// // A producer of `'static` references is not a producer of shorter ones: values pushed by it would be read
-/// // as `'static`.
+/// // A producer of `'static` references is not a producer of shorter references: the consumer
+/// // would read the pushed values as `'static`.
 /// use garrick_core::ring::Producer;
 ///
 /// fn shorten<'a>(producer: Producer<&'static str>) -> Producer<&'a str> {
