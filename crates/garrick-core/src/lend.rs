@@ -20,9 +20,10 @@ thread_local! {
 /// Value that a lender and its borrowers share.
 struct Value<T>(UnsafeCell<T>);
 
-// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers do so on a thread where `LENT` is its address, which is so
-// while `Lender::lend` holds `&mut self` on that thread, and outside of `Borrower::with`. So there is one reference at a time, and what goes
-// from one thread to another is the value, with its lender: it is `Send`.
+// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers do so on a thread
+// where `LENT` is its address, which is so while `Lender::lend` holds `&mut self` on that thread,
+// and outside of `Borrower::with`. So there is one reference at a time, and what goes from one
+// thread to another is the value, with its lender: it is `Send`.
 unsafe impl<T: Send> Sync for Value<T> {}
 
 /// Owns a value and lends it; see the [module](self).
@@ -102,7 +103,8 @@ impl<T> Borrower<T> {
             return None;
         }
         let _lent = Lent::new(ptr::null());
-        // SAFETY: see `Value`: it is lent on this thread, and from here on nobody else gets it until `f` is over.
+        // SAFETY: see `Value`: it is lent on this thread, and from here on nobody else gets it
+        // until `f` is over.
         Some(f(unsafe { &mut *self.0.0.get() }))
     }
 }

@@ -24,7 +24,8 @@ pub fn prefetch<T>(at: *const T, bytes: usize) {
 
         for offset in (0..bytes).step_by(LINE_BYTES) {
             let line = at.cast::<i8>().wrapping_add(offset);
-            // SAFETY: the instruction reads nothing, and no address makes it fault; baseline x86-64 has it.
+            // SAFETY: the instruction reads nothing, and no address makes it fault; baseline x86-64
+            // has it.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
         }
     }

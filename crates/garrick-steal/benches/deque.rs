@@ -2,8 +2,9 @@
 //! thieves.
 //!
 //! `cargo bench -p garrick-steal --bench deque` runs for about a second. Each round measures every
-//! contender in turn, so that a slow moment of the machine hits all; the table shows medians over the
-//! rounds. Times are CPU time of the measured thread, in nanoseconds per pair of a push and a pop.
+//! contender in turn, so that a slow moment of the machine hits all; the table shows medians over
+//! the rounds. Times are CPU time of the measured thread, in nanoseconds per pair of a push and a
+//! pop.
 #![allow(unsafe_code)] // One system call for the clock.
 use std::{
     collections::VecDeque,

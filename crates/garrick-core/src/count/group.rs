@@ -82,7 +82,8 @@ impl<const N: usize> Group<N> {
         }
     }
 
-    /// Adds `count` to counter `index`. The readers do not see it before [`publish`](Self::publish).
+    /// Adds `count` to counter `index`. The readers do not see it before
+    /// [`publish`](Self::publish).
     ///
     /// # Panics
     ///
@@ -93,7 +94,8 @@ impl<const N: usize> Group<N> {
         self.values[index] = self.values[index].wrapping_add(count);
     }
 
-    /// Sets counter `index` to `value`. The readers do not see it before [`publish`](Self::publish).
+    /// Sets counter `index` to `value`. The readers do not see it before
+    /// [`publish`](Self::publish).
     ///
     /// # Panics
     ///
@@ -129,8 +131,8 @@ impl<const N: usize> Group<N> {
         let odd = self.version.wrapping_add(1);
         // Relaxed: the fence below orders it before the values.
         self.shared.version.store(odd, Relaxed);
-        // Release: pairs with the Acquire fence in `GroupReader::try_once`; a reader that saw one of the
-        // values stored after it then sees the odd version above.
+        // Release: pairs with the Acquire fence in `GroupReader::try_once`; a reader that saw one
+        // of the values stored after it then sees the odd version above.
         fence(Release);
     }
 
@@ -167,14 +169,15 @@ impl<const N: usize> GroupReader<N> {
     #[inline]
     fn try_once(&self) -> Option<[u64; N]> {
         let shared = &**self.shared;
-        // Acquire: pairs with the Release store in `Group::publish`; we see its values or later ones.
+        // Acquire: pairs with the Release store in `Group::publish`; we see its values or later
+        // ones.
         let before = shared.version.load(Acquire);
         if before % 2 == 1 {
             return None;
         }
         let values = array::from_fn(|index| shared.values[index].load(Relaxed));
-        // Acquire: pairs with the Release fence in `Group::publish`; if one of the values above was from
-        // a later publishing, the version below is too.
+        // Acquire: pairs with the Release fence in `Group::publish`; if one of the values above was
+        // from a later publishing, the version below is too.
         fence(Acquire);
         // Relaxed: the fence above orders it after the values.
         let after = shared.version.load(Relaxed);

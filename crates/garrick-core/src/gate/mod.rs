@@ -128,7 +128,8 @@ impl Mover {
         self.count += by;
         // Release: pairs with the Acquire in `Watch::count`; publishes what was done before.
         self.gate.count.store(self.count, Release);
-        // SeqCst: pairs with the fence in `Watch::arm`; we see what is wanted, or it sees our count.
+        // SeqCst: pairs with the fence in `Watch::arm`; we see what is wanted, or it sees our
+        // count.
         fence(SeqCst);
         // Relaxed: the swap in `take` orders what follows.
         let wanted = self.gate.wanted.load(Relaxed);
@@ -142,8 +143,8 @@ impl Mover {
     /// now, if any.
     #[must_use = "whoever takes a waiter must wake it"]
     pub fn close(&mut self) -> Option<u32> {
-        // Release: pairs with the Acquire in `Watch::is_closed`; the last count, and all that was done
-        // before, comes before it.
+        // Release: pairs with the Acquire in `Watch::is_closed`; the last count, and all that was
+        // done before, comes before it.
         self.gate.closed.store(true, Release);
         // SeqCst: pairs with the fence in `Watch::arm`; we see that it waits, or it sees the close.
         fence(SeqCst);
@@ -159,8 +160,8 @@ impl Mover {
     /// Takes `wanted` away, and with it the duty to wake the waiter.
     #[cold]
     fn take(&self) -> Option<u32> {
-        // Acquire: pairs with the Release in `Watch::arm`; we see the waiter that belongs to it, or a
-        // later one.
+        // Acquire: pairs with the Release in `Watch::arm`; we see the waiter that belongs to it, or
+        // a later one.
         let taken = self.gate.wanted.swap(NOBODY, Acquire);
         // Relaxed: the swap above orders it.
         (taken != NOBODY).then(|| self.gate.waiter.load(Relaxed))
@@ -172,7 +173,8 @@ impl Watch {
     /// lower.
     #[inline]
     pub fn count(&self) -> u64 {
-        // Acquire: pairs with the Release in `Mover::advance`; what the count stands for has been done.
+        // Acquire: pairs with the Release in `Mover::advance`; what the count stands for has been
+        // done.
         self.gate.count.load(Acquire)
     }
 

@@ -53,7 +53,8 @@ impl<T> Consumer<T> {
             return None;
         }
         // SAFETY:
-        // - full and ours: `head < tail_seen`, checked above, and `&mut self` excludes a second reader.
+        // - full and ours: `head < tail_seen`, checked above, and `&mut self` excludes a second
+        //   reader.
         // - read once: `release` moves `head` past the slot.
         let value = unsafe { self.slots.read(self.head) };
         self.release(1);
@@ -114,7 +115,8 @@ impl<T> Consumer<T> {
                 tally.count += 1;
                 // SAFETY:
                 // - valid, full and ours: `Taken::run` says so for all of `run`.
-                // - read once: the count of taken values has passed the slot, so it will be released.
+                // - read once: the count of taken values has passed the slot, so it will be
+                //   released.
                 each(unsafe { run.cast::<T>().add(index).read() });
             }
         }
@@ -258,8 +260,8 @@ impl<T> Consumer<T> {
         );
         let (start, slots) = (self.head.wrapping_add(from), &self.slots);
         // SAFETY:
-        // - full and not written: all below `tail_seen`, checked above; the producer keeps off until
-        //   `release`, which takes `&mut self`, so not during the borrow of `&self`.
+        // - full and not written: all below `tail_seen`, checked above; the producer keeps off
+        //   until `release`, which takes `&mut self`, so not during the borrow of `&self`.
         // - no wrap: `run_len` is what lies side by side.
         unsafe { slots.readable(start, slots.run_len(start, to - from)) }
     }
@@ -339,7 +341,8 @@ impl<'a, T> Taken<'a, T> {
         let start = consumer.head.wrapping_add(self.count);
         let slots = &consumer.slots;
         // SAFETY:
-        // - full and ours: all below `tail_seen`, checked above, and we hold the consumer by `&mut`.
+        // - full and ours: all below `tail_seen`, checked above, and we hold the consumer by
+        //   `&mut`.
         // - no wrap: `run_len` is what lies side by side.
         unsafe { slots.run(start, slots.run_len(start, count_max - self.count)) }
     }

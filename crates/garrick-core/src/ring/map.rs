@@ -43,7 +43,8 @@ pub fn map_batch<In, Out>(
         let input = mapped.consumer.run(mapped.done, count);
         // SAFETY:
         // - free: `done < count <= free_seen`, by `batch_len`.
-        // - nobody else: `mapped` holds the producer by `&mut`, and lends `output` to this loop alone.
+        // - nobody else: `mapped` holds the producer by `&mut`, and lends `output` to this loop
+        //   alone.
         let output = unsafe { mapped.producer.free_run(mapped.done, count) };
         map_run(input, output, &mut mapped.done, &mut map);
     }
@@ -101,7 +102,8 @@ pub fn map_batch_owned<In, Out>(
         let input = taken.run(count);
         // SAFETY:
         // - free: `made.count < count <= free_seen`, by `batch_len`.
-        // - nobody else: `made` holds the producer by `&mut`, and lends `output` to this loop alone.
+        // - nobody else: `made` holds the producer by `&mut`, and lends `output` to this loop
+        //   alone.
         let output = unsafe { made.producer.free_run(made.count, count) };
         let mut taken_tally = Tally::new(&mut taken.count);
         let mut made_tally = Tally::new(&mut made.count);

@@ -78,8 +78,8 @@ impl<'a, T> Poke<'a, T> {
         let slots = &self.producer.slots;
         let (first, second) = values[..count].split_at(slots.run_len(start, count));
         // SAFETY:
-        // - free and ours: `count` slots from `tail + written` on end at `tail + room` at most, and we
-        //   hold the producer by `&mut`.
+        // - free and ours: `count` slots from `tail + written` on end at `tail + room` at most, and
+        //   we hold the producer by `&mut`.
         // - no wrap: `first` is as long as what lies side by side, and `second` starts at slot 0.
         unsafe {
             copy::fill(slots.writable(start, first.len()), first);
@@ -134,8 +134,8 @@ impl<T> Drop for Poke<'_, T> {
         if self.written > 0 {
             let (tail, slots) = (self.producer.tail, &self.producer.slots);
             // SAFETY:
-            // - full and ours: we wrote `written` slots from `tail` on, and `tail` was not published
-            //   past them. Afterwards nobody counts them as full.
+            // - full and ours: we wrote `written` slots from `tail` on, and `tail` was not
+            //   published past them. Afterwards nobody counts them as full.
             unsafe { slots.drop_range(tail, self.written) }
         }
     }

@@ -174,7 +174,8 @@ impl<T> Producer<T> {
         while made.count < room {
             // SAFETY:
             // - free: `room` is at most `free_seen`.
-            // - nobody else: `made` holds the producer by `&mut`, and lends the run to this loop alone.
+            // - nobody else: `made` holds the producer by `&mut`, and lends the run to this loop
+            //   alone.
             let output = unsafe { made.producer.free_run(made.count, room) };
             map_run(&values[made.count..], output, &mut made.count, &mut map);
         }

@@ -43,8 +43,8 @@ pub(super) struct End {
 }
 
 // SAFETY:
-// - a slot is reached by one half at a time (see `Producer` and `Consumer`), so values of type `T` are
-//   moved between threads and never shared: `T: Send` is enough.
+// - a slot is reached by one half at a time (see `Producer` and `Consumer`), so values of type `T`
+//   are moved between threads and never shared: `T: Send` is enough.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
@@ -112,7 +112,8 @@ impl<T> Drop for Shared<T> {
         let (head, tail) = (self.head.count_relaxed(), self.tail.count_relaxed());
         self.slots.settle(head, self.spread.get());
         // SAFETY:
-        // - full: `head..tail` is, by the invariant of the ring; its length is at most the capacity.
+        // - full: `head..tail` is, by the invariant of the ring; its length is at most the
+        //   capacity.
         // - exclusive: `&mut self` means that both halves are gone, and the `Arc` synchronized with
         //   the drop of each.
         unsafe { self.slots.drop_range(head, tail.wrapping_sub(head)) }

@@ -141,8 +141,8 @@ impl<T> Slots<T> {
     #[inline]
     fn slot(&self, count: usize) -> *mut T {
         // SAFETY:
-        // - in bounds: a masked count is below the number of slots, and the storage was checked to have that many;
-        //   it lives as long as `Shared`, which each user of a view keeps alive.
+        // - in bounds: a masked count is below the number of slots, and the storage was checked to
+        //   have that many; it lives as long as `Shared`, which each user of a view keeps alive.
         unsafe { self.start.as_ptr().add(self.index(count)) }
     }
 
@@ -190,7 +190,8 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// The slots are full, nobody writes them during `'a`, and `len` is at most `run_len(count, len)`.
+    /// The slots are full, nobody writes them during `'a`, and `len` is at most `run_len(count,
+    /// len)`.
     #[inline]
     pub(super) unsafe fn readable<'a>(&self, count: usize, len: usize) -> &'a [T] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
@@ -205,13 +206,15 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// The slots are free and the caller's alone during `'a`, and `len` is at most `run_len(count, len)`.
+    /// The slots are free and the caller's alone during `'a`, and `len` is at most `run_len(count,
+    /// len)`.
     #[inline]
     pub(super) unsafe fn writable<'a>(&self, count: usize, len: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
         self.claims.write(self.index(count), len);
         // SAFETY:
-        // - valid: the run is in bounds, since it does not wrap; `MaybeUninit` needs no value there.
+        // - valid: the run is in bounds, since it does not wrap; `MaybeUninit` needs no value
+        //   there.
         // - exclusive during `'a`: the caller's word.
         unsafe { slice::from_raw_parts_mut(self.slot(count).cast(), len) }
     }

@@ -1,7 +1,7 @@
 //! A timing wheel: many deadlines, each cheap to set, cancel and fire.
 //!
-//! The hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP 1987,
-//! scheme 7), with a bitmap per level so that empty slots are never visited.
+//! The hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP
+//! 1987, scheme 7), with a bitmap per level so that empty slots are never visited.
 //!
 //! ```text
 //!   a tick number, 54 bits:   [ digit 8 ] ... [ digit 2 ][ digit 1 ][ digit 0 ]      6 bits a digit

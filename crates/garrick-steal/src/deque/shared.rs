@@ -88,8 +88,8 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
-        // Acquire: pairs with the Release in `Worker::publish_tail`; what the owner did before it took the
-        // last value is seen.
+        // Acquire: pairs with the Release in `Worker::publish_tail`; what the owner did before it
+        // took the last value is seen.
         distance(done, self.tail.load(Acquire)) == 0
     }
 
@@ -107,8 +107,8 @@ impl<T> Shared<T> {
         let locked = &self.steal.locked;
         // Relaxed: only saves others the cache line of an attempt that would fail.
         let free = !locked.load(Relaxed);
-        // Acquire: pairs with the Release in `Guard::drop`; we see the head, the buffer and, through
-        // the fence, the tail that the last holder saw.
+        // Acquire: pairs with the Release in `Guard::drop`; we see the head, the buffer and,
+        // through the fence, the tail that the last holder saw.
         let taken = free
             && locked
                 .compare_exchange(false, true, Acquire, Relaxed)
@@ -138,7 +138,8 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // Relaxed: `&mut self` means that every handle is gone, and dropping the `Arc` synchronized.
+        // Relaxed: `&mut self` means that every handle is gone, and dropping the `Arc`
+        // synchronized.
         let head = self.head.load(Relaxed);
         let len = distance(head, self.tail.load(Relaxed));
         let buffer = self.steal.buffer.with(|buffer| {
@@ -297,8 +298,8 @@ impl<T> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, the slot initialized, nobody may be writing it, and the value must not
-    /// be used through any other copy.
+    /// The buffer must be alive, the slot initialized, nobody may be writing it, and the value must
+    /// not be used through any other copy.
     #[inline(always)]
     pub(super) unsafe fn read(self, count: usize) -> T {
         // SAFETY:

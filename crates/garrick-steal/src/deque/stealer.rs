@@ -149,7 +149,8 @@ impl<T> Stealer<T> {
         if count > 0 {
             claim.open(count);
             shared.fence().heavy();
-            // Acquire: pairs with the Release in `Worker::publish_tail`; every slot below is written.
+            // Acquire: pairs with the Release in `Worker::publish_tail`; every slot below is
+            // written.
             claim.settle(count, shared.tail.load(Acquire));
         }
         Steal::Success(claim)
@@ -220,8 +221,8 @@ impl<T> Iterator for Claim<'_, T> {
         // SAFETY:
         // - alive: the owner replaces the buffer only under the lock, which we hold.
         // - initialized: it is below the tail that `settle` was given, read with Acquire.
-        // - read once: `head` is past it, so that the owner's pop fails (README, "The race"), and `next`
-        //   moves on below.
+        // - read once: `head` is past it, so that the owner's pop fails (README, "The race"), and
+        //   `next` moves on below.
         let value = unsafe { self.buffer.read(self.next) };
         self.next = self.next.wrapping_add(1);
         Some(value)

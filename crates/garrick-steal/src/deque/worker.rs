@@ -228,8 +228,8 @@ impl<T> Worker<T> {
         debug_assert!(self.room() > 0, "room must be made before a push");
         // SAFETY:
         // - alive: only we replace the buffer.
-        // - exclusive: `tail < done + capacity`, so the thief that emptied this slot has finished, and
-        //   no thief claims it before we publish it; `&mut self` excludes a second owner.
+        // - exclusive: `tail < done + capacity`, so the thief that emptied this slot has finished,
+        //   and no thief claims it before we publish it; `&mut self` excludes a second owner.
         unsafe { self.buffer.write(self.tail, value) };
         self.tail = self.tail.wrapping_add(1);
         self.publish_tail(self.tail);
@@ -238,8 +238,9 @@ impl<T> Worker<T> {
     /// Publishes `tail` to the thieves.
     #[inline(always)]
     fn publish_tail(&self, tail: usize) {
-        // Release: pairs with the Acquire in `Stealer::claim`; publishes every slot below `tail`. It must
-        // be Release in a pop too: a thief that reads the lowered tail still relies on the pushes before.
+        // Release: pairs with the Acquire in `Stealer::claim`; publishes every slot below `tail`.
+        // It must be Release in a pop too: a thief that reads the lowered tail still relies on the
+        // pushes before.
         self.shared.tail.store(tail, Release);
     }
 

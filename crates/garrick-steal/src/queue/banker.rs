@@ -97,8 +97,8 @@ struct Inbox<T> {
     spent_len: usize,
 }
 
-// SAFETY: the pointers lead to nodes that this handle owns alone, so the values in them (a producer's
-// `free` has none) move with it: `T: Send` is enough.
+// SAFETY: the pointers lead to nodes that this handle owns alone, so the values in them (a
+// producer's `free` has none) move with it: `T: Send` is enough.
 unsafe impl<T: Send> Send for Producer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Inbox<T> {}
@@ -228,7 +228,8 @@ impl<T> Producer<T> {
     ///
     /// # Safety
     ///
-    /// The caller owns the chain, its nodes are full, and they are the stack's if this returns true.
+    /// The caller owns the chain, its nodes are full, and they are the stack's if this returns
+    /// true.
     #[inline]
     unsafe fn publish(&self, newest: *mut Node<T>, oldest: *mut Node<T>) -> bool {
         debug_assert!(is_node(newest) && is_node(oldest), "a chain has two ends");
@@ -241,8 +242,8 @@ impl<T> Producer<T> {
             let below = if is_node(head) { head } else { ptr::null_mut() };
             // SAFETY: `oldest` is ours until the exchange below succeeds.
             unsafe { Node::set_next(oldest, below) };
-            // Release: pairs with the Acquire in `Inbox::refill`; publishes values and links. Pushes
-            // before ours stay published, as the exchange carries on their release sequence.
+            // Release: pairs with the Acquire in `Inbox::refill`; publishes values and links.
+            // Pushes before ours stay published, as the exchange carries on their release sequence.
             let exchange = &self.shared.head;
             match exchange.compare_exchange_weak(head, newest, Release, Relaxed) {
                 Ok(_) => break,
@@ -277,7 +278,8 @@ impl<T> Producer<T> {
         if spare.load(Relaxed).is_null() {
             return ptr::null_mut();
         }
-        // Acquire: pairs with the Release in `Inbox::hand_back`; the consumer is done with the nodes.
+        // Acquire: pairs with the Release in `Inbox::hand_back`; the consumer is done with the
+        // nodes.
         spare.swap(ptr::null_mut(), Acquire)
     }
 
@@ -293,8 +295,8 @@ impl<T> Producer<T> {
         let mut node = newest;
         let mut values = Vec::with_capacity(count);
         for _ in 0..count {
-            // SAFETY: the chain has `count` full nodes, which are ours; `next` is read before the node is
-            // linked elsewhere.
+            // SAFETY: the chain has `count` full nodes, which are ours; `next` is read before the
+            // node is linked elsewhere.
             unsafe {
                 values.push(Node::take(node));
                 let next = Node::next(node);
@@ -364,7 +366,8 @@ impl<T> Inbox<T> {
         if !is_node(head.load(Relaxed)) {
             return false;
         }
-        // Acquire: pairs with the Release in `Producer::publish`, of every push since the last taking.
+        // Acquire: pairs with the Release in `Producer::publish`, of every push since the last
+        // taking.
         let mut node = head.swap(ptr::null_mut(), Acquire);
         while !node.is_null() {
             // SAFETY: the taken chain is ours alone.
@@ -399,8 +402,8 @@ impl<T> Inbox<T> {
         if !spare.load(Relaxed).is_null() {
             return false;
         }
-        // Release: pairs with the Acquire in `Producer::take_spare`; we are done with these nodes. It
-        // cannot fail, as only we put chains there.
+        // Release: pairs with the Acquire in `Producer::take_spare`; we are done with these nodes.
+        // It cannot fail, as only we put chains there.
         let result = spare.compare_exchange(ptr::null_mut(), self.spent, Release, Relaxed);
         debug_assert!(result.is_ok(), "a second consumer");
         self.spent = ptr::null_mut();
@@ -415,7 +418,8 @@ impl<T> Inbox<T> {
         let mut len = 0;
         while is_node(node) {
             len += 1;
-            // SAFETY: a published node stays as it is until we take the stack, which needs `&mut self`.
+            // SAFETY: a published node stays as it is until we take the stack, which needs `&mut
+            // self`.
             node = unsafe { Node::next(node) };
         }
         len
@@ -536,8 +540,8 @@ impl<T> Left<T> {
         for chain in &mut self.full {
             while !chain.is_null() {
                 let node = *chain;
-                // SAFETY: both chains are ours and full; each node leaves its chain, is emptied and freed before its
-                // value's drop, which may panic.
+                // SAFETY: both chains are ours and full; each node leaves its chain, is emptied and
+                // freed before its value's drop, which may panic.
                 let value = unsafe {
                     *chain = Node::next(node);
                     let value = Node::take(node);

@@ -1,5 +1,5 @@
-//! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here and the
-//! banker hands back every node, so that a few pushes reach every path.
+//! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here
+//! and the banker hands back every node, so that a few pushes reach every path.
 
 use garrick_core::prim::{
     Arc,

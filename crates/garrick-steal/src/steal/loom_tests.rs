@@ -277,7 +277,7 @@ fn what_a_thief_keeps_is_announced() {
     model(2, || {
         let [mut sender, mut thief, mut sleeper] = workers(4);
         (0..3).for_each(|value| send(&mut sender, value));
-        // The thief leaves the other values for ever.
+        // The sender is gone for good.
         drop(sender);
         let other = thread::spawn(move || {
             let first = sleeper.recv().map(Track::into_inner);

@@ -16,12 +16,14 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 /// Maximum number of values that [`Sender::send_many`] puts into the global queue at a time.
 const BATCH_MAX: usize = 256;
 
-/// Sends to a work-stealing channel from outside, through its global queue. Clones send to the same channel.
+/// Sends to a work-stealing channel from outside, through its global queue. Clones send to the same
+/// channel.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Receives from a work-stealing channel from outside, one value at a time. Clones receive from the same channel.
+/// Receives from a work-stealing channel from outside, one value at a time. Clones receive from the
+/// same channel.
 ///
 /// A thread that only receives should be a [`Worker`](super::Worker), which takes many values at a
 /// time.

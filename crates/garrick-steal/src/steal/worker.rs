@@ -9,7 +9,8 @@ use super::{
 };
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
-/// One thread's handle to a work-stealing channel: sends to its own deque, and receives from there first.
+/// One thread's handle to a work-stealing channel: sends to its own deque, and receives from there
+/// first.
 ///
 /// Dropping it leaves its values to the other handles.
 ///

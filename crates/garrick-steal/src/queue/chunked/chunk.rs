@@ -125,8 +125,8 @@ impl<T> Chunk<T> {
         if !slot.is_ready.load(Acquire) {
             return None;
         }
-        // SAFETY: ready means initialized and left by its producer; only the consumer gets here, and
-        // clears the flag below.
+        // SAFETY: ready means initialized and left by its producer; only the consumer gets here,
+        // and clears the flag below.
         let value = slot
             .value
             .with_mut(|place| unsafe { (*place).assume_init_read() });

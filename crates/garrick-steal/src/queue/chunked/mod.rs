@@ -92,8 +92,8 @@ struct Reader<T> {
     index: usize,
 }
 
-// SAFETY: a slot is reached by one side at a time, so values are moved between threads, never shared:
-// `T: Send` is enough. (The atomic pointers in `Shared` would not ask for it.)
+// SAFETY: a slot is reached by one side at a time, so values are moved between threads, never
+// shared: `T: Send` is enough. (The atomic pointers in `Shared` would not ask for it.)
 unsafe impl<T: Send> Send for Producer<T> {}
 // SAFETY: as above; `&Producer` moves values too, and shares none.
 unsafe impl<T: Send> Sync for Producer<T> {}
@@ -184,8 +184,8 @@ impl<T: Send> Sender<T> for Producer<T> {
                 return Err(SendError(value));
             }
             if !tail.is_full() {
-                // SAFETY: the slot is claimed by us alone, so it is unwritten, and its chunk lives until it
-                // has been read.
+                // SAFETY: the slot is claimed by us alone, so it is unwritten, and its chunk lives
+                // until it has been read.
                 unsafe { Chunk::write(tail.chunk(), tail.index(), value) };
                 self.announce(tail);
                 return Ok(());
@@ -203,8 +203,8 @@ impl<T: Send> Sender<T> for Producer<T> {
                 return Err(SendError(values.collect()));
             };
             for (index, value) in (tail.index()..).zip(values.by_ref().take(count)) {
-                // SAFETY: as in `push`, for each of the `count` slots. After the last one the chunk may be
-                // gone, and is not touched.
+                // SAFETY: as in `push`, for each of the `count` slots. After the last one the chunk
+                // may be gone, and is not touched.
                 unsafe { Chunk::write(tail.chunk(), index, value) };
             }
             self.announce(tail);
@@ -241,8 +241,8 @@ impl<T> Shared<T> {
             // write to it.
             match self.tail.compare_exchange(tail.0, next.0, AcqRel, Relaxed) {
                 Ok(_) => {
-                    // SAFETY: the consumer does not leave that chunk before it sees this `next`, which we
-                    // alone set: the exchange that replaces a chunk succeeds once.
+                    // SAFETY: the consumer does not leave that chunk before it sees this `next`,
+                    // which we alone set: the exchange that replaces a chunk succeeds once.
                     unsafe { Chunk::link(tail.chunk(), fresh) };
                     return;
                 }
@@ -406,7 +406,8 @@ impl<T> Drop for Reader<T> {
         // here.
         loop {
             let value = self.try_pop();
-            // Relaxed: dropping the `Arc` synchronizes. Stored before the value's drop, which may panic.
+            // Relaxed: dropping the `Arc` synchronizes. Stored before the value's drop, which may
+            // panic.
             self.shared.left_at.store(self.chunk, Relaxed);
             if value.is_none() {
                 break;
@@ -420,7 +421,8 @@ impl<T> Drop for Shared<T> {
         // Relaxed: both halves are gone, and dropping the `Arc` synchronized.
         let mut chunk = self.left_at.load(Relaxed);
         while !chunk.is_null() {
-            // SAFETY: nobody else is left; every chunk came out of a box, whose drop sees to the values.
+            // SAFETY: nobody else is left; every chunk came out of a box, whose drop sees to the
+            // values.
             let owned = unsafe { Box::from_raw(chunk) };
             chunk = owned.next();
         }
