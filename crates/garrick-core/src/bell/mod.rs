@@ -61,7 +61,7 @@ impl Default for Bell {
     }
 }
 
-/// Tells the caller whether it must send a ring.
+/// Outcome of a wake or of a poll: whether the caller must send a ring.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
 pub enum Call {

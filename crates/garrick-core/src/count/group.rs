@@ -87,7 +87,7 @@ impl<const N: usize> Group<N> {
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn add(&mut self, index: usize, count: u64) {
@@ -99,7 +99,7 @@ impl<const N: usize> Group<N> {
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn set(&mut self, index: usize, value: u64) {

@@ -49,7 +49,7 @@ impl<const N: usize> Tally<N> {
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn add(&mut self, index: usize, count: u64) {
@@ -63,7 +63,7 @@ impl<const N: usize> Tally<N> {
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn get(&self, index: usize) -> u64 {

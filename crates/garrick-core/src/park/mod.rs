@@ -160,8 +160,8 @@ impl Shared {
     #[cold]
     fn sleep(&self, deadline: Option<Instant>) -> bool {
         let mut guard = self.lock();
-        // Relaxed: announces only; whoever reads PARKED synchronizes by the lock. On failure the
-        // token has come, and taking it acquires.
+        // Relaxed: announces only; a thread that reads PARKED synchronizes by the lock. On failure
+        // the token has come, and taking it acquires.
         if (self.state.compare_exchange(EMPTY, PARKED, Relaxed, Relaxed)).is_err() {
             return self.take_token();
         }

@@ -296,7 +296,7 @@ impl<T> Producer<T> {
     ///
     /// # Safety
     ///
-    /// `from <= to <= free_seen()`, and nobody else touches those slots during `'a`.
+    /// `from <= to <= free_seen()`, and no other code accesses those slots during `'a`.
     #[inline]
     pub(super) unsafe fn free_run<'a>(&self, from: usize, to: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(
@@ -316,7 +316,7 @@ impl<T> Producer<T> {
     ///
     /// # Safety
     ///
-    /// `room` is at most `free_seen()`, and nobody else writes those slots during the call.
+    /// `room` is at most `free_seen()`, and no other code writes those slots during the call.
     #[inline]
     pub(super) unsafe fn write_while(
         &self,

@@ -190,8 +190,8 @@ impl<T> Slots<T> {
     ///
     /// # Safety
     ///
-    /// The slots are full, nobody writes them during `'a`, and `len` is at most `run_len(count,
-    /// len)`.
+    /// The slots are full, no other code writes them during `'a`, and `len` is at most
+    /// `run_len(count, len)`.
     #[inline]
     pub(super) unsafe fn readable<'a>(&self, count: usize, len: usize) -> &'a [T] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");

@@ -282,7 +282,7 @@ impl<T> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, and nobody else may use this slot.
+    /// The buffer must be alive, and no other code may use this slot.
     #[inline(always)]
     pub(super) unsafe fn write(self, count: usize, value: T) {
         // SAFETY:
@@ -298,8 +298,8 @@ impl<T> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, the slot initialized, nobody may be writing it, and the value must
-    /// not be used through any other copy.
+    /// The buffer must be alive, the slot initialized, no other code may be writing it, and the
+    /// value must not be used through any other copy.
     #[inline(always)]
     pub(super) unsafe fn read(self, count: usize) -> T {
         // SAFETY:

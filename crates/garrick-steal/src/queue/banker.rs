@@ -164,7 +164,7 @@ impl<T> Node<T> {
     ///
     /// # Safety
     ///
-    /// `node` is alive, and nobody writes its `next` meanwhile.
+    /// `node` is alive, and no other code writes its `next` meanwhile.
     unsafe fn next(node: *mut Self) -> *mut Self {
         debug_assert!(is_node(node), "a mark has no next");
         // SAFETY: the caller's.
