@@ -154,7 +154,7 @@ fn counting<Q: Queue>() {
     });
 }
 
-/// This thread holds a sender, so that the pushes wake it, not the drop of the other sender.
+/// Pushes wake the receiver, not the drop of the other sender, because this thread holds a sender.
 fn waiting<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
