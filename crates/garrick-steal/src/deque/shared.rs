@@ -19,7 +19,8 @@ const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 /// State that both sides reach. The three parts have different readers and writers, so none shares
 /// a cache line with another.
 ///
-/// The counts only grow, with wrapping arithmetic. [`Buffer::slot`] masks them to an index.
+/// The counts do not wrap at the number of slots. They use wrapping arithmetic, and
+/// [`Buffer::read`] and [`Buffer::write`] mask them to an index.
 pub(super) struct Shared<T> {
     /// One past the newest value. Written by the owner, read by thieves. The owner lowers it before
     /// it knows whether it may take the value there, so it may stand one below `head`.
