@@ -1,15 +1,17 @@
-//! How long to wait before a restart, and how many restarts are too many.
+//! Delays before restarts, and a limit on the number of restarts.
 //!
-//! What supervisors of actors and stages of pipelines have in common. Plain values: nothing here is shared
-//! between threads.
+//! Supervisors of actors and stages of pipelines share these types. They are plain values: nothing
+//! here is shared between threads.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::random::mix;
 
-/// Waits before restarts: the first one short, each further one twice as long, up to a limit, and each shortened by
-/// chance so that children that failed together do not come back together.
+/// Exponential delays before restarts.
+///
+/// The first delay is short, and each further delay is twice as long, up to a limit. Random jitter
+/// shortens each delay, so that children that failed together do not restart together.
 ///
 /// # Examples
 /// ```
@@ -22,18 +24,18 @@ use crate::random::mix;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
-    /// The first wait.
+    /// First delay.
     first: Duration,
-    /// No wait is longer.
+    /// Upper limit of a delay.
     max: Duration,
-    /// The part of a wait that is left to chance, 0 to 1.
+    /// Random part of a delay, 0 to 1.
     jitter: f64,
-    /// A child that was up for so long begins with the first wait again.
+    /// Uptime after which a child starts again with the first delay.
     reset_after: Duration,
 }
 
 impl Backoff {
-    /// No waits.
+    /// No delays.
     pub const NONE: Self = Self {
         first: Duration::ZERO,
         max: Duration::ZERO,
@@ -41,8 +43,8 @@ impl Backoff {
         reset_after: Duration::ZERO,
     };
 
-    /// Waits of `first`, twice that, and so on up to `max`, with a jitter of 0.2. A child that was up for `max` begins
-    /// with `first` again.
+    /// Creates delays of `first`, twice `first`, and so on up to `max`, with a jitter of 0.2. A
+    /// child that was up for `max` starts again with `first`.
     #[must_use]
     pub fn exponential(first: Duration, max: Duration) -> Self {
         Self {
@@ -53,10 +55,10 @@ impl Backoff {
         }
     }
 
-    /// The part of each wait that is left to chance: with 0.2, a wait is 80 % to 100 % of what it would be.
+    /// Sets the random part of each delay. With 0.2, a delay is 80 % to 100 % of its full length.
     ///
     /// # Panics
-    /// If it is not between 0 and 1.
+    /// Panics if `part` is not between 0 and 1.
     #[must_use]
     #[track_caller]
     pub fn jitter(mut self, part: f64) -> Self {
@@ -68,25 +70,26 @@ impl Backoff {
         self
     }
 
-    /// How long a child must have been up to begin with the first wait again.
+    /// Sets how long a child must have been up to start again with the first delay.
     #[must_use]
     pub fn reset_after(mut self, up: Duration) -> Self {
         self.reset_after = up;
         self
     }
 
-    /// The wait before a restart that follows `restarts` others; `random` is any number, and decides the jitter.
+    /// Returns the delay before a restart that follows `restarts` earlier restarts. `random` is any
+    /// number and determines the jitter.
     #[must_use]
     pub fn wait(&self, restarts: u32, random: u64) -> Duration {
         let factor = 1u32.checked_shl(restarts).unwrap_or(u32::MAX);
         let whole = self.first.saturating_mul(factor).min(self.max);
         let chance = mix(random) as f64 / u64::MAX as f64;
         let seconds = whole.as_secs_f64() * (1.0 - self.jitter * chance);
-        // The longest times round up to more than a duration holds.
+        // The longest times round up to more than a `Duration` can hold.
         Duration::try_from_secs_f64(seconds).map_or(whole, |wait| wait.min(whole))
     }
 
-    /// How long a child must have been up to begin with the first wait again.
+    /// Returns how long a child must have been up to start again with the first delay.
     pub fn resets_after(&self) -> Duration {
         self.reset_after
     }
@@ -98,7 +101,7 @@ impl Default for Backoff {
     }
 }
 
-/// Counts restarts in a window of time that ends now.
+/// Counts the restarts in a time window that ends now.
 ///
 /// # Examples
 /// ```
@@ -112,17 +115,18 @@ impl Default for Backoff {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Intensity {
-    /// So many restarts are not too many.
+    /// Maximum number of restarts within the window.
     restarts_max: usize,
-    /// How long the window is.
+    /// Length of the window.
     within: Duration,
-    /// When the restarts were that are still in the window, oldest first, in nanoseconds; never more than
-    /// `restarts_max`.
+    /// Times of the restarts that are still in the window, oldest first, in nanoseconds. Never more
+    /// than `restarts_max`.
     recent: VecDeque<u64>,
 }
 
 impl Intensity {
-    /// No restart so far, of at most `restarts_max` within such a time.
+    /// Creates a counter that allows at most `restarts_max` restarts within a window of length
+    /// `within`.
     pub fn new(restarts_max: usize, within: Duration) -> Self {
         Self {
             restarts_max,
@@ -131,7 +135,7 @@ impl Intensity {
         }
     }
 
-    /// Counts a restart at `now`, in nanoseconds; false if that is one too many.
+    /// Counts a restart at `now`, in nanoseconds. Returns false if the restart exceeds the limit.
     pub fn count(&mut self, now: u64) -> bool {
         let window = self.within.as_nanos();
         while let Some(&oldest) = self.recent.front()
@@ -146,17 +150,17 @@ impl Intensity {
         true
     }
 
-    /// Begins anew.
+    /// Forgets all restarts counted so far.
     pub fn forget(&mut self) {
         self.recent.clear();
     }
 
-    /// So many restarts are not too many.
+    /// Returns the maximum number of restarts within the window.
     pub fn restarts_max(&self) -> usize {
         self.restarts_max
     }
 
-    /// How long the window is.
+    /// Returns the length of the window.
     pub fn within(&self) -> Duration {
         self.within
     }

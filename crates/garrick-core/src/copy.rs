@@ -1,19 +1,22 @@
-//! Copies of long slices that are fast wherever the two lie.
+//! Copies of long slices that are fast regardless of alignment.
 //!
-//! From a little over 2 KiB on, the C library of GNU copies with `rep movsb` where the processor says that this is fast. On Zen 3
-//! and 4 it is not if the target begins less than 32 bytes behind the source, counted within pages of 4 KiB: a
-//! batch of 32 KiB out of a ring takes 11 us instead of 0.8 then (Zen 3, glibc 2.36, distances of 8, 16 and 24 bytes). Whether
-//! that is so for a ring and a buffer depends on what the allocator has done before. Pieces of 2 KiB are copied by
-//! vector loads and stores, and nowhere slower than the best of the other way.
+//! For copies of slightly more than 2 KiB and above, the GNU C library uses `rep movsb` where the
+//! processor reports it as fast. On Zen 3 and 4 it is slow if the target begins less than 32 bytes
+//! behind the source, counted within pages of 4 KiB. A batch of 32 KiB out of a ring then takes 11
+//! us instead of 0.8 us (Zen 3, glibc 2.36, distances of 8, 16 and 24 bytes). Whether a ring and a
+//! buffer are affected depends on earlier allocations. This module copies in pieces of 2 KiB. The C
+//! library copies such pieces by vector loads and stores, which are never slower than `rep movsb`
+//! at its best.
 //!
-//! Source: [glibc's bug 30994](https://sourceware.org/bugzilla/show_bug.cgi?id=30994), and our own measurements.
+//! Source: [glibc's bug 30994](https://sourceware.org/bugzilla/show_bug.cgi?id=30994), and our own
+//! measurements.
 
 use std::mem::MaybeUninit;
 
-/// The bytes of a piece: less than what `rep movsb` is taken for.
+/// Bytes of a piece: less than the threshold for `rep movsb`.
 const PIECE_BYTES: usize = 2048;
 
-/// The values of a piece.
+/// Returns the number of values in a piece.
 const fn piece<T>() -> usize {
     let bytes = if size_of::<T>() == 0 {
         1
@@ -27,10 +30,10 @@ const fn piece<T>() -> usize {
     }
 }
 
-/// Copies `from` over `to`, which is as long.
+/// Copies `from` over `to`. Both must have the same length.
 ///
 /// # Panics
-/// If it is not.
+/// Panics if the lengths differ.
 #[inline]
 pub fn overwrite<T: Copy>(to: &mut [T], from: &[T]) {
     assert_eq!(to.len(), from.len(), "as long as what is copied");
@@ -38,10 +41,10 @@ pub fn overwrite<T: Copy>(to: &mut [T], from: &[T]) {
     pieces.for_each(|(to, from)| to.copy_from_slice(from));
 }
 
-/// Copies `from` into `to`, which is as long and need not hold values yet.
+/// Copies `from` into `to`, which need not be initialized. Both must have the same length.
 ///
 /// # Panics
-/// If it is not.
+/// Panics if the lengths differ.
 #[inline]
 pub fn fill<T: Copy>(to: &mut [MaybeUninit<T>], from: &[T]) {
     assert_eq!(to.len(), from.len(), "as long as what is copied");
@@ -51,7 +54,7 @@ pub fn fill<T: Copy>(to: &mut [MaybeUninit<T>], from: &[T]) {
     });
 }
 
-/// Copies `from` behind what is in `to`.
+/// Appends a copy of `from` to `to`.
 #[inline]
 pub fn append<T: Copy>(to: &mut Vec<T>, from: &[T]) {
     to.reserve(from.len());

@@ -1,12 +1,12 @@
-//! A fence with two sides, of which only the rare one costs anything.
+//! An asymmetric fence: a pair of fences of which only the rarely used side is expensive.
 //!
-//! Two threads that each *write one word and then read the other's* need a full fence between the two
-//! steps, on both sides, or each may miss the other's write (Dekker's pattern). Where one side runs a
-//! thousand times as often as the other, its fence can be bought by the other side: on Linux,
-//! `membarrier(2)` (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running thread of the
-//! process pass a full fence before it returns. The frequent side then only has to keep the compiler from
-//! swapping its two steps. The idea is known as an asymmetric fence or asymmetric Dekker; folly, liburcu
-//! and Java's hotspot use it.
+//! Two threads that each *write one word and then read the other's* need a full fence between the
+//! two steps, on both sides. Otherwise each may miss the other's write (Dekker's pattern). Where
+//! one side runs a thousand times as often as the other, the rare side can pay for both fences. On
+//! Linux, `membarrier(2)` (`MEMBARRIER_CMD_PRIVATE_EXPEDITED`, since 4.14) makes every running
+//! thread of the process pass a full fence before the call returns. The frequent side then only has
+//! to keep the compiler from swapping its two steps. The idea is known as an asymmetric fence or
+//! asymmetric Dekker. folly, liburcu and Java's hotspot use it.
 //!
 //! ```text
 //!     frequent side                  rare side
@@ -15,13 +15,14 @@
 //!     read y                         read x               at least one of them reads 1
 //! ```
 //!
-//! Where the system call is missing (older kernels, seccomp filters, other systems) both sides are an
-//! ordinary `fence(SeqCst)`: [`Asymmetric::detect`] decides once per process, at run time.
+//! Where the system call is missing (older kernels, seccomp filters, other systems), both sides are
+//! an ordinary `fence(SeqCst)`. [`Asymmetric::detect`] decides once per process, at run time.
 //!
-//! Both sides are wait-free; any thread may call either. `heavy` is a system call: 0.1 to 0.5 µs when no other
-//! thread of the process runs, and where it must interrupt one, 2 µs on a good day and 20 µs in a virtual
-//! machine that passes interrupts on by hand. Each interrupted thread pays for that too. So the pair pays
-//! where the light side runs a thousand times as often; below that, [`Asymmetric::symmetric`] is cheaper.
+//! Both sides are wait-free, and any thread may call either. `heavy` is a system call. It takes 0.1
+//! to 0.5 µs when no other thread of the process runs. Where it must interrupt another thread it
+//! takes 2 µs at best, and 20 µs in a virtual machine that forwards interrupts in software. Each
+//! interrupted thread also loses time. So the pair pays off where the light side runs a thousand
+//! times as often. Below that, [`Asymmetric::symmetric`] is cheaper.
 //!
 //! # What orders what
 //!
@@ -32,21 +33,24 @@
 //! | light | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
 //! | heavy | symmetric | `fence(SeqCst)` | a full barrier | models, and `stress_tests`, optimized |
 //!
-//! Under loom both sides are `fence(SeqCst)`, for loom has no `membarrier`. That stands for the real pair: a thread that is
-//! interrupted for the call passes a full barrier at one point of the program that its core runs, and one that
-//! is not running passed one when it was switched out, or will when it is switched in. If that point is before the
-//! load, the load sees what the heavy side wrote; if it is after the load, it is after the store too, and the heavy side
-//! sees that. This needs the store to stand before the load in the program that the core runs, and nothing else:
-//! the compiler's fence is what forbids the compiler to swap them.
+//! Under loom both sides are `fence(SeqCst)`, for loom has no `membarrier`. That models the real
+//! pair. A thread that is interrupted for the call passes a full barrier at one point of the
+//! program that its core runs. A thread that is not running passed a full barrier when it was
+//! switched out, or will pass one when it is switched in. If that point is before the load, the
+//! load sees what the heavy side wrote. If that point is after the load, it is after the store too,
+//! and the heavy side sees the store. This requires only that the store stands before the load in
+//! the program that the core runs. The compiler fence forbids the compiler to swap them.
 //!
-//! No test of ours fails without the compiler's fence. The language lets a compiler move a relaxed load over an earlier
-//! release store to another word, but LLVM does not: it keeps loads and stores that are atomic and stronger than
-//! `unordered` in the order of the program. So the same code comes out with the fence and without it (rustc 1.95,
-//! x86-64, a store and a load of two words: once, in a loop and unrolled), and a test sees what the code does. The models
-//! in which the light side is missing (`garrick-steal`'s `deque::loom_tests`) show what a compiler that uses its right would break.
+//! No test here fails without the compiler fence. The language lets a compiler move a relaxed load
+//! over an earlier release store to another word, but LLVM does not. It keeps loads and stores that
+//! are atomic and stronger than `unordered` in the order of the program. So the generated code is
+//! the same with and without the fence (rustc 1.95, x86-64, a store and a load of two words: once,
+//! in a loop and unrolled), and a test can only observe the generated code. The models in which the
+//! light side is missing (`garrick-steal`'s `deque::loom_tests`) show what breaks if a compiler
+//! makes use of that freedom.
 use crate::prim::atomic::{Ordering::SeqCst, fence};
 
-/// Which pair of fences this process uses: both sides must hold the same value.
+/// The pair of fences that this process uses. Both sides must hold the same value.
 ///
 /// # Examples
 ///
@@ -69,17 +73,20 @@ enum Kind {
     /// Both sides are `fence(SeqCst)`.
     Symmetric,
 
-    /// The heavy side does nothing: a broken pair, for the model which shows that it is needed.
+    /// The heavy side does nothing: a broken pair, for the model that shows that the heavy side is
+    /// needed.
     #[cfg(garrick_loom)]
     HeavyMissing,
 
-    /// The light side does nothing: a broken pair, for the model which shows that data do not travel by it.
+    /// The light side does nothing: a broken pair, for the model that shows that the pair does not
+    /// publish data.
     #[cfg(garrick_loom)]
     LightMissing,
 }
 
 impl Asymmetric {
-    /// The best pair that this process can have. The first call asks the system, later ones remember.
+    /// Returns the best pair that this process supports. The first call asks the system, later
+    /// calls return the remembered answer.
     #[cfg(all(target_os = "linux", not(garrick_loom)))]
     pub fn detect() -> Self {
         if membarrier::is_registered() {
@@ -89,32 +96,32 @@ impl Asymmetric {
         }
     }
 
-    /// The best pair that this process can have.
+    /// Returns the best pair that this process supports.
     #[cfg(not(all(target_os = "linux", not(garrick_loom))))]
     pub fn detect() -> Self {
         Self::symmetric()
     }
 
-    /// The pair that works everywhere: `fence(SeqCst)` on both sides.
+    /// Returns the pair that works everywhere: `fence(SeqCst)` on both sides.
     pub const fn symmetric() -> Self {
         Self(Kind::Symmetric)
     }
 
-    /// A pair without its heavy side.
+    /// Returns a pair without its heavy side.
     #[cfg(garrick_loom)]
     #[doc(hidden)]
     pub const fn heavy_missing() -> Self {
         Self(Kind::HeavyMissing)
     }
 
-    /// A pair without its light side.
+    /// Returns a pair without its light side.
     #[cfg(garrick_loom)]
     #[doc(hidden)]
     pub const fn light_missing() -> Self {
         Self(Kind::LightMissing)
     }
 
-    /// Is the light side free of hardware fences?
+    /// Returns true if the light side contains no hardware fence.
     ///
     /// # Examples
     ///
@@ -128,8 +135,8 @@ impl Asymmetric {
         !matches!(self.0, Kind::Symmetric)
     }
 
-    /// The frequent side: orders this thread's earlier writes before its later reads, as seen by a thread
-    /// that calls [`heavy`](Self::heavy).
+    /// Runs the frequent side: orders this thread's earlier writes before its later reads, as seen
+    /// by a thread that calls [`heavy`](Self::heavy).
     #[inline(always)]
     pub fn light(self) {
         match self.0 {
@@ -145,13 +152,13 @@ impl Asymmetric {
         }
     }
 
-    /// The rare side: afterwards, each thread that passed [`light`](Self::light) has its earlier writes
-    /// visible here, or its later reads see what this thread wrote before.
+    /// Runs the rare side. Afterwards, for each thread that passed [`light`](Self::light), either
+    /// its earlier writes are visible here, or its later reads see what this thread wrote before.
     ///
     /// # Panics
     ///
-    /// If the system takes `membarrier(2)` away from a process that had registered for it, as a seccomp
-    /// filter installed later may: the other threads already rely on it.
+    /// Panics if the system takes `membarrier(2)` away from a process that had registered for it,
+    /// as a seccomp filter installed later may: the other threads already rely on it.
     #[inline]
     pub fn heavy(self) {
         match self.0 {
@@ -180,7 +187,7 @@ mod membarrier {
         SYS_membarrier, c_int,
     };
 
-    /// Registers the process on the first call; was it accepted?
+    /// Registers the process on the first call. Returns true if the system accepted it.
     pub(super) fn is_registered() -> bool {
         static REGISTERED: OnceLock<bool> = OnceLock::new();
         *REGISTERED.get_or_init(|| register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED))
@@ -188,7 +195,7 @@ mod membarrier {
 
     /// Returns once every running thread of the process has passed a full fence.
     pub(super) fn expedited() {
-        // A process that lost its registration, say by a fork, gets it back here.
+        // A process that lost its registration, for example by a fork, gets it back here.
         assert!(
             command(MEMBARRIER_CMD_PRIVATE_EXPEDITED)
                 || register() && command(MEMBARRIER_CMD_PRIVATE_EXPEDITED),
@@ -229,7 +236,7 @@ mod tests {
     }
 }
 
-/// The pattern itself on two threads, each step of which is checked: one of the two sides sees the other.
+/// The pattern itself on two threads. Each step is checked: one of the two sides sees the other.
 #[cfg(all(test, not(garrick_loom)))]
 mod stress_tests {
     use std::{
@@ -244,8 +251,9 @@ mod stress_tests {
 
     use super::*;
 
-    /// Steps of the frequent side in a round. Unoptimized, so much lies between a store and a load that the store is seen
-    /// anyway: only the optimized test shows anything.
+    /// Number of steps of the frequent side in a round. In an unoptimized build, so much code lies
+    /// between a store and a load that the store is seen anyway. Only the optimized test is
+    /// meaningful.
     const STEPS: usize = if cfg!(debug_assertions) {
         100_000
     } else {
@@ -261,7 +269,7 @@ mod stress_tests {
         is_over: CachePadded<AtomicBool>,
     }
 
-    /// Writes 1, 2, 3, ... and returns what the rare side had written after each.
+    /// Writes 1, 2, 3, ... and returns what the rare side had written after each write.
     fn run_frequent(words: &Words, fence: Asymmetric) -> Vec<usize> {
         let mut seen = vec![0; STEPS];
         for (step, seen) in seen.iter_mut().enumerate() {
@@ -273,7 +281,8 @@ mod stress_tests {
         seen
     }
 
-    /// The same for the other side, until that is done.
+    /// Writes 1, 2, 3, ... on the rare side until the frequent side is done. Returns what the
+    /// frequent side had written after each write.
     fn run_rare(words: &Words, fence: Asymmetric) -> Vec<usize> {
         let mut seen = Vec::new();
         while !words.is_over.load(Relaxed) {

@@ -1,10 +1,11 @@
-//! A value that one lends to the code that it calls, however far down the stack that is.
+//! A value that a function lends to the code it calls, however deep in the call stack.
 //!
-//! A [`Lender`] has a value, and a [`Borrower`] can reach it only within [`Lender::lend`], on the same thread. So neither needs a lock,
-//! although the borrower may be anywhere: where nothing is lent it gets nothing.
+//! A [`Lender`] owns a value. A [`Borrower`] can reach the value only within [`Lender::lend`], on
+//! the same thread. So neither needs a lock, although the borrower may be anywhere. A borrower gets
+//! nothing while its value is not lent.
 //!
-//! The thread knows whose value is lent, by its address. Within a call that lends another value this one is out of reach, and so it is
-//! while a borrower has it.
+//! The thread stores the address of the lent value. A value is out of reach within a nested call
+//! that lends another value, and while a borrower holds it.
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -16,15 +17,16 @@ thread_local! {
     static LENT: Cell<*const ()> = const { Cell::new(ptr::null()) };
 }
 
-/// The value of both.
+/// Value that a lender and its borrowers share.
 struct Value<T>(UnsafeCell<T>);
 
-// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers do so on a thread where `LENT` is its address, which is so
-// while `Lender::lend` holds `&mut self` on that thread, and outside of `Borrower::with`. So there is one reference at a time, and what goes
-// from one thread to another is the value, with its lender: it is `Send`.
+// SAFETY: the lender hands out references to the value by `&mut self`. Borrowers do so on a thread
+// where `LENT` is its address, which is so while `Lender::lend` holds `&mut self` on that thread,
+// and outside of `Borrower::with`. So there is one reference at a time, and what goes from one
+// thread to another is the value, with its lender: it is `Send`.
 unsafe impl<T: Send> Sync for Value<T> {}
 
-/// Has a value, and lends it. See the module.
+/// Owns a value and lends it; see the [module](self).
 ///
 /// # Examples
 /// ```
@@ -42,10 +44,10 @@ unsafe impl<T: Send> Sync for Value<T> {}
 /// ```
 pub struct Lender<T>(Arc<Value<T>>);
 
-/// Reaches the value of a [`Lender`] while that lends it. See the module.
+/// Reaches the value of a [`Lender`] while the lender lends it; see the [module](self).
 pub struct Borrower<T>(Arc<Value<T>>);
 
-/// Sets what is lent on this thread, until dropped.
+/// Guard that sets the value lent on this thread, until dropped.
 struct Lent {
     before: *const (),
 }
@@ -67,24 +69,24 @@ impl Drop for Lent {
 }
 
 impl<T> Lender<T> {
-    /// Creates a lender of that value.
+    /// Creates a lender of `value`.
     pub fn new(value: T) -> Self {
         Self(Arc::new(Value(UnsafeCell::new(value))))
     }
 
-    /// Returns one who can borrow the value.
+    /// Returns a borrower of the value.
     pub fn borrower(&self) -> Borrower<T> {
         Borrower(self.0.clone())
     }
 
-    /// Returns the value, which is not lent.
+    /// Returns the value. It is not lent during this borrow.
     #[inline]
     pub fn get(&mut self) -> &mut T {
         // SAFETY: see `Value`: nobody borrows, because `lend` would hold `self`.
         unsafe { &mut *self.0.0.get() }
     }
 
-    /// Calls `f`, within which borrowers on this thread get the value.
+    /// Calls `f`. While `f` runs, borrowers on this thread can reach the value.
     #[inline]
     pub fn lend<R>(&mut self, f: impl FnOnce() -> R) -> R {
         let _lent = Lent::new(Arc::as_ptr(&self.0).cast());
@@ -93,14 +95,16 @@ impl<T> Lender<T> {
 }
 
 impl<T> Borrower<T> {
-    /// Calls `f` with the value, if it is lent on this thread, and nobody has borrowed it already.
+    /// Calls `f` with the value. Returns `None` if the value is not lent on this thread, or is
+    /// already borrowed.
     #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         if !ptr::eq(LENT.get(), Arc::as_ptr(&self.0).cast()) {
             return None;
         }
         let _lent = Lent::new(ptr::null());
-        // SAFETY: see `Value`: it is lent on this thread, and from here on nobody else gets it until `f` is over.
+        // SAFETY: see `Value`: it is lent on this thread, and from here on nobody else gets it
+        // until `f` is over.
         Some(f(unsafe { &mut *self.0.0.get() }))
     }
 }

@@ -1,10 +1,10 @@
-//! The lock-free parts that the rest of Garrick stands on, and nothing else. What the runtime does not use is in
-//! `garrick-steal`: work stealing, and queues.
+//! Lock-free parts that the rest of Garrick is built on. Work stealing and queues, which the
+//! runtime does not use, are in `garrick-steal`.
 //!
-//! Every type here is usable on its own. Each module says which algorithm it is, where it comes from,
-//! what progress it guarantees and which thread may call what.
+//! Every type here is usable on its own. Each module documents its algorithm, the source of the
+//! algorithm, its progress guarantee and which thread may call what.
 //!
-//! The modules are declared in the order of their layers: a module uses only those above it.
+//! The modules are declared in the order of their layers. A module uses only modules above it.
 #![allow(unsafe_code)] // Lock-free structures are what this crate is for; every block is answered.
 
 #[doc(hidden)]

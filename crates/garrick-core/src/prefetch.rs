@@ -1,11 +1,12 @@
-//! A hint that something will be needed soon.
+//! A hint that memory will be needed soon.
 //!
-//! Where a program knows what it will touch a microsecond from now, the memory can be on its way meanwhile. The hint reads
-//! nothing, so it may come too early, too late or in vain without any other effect than on time. Wait-free, on any thread.
+//! Where a program knows what memory it will touch a microsecond from now, the hint starts the load
+//! in the meantime. The hint reads nothing. If it comes too early, too late or in vain, it only
+//! costs time. Wait-free, on any thread.
 
-/// Has what lies in so many bytes from `at` on brought near to this core.
+/// Prefetches the cache lines of `bytes` bytes starting at `at` into this core's caches.
 ///
-/// Does nothing where stable Rust has no such instruction, that is on anything but x86-64.
+/// Does nothing on architectures other than x86-64, where stable Rust has no prefetch instruction.
 ///
 /// # Examples
 /// ```
@@ -23,7 +24,8 @@ pub fn prefetch<T>(at: *const T, bytes: usize) {
 
         for offset in (0..bytes).step_by(LINE_BYTES) {
             let line = at.cast::<i8>().wrapping_add(offset);
-            // SAFETY: the instruction reads nothing, and no address makes it fault; baseline x86-64 has it.
+            // SAFETY: the instruction reads nothing, and no address makes it fault; baseline x86-64
+            // has it.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
         }
     }
@@ -31,6 +33,6 @@ pub fn prefetch<T>(at: *const T, bytes: usize) {
     let _ = (at, bytes);
 }
 
-/// A cache line.
+/// Bytes of a cache line.
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;

@@ -1,7 +1,8 @@
-//! The only door to atomics, cells, locks and threads: `std` in production, `loom` under
+//! The only access to atomics, cells, locks and threads: `std` in production, `loom` under
 //! `cfg(garrick_loom)`, `counting` under `cfg(garrick_count)`.
 //!
-//! Public for the other Garrick crates, not for users: nothing here is covered by semantic versioning.
+//! Public for the other Garrick crates, not for users: semantic versioning does not cover this
+//! module.
 
 #[cfg(garrick_count)]
 pub mod counting;
@@ -61,13 +62,13 @@ mod imp {
     pub mod thread {
         pub use loom::thread::*;
 
-        /// Parks. Models have no clock, so the time is never over.
+        /// Parks. Models have no clock, so the timeout never expires.
         pub fn park_timeout(_: std::time::Duration) {
             park();
         }
     }
 
-    /// What `std` offers of a thread's own cell, for loom's.
+    /// Methods of `std`'s thread-local cells, for loom's.
     pub trait CellKey<T> {
         /// Returns a copy of the value.
         fn get(&'static self) -> T
@@ -101,8 +102,8 @@ mod imp {
 
 pub use imp::*;
 
-/// Atomics and locks of `std` in models too: for counts and hints that order nothing, by which models would only multiply, and for what
-/// says why it is not modelled.
+/// Atomics and locks of `std`, also under loom. For counts and hints that order nothing and would
+/// only multiply the states of a model, and for code that documents why it is not modelled.
 pub mod unmodelled {
     #[cfg(garrick_count)]
     pub use super::counting::{
@@ -123,7 +124,7 @@ pub mod unmodelled {
     };
 }
 
-/// Declares values of each thread, initialized by constants.
+/// Declares thread-local values, initialized by constants.
 #[cfg(not(garrick_loom))]
 #[doc(hidden)]
 #[macro_export]
@@ -133,7 +134,7 @@ macro_rules! thread_values {
     };
 }
 
-/// Declares values of each of a model's threads.
+/// Declares thread-local values for the threads of a model.
 #[cfg(garrick_loom)]
 #[doc(hidden)]
 #[macro_export]
@@ -143,8 +144,9 @@ macro_rules! thread_values {
     };
 }
 
-/// Orders, under loom, the sequentially consistent accesses before it and after it, which loom takes for acquire and release
-/// alone. Nothing in production, where they are ordered by themselves.
+/// Orders, under loom, the sequentially consistent accesses before it and after it, which loom
+/// treats as acquire and release only. Does nothing in production, where such accesses are ordered
+/// already.
 #[inline(always)]
 pub fn fence_for_loom() {
     #[cfg(garrick_loom)]

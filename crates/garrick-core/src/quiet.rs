@@ -1,19 +1,22 @@
-//! Foreign code whose panics must end nothing but what they belong to: destructors, notices, wakers, reporters.
+//! Containment of panics in foreign code: destructors, notices, wakers, reporters. Such a panic
+//! must not end anything but its own operation.
 //!
-//! The process's panic hook has had its say by the time a panic arrives here; what is left is to go on.
+//! The process's panic hook has already run when a panic arrives here. The caller only has to
+//! continue.
 
 use std::any::Any;
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Payloads that are dropped one after the other, if each one's destructor panics with the next one.
+/// Maximum number of payloads dropped in a row, if the destructor of each payload panics with a
+/// further payload.
 const NESTED_MAX: usize = 16;
 
-/// Calls `f`.
+/// Calls `f` and catches its panic.
 ///
 /// # Errors
-/// What it panicked with.
+/// Returns the panic if `f` panicked.
 ///
 /// # Examples
 /// ```
@@ -26,37 +29,39 @@ const NESTED_MAX: usize = 16;
 #[inline]
 pub fn call<R>(f: impl FnOnce() -> R) -> Result<R, Panic> {
     if cfg!(garrick_loom) {
-        // A panic in a model is what the model has found.
+        // A panic in a model is a finding of the model.
         return Ok(f());
     }
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| Panic(Some(payload)))
 }
 
-/// Drops `value`, whatever its destructor does.
+/// Drops `value`, and ignores a panic of its destructor.
 pub fn drop<T>(value: T) {
     if mem::needs_drop::<T>() {
         let _ = call(|| mem::drop(value));
     }
 }
 
-/// What a panic left behind. Dropping it is quiet, even if the payload's own destructor panics, and the next payload's.
+/// A caught panic. Dropping it never panics, even if the payload's own destructor panics, and the
+/// next payload's.
 ///
-/// The 17th payload of such a row is leaked, because a destructor that panics with another one of its kind would never end.
+/// The 17th payload of such a chain is leaked, because a destructor that panics with another
+/// payload of its kind would never end.
 pub struct Panic(Option<Box<dyn Any + Send>>);
 
 impl Panic {
-    /// Makes one of a payload, from `JoinHandle::join` for example.
+    /// Creates a panic from a payload, for example the payload from `JoinHandle::join`.
     pub fn of(payload: Box<dyn Any + Send>) -> Self {
         Self(Some(payload))
     }
 
-    /// Panics again, with the same payload, without a call of the panic hook.
+    /// Resumes the panic with the same payload, without a call of the panic hook.
     pub fn resume(mut self) -> ! {
         let payload = self.0.take();
         std::panic::resume_unwind(payload.expect("taken by drop and here only"))
     }
 
-    /// Returns what it said.
+    /// Returns the panic message.
     pub fn message(&self) -> String {
         let payload = self.0.as_deref().expect("taken by drop and `resume` only");
         if let Some(text) = payload.downcast_ref::<&str>() {
@@ -96,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// Panics when it is dropped, with another one while there are some left.
+    /// Panics when dropped, with another `Nested` as the payload while some are left.
     struct Nested {
         left: usize,
         dropped: Arc<AtomicUsize>,

@@ -1,7 +1,7 @@
-//! Numbers that look random and are not: for jitter, and for orders that a seed decides.
+//! Deterministic pseudorandom numbers: for jitter, and for orders that a seed determines.
 
-/// Spreads numbers over all numbers, as one step of the splitmix64 generator does ("Fast splittable pseudorandom
-/// number generators", Steele, Lea and Flood, 2014). Different numbers stay different.
+/// Mixes the bits of `number`, as one step of the splitmix64 generator does ("Fast splittable
+/// pseudorandom number generators", Steele, Lea and Flood, 2014). Different numbers stay different.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,5 @@
-//! Values that are strange: of no size, of a large alignment, dropped in the midst of something, bound to one thread.
+//! Unusual values: of size zero, of a large alignment, dropped during an operation, bound to one
+//! thread.
 #![cfg(not(garrick_loom))]
 #![forbid(unsafe_code)]
 
@@ -13,7 +14,7 @@ use garrick_core::{ring, wheel::Wheel};
 
 const MANY: usize = 1000;
 
-/// A page.
+/// A value of the size of a page.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone)]
@@ -40,7 +41,7 @@ fn values_lie_where_their_alignment_wants_them() {
     }
 }
 
-/// Has no size, and counts how many of its kind are alive.
+/// A value without size that counts how many values of its type are alive.
 struct Token;
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -62,7 +63,7 @@ fn tokens() -> impl Iterator<Item = Token> {
     (0..MANY).map(|_| Token::new())
 }
 
-/// One test for all, since they share a count.
+/// One test for all cases, since they share a count.
 #[test]
 fn values_of_no_size_are_dropped_once() {
     let (mut producer, mut consumer) = ring::try_roomy_channel(1 << 62, 1 << 63).unwrap();
@@ -83,7 +84,8 @@ fn values_of_no_size_are_dropped_once() {
     assert_eq!(ALIVE.load(Relaxed), 0);
 }
 
-/// A guard that is forgotten leaks what it has written, and the ring goes on as if it had not been.
+/// A guard that is forgotten leaks the values it has written, and the ring continues as if it had
+/// not been.
 #[test]
 fn a_forgotten_guard_spoils_nothing() {
     let value = Rc::new(());
@@ -99,7 +101,7 @@ fn a_forgotten_guard_spoils_nothing() {
     }
 }
 
-/// Compiles only if the type has not the trait: otherwise two answers fit.
+/// Compiles only if the type does not have the trait: otherwise two answers fit.
 macro_rules! assert_without {
     ($(($type:ty, $trait:ident)),+ $(,)?) => {$(
         const _: fn() = || {
@@ -116,7 +118,7 @@ macro_rules! assert_without {
 
 type Bound = Rc<()>;
 
-// What carries a value that is bound to its thread is so itself.
+// A container of a value that is bound to its thread is bound to the thread itself.
 assert_without!(
     (ring::Producer<Bound>, Send),
     (ring::Consumer<Bound>, Send),
@@ -125,7 +127,8 @@ assert_without!(
     (Wheel<Bound>, Send),
 );
 
-// What one thread at a time may use is not shared, whatever it carries; and who reads in place shares values.
+// A type that one thread at a time may use is not shared, whatever it carries; a reader in place
+// shares values.
 assert_without!(
     (ring::Producer<u8>, Sync),
     (ring::Consumer<u8>, Sync),

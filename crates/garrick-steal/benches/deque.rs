@@ -1,8 +1,10 @@
-//! What a push and a pop cost the owner of a deque, beside a plain `VecDeque` that nobody can steal from.
+//! Cost of a push and a pop for the owner of a deque, compared with a plain `VecDeque` without
+//! thieves.
 //!
 //! `cargo bench -p garrick-steal --bench deque` runs for about a second. Each round measures every
-//! contender in turn, so that a slow moment of the machine hits all; the table shows medians over the
-//! rounds. Times are CPU time of the measured thread, in nanoseconds per pair of a push and a pop.
+//! contender in turn, so that a slow moment of the machine hits all; the table shows medians over
+//! the rounds. Times are CPU time of the measured thread, in nanoseconds per pair of a push and a
+//! pop.
 #![allow(unsafe_code)] // One system call for the clock.
 use std::{
     collections::VecDeque,
@@ -20,10 +22,10 @@ use garrick_steal::deque::{self, Steal, Stealer, Worker};
 const CAPACITY: usize = 256;
 const ROUNDS: usize = 21;
 const PAIRS: u64 = 200_000;
-/// How long a thief that found nothing keeps away, in turns of an empty loop: it stands for parking.
+/// Pause of a thief that found nothing, in turns of an empty loop: it stands for parking.
 const BACKOFF_SPINS: usize = 2000;
 
-/// What every contender can do.
+/// Operations that every contender supports.
 trait Deque {
     fn push(&mut self, value: u64);
     fn pop(&mut self) -> Option<u64>;
@@ -64,12 +66,12 @@ impl Deque for Mutex<VecDeque<u64>> {
     }
 }
 
-/// What one measurement does.
+/// Kind of a measurement.
 #[derive(Clone, Copy)]
 enum Scenario {
-    /// So many values lie below; push one, pop one.
+    /// Push one value and pop one, above this many values.
     Depth(u64),
-    /// Push so many, pop so many.
+    /// Push this many values, then pop this many.
     Batch(u64),
 }
 
@@ -80,9 +82,9 @@ impl Scenario {
         (Self::Batch(64), "64 then 64"),
     ];
 
-    /// Runs on `deque` and says what a pair took, in nanoseconds.
+    /// Runs on `deque` and returns the time of a pair, in nanoseconds.
     fn measure(self, deque: &mut impl Deque) -> f64 {
-        // Whoever uses a deque in earnest holds it in a struct: nothing may stay in registers for good.
+        // A real user of a deque holds it in a struct, so nothing may stay in registers for good.
         let deque = black_box(deque);
         let (depth, batch) = match self {
             Self::Depth(depth) => (depth, 1),
@@ -117,7 +119,7 @@ fn batches(deque: &mut impl Deque, batch: u64) {
     }
 }
 
-/// CPU time of this thread; wall time where the system cannot tell.
+/// Returns the CPU time of this thread, or wall time where the system does not report CPU time.
 #[cfg(target_os = "linux")]
 fn thread_cpu_ns() -> u64 {
     let mut time = libc::timespec {
@@ -142,7 +144,7 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// Every contender in every scenario, without a thief.
+/// Measures every contender in every scenario, without a thief.
 fn owner_alone() {
     println!(
         "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9}",
@@ -168,16 +170,16 @@ fn owner_alone() {
     }
 }
 
-/// How a thief passes the time when it found nothing.
+/// Behaviour of a thief that found nothing.
 #[derive(Debug, Clone, Copy)]
 enum Patience {
-    /// It looks again at once: the worst that a thief can do to an owner.
+    /// Looks again at once: the worst that a thief can do to an owner.
     Greedy,
-    /// It keeps away for a while, as one that parks does.
+    /// Pauses for a while, like a thief that parks.
     Patient,
 }
 
-/// Steals halves until told to stop, and says how many values it got.
+/// Steals halves until the end flag is set. Returns the number of values stolen.
 fn rob(stealer: &Stealer<u64>, patience: Patience, stop: &AtomicBool) -> u64 {
     let mut loot = Vec::new();
     let mut stolen = 0;
@@ -192,7 +194,7 @@ fn rob(stealer: &Stealer<u64>, patience: Patience, stop: &AtomicBool) -> u64 {
     stolen
 }
 
-/// The owner's cost while one thief is at work, and what share of the values the thief gets.
+/// Measures the owner's cost while one thief is at work, and the thief's share of the values.
 fn owner_robbed(fence: Asymmetric, patience: Patience, scenario: Scenario) -> (f64, f64) {
     let mut worker = deque::bounded_with_fence(CAPACITY, fence);
     let stealer = worker.stealer();
@@ -207,7 +209,7 @@ fn owner_robbed(fence: Asymmetric, patience: Patience, scenario: Scenario) -> (f
     (median(times), share)
 }
 
-/// Both fences against both sorts of thief.
+/// Measures both fences against both kinds of thief.
 fn with_a_thief() {
     println!(
         "{:<12} {:>9} {:>8} {:>9} {:>8}",

@@ -1,10 +1,11 @@
-//! Lock-free parts for threads of one's own that share work. Garrick's runtime uses none of them.
+//! Lock-free work sharing for threads outside Garrick's runtime, which uses none of these parts.
 //!
-//! [`steal`] is a channel of which each thread has a deque, [`deque`] that deque, [`queue`] queues with many producers.
-//! They are usable alone, and stand on [`garrick_core`]. Each module says which algorithm it is, where it comes from,
-//! what progress it guarantees and which thread may call what.
+//! [`steal`] is a channel in which each worker thread has a deque. [`deque`] is that work-stealing
+//! deque. [`queue`] has queues with many producers. Each is usable alone and builds on
+//! [`garrick_core`]. Each module documents its algorithm, the source of the algorithm, its progress
+//! guarantee and which thread may call what.
 //!
-//! The modules are declared in the order of their layers: a module uses only those above it.
+//! The modules are declared in the order of their layers. A module uses only modules above it.
 #![allow(unsafe_code)] // As in `garrick-core`; every block is answered.
 
 #[cfg(test)]

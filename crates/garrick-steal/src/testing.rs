@@ -1,9 +1,9 @@
-//! What the tests of several modules have in common.
+//! Helpers that the tests of several modules share.
 
 #[cfg(not(garrick_loom))]
 use std::{cell::Cell, rc::Rc};
 
-/// A value that counts how many of its kind are alive.
+/// A value that counts how many values of its type are alive.
 #[cfg(not(garrick_loom))]
 #[derive(Debug)]
 pub(crate) struct Counted {
@@ -29,7 +29,7 @@ impl Drop for Counted {
     }
 }
 
-/// Every value below `count` was seen once.
+/// Asserts that every value below `count` was seen once.
 #[cfg(garrick_loom)]
 pub(crate) fn assert_each_once(parts: impl IntoIterator<Item = Vec<u32>>, count: u32) {
     let mut all: Vec<u32> = parts.into_iter().flatten().collect();

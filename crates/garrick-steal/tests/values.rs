@@ -1,4 +1,4 @@
-//! Values that are strange: of no size, of a large alignment, bound to one thread.
+//! Unusual values: of size zero, of a large alignment, bound to one thread.
 #![cfg(not(garrick_loom))]
 #![forbid(unsafe_code)]
 
@@ -15,7 +15,7 @@ use garrick_steal::{
 
 const MANY: usize = 1000;
 
-/// A page.
+/// A value of the size of a page.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone)]
@@ -50,7 +50,7 @@ fn values_lie_where_their_alignment_wants_them() {
     check::<Locked>();
 }
 
-/// Has no size, and counts how many of its kind are alive.
+/// A value without size that counts how many values of its type are alive.
 struct Token;
 
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
@@ -72,7 +72,7 @@ fn tokens() -> impl Iterator<Item = Token> {
     (0..MANY).map(|_| Token::new())
 }
 
-/// One test for all, since they share a count.
+/// One test for all cases, since they share a count.
 #[test]
 fn values_of_no_size_are_dropped_once() {
     let mut worker = deque::growing(1);
@@ -102,7 +102,7 @@ fn values_of_no_size_are_dropped_once() {
     assert_eq!(ALIVE.load(Relaxed), 0);
 }
 
-/// Compiles only if the type has not the trait: otherwise two answers fit.
+/// Compiles only if the type does not have the trait: otherwise two answers fit.
 macro_rules! assert_without {
     ($(($type:ty, $trait:ident)),+ $(,)?) => {$(
         const _: fn() = || {
@@ -119,7 +119,7 @@ macro_rules! assert_without {
 
 type Bound = Rc<()>;
 
-// What carries a value that is bound to its thread is so itself.
+// A container of a value that is bound to its thread is bound to the thread itself.
 assert_without!(
     (deque::Worker<Bound>, Send),
     (deque::Stealer<Bound>, Send),
@@ -138,7 +138,7 @@ assert_without!(
     (steal::Receiver<Bound>, Send),
 );
 
-// What one thread at a time may use is not shared, whatever it carries.
+// A type that one thread at a time may use is not shared, whatever it carries.
 assert_without!(
     (deque::Worker<u8>, Sync),
     (banker::Producer<u8>, Sync),

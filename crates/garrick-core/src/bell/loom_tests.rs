@@ -1,4 +1,5 @@
-//! What wakers did before they woke is seen by the poll that answers them, and no wake is lost.
+//! Models of the bell: a poll that answers a wake sees what its waker did before, and no wake is
+//! lost.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{
@@ -10,7 +11,8 @@ use loom::thread;
 
 use super::{Bell, Call};
 
-/// A poll, and what it sees. One that has woken somebody inside of the future first answers once more.
+/// Polls, and returns what the poll sees. A poll that has woken somebody inside of the future first
+/// answers once more.
 fn poll(bell: &Bell, data: &AtomicUsize, wakes_inside: bool) -> (usize, Call) {
     bell.begin();
     if wakes_inside {
@@ -52,7 +54,7 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
             (seen, call) = poll(&bell, &data);
             assert_eq!((seen, call), (1, Call::Quiet));
         }
-        // A ring that a poll has overtaken is worth nothing: that poll has answered it.
+        // A ring that a poll has overtaken is worth nothing: that poll has answered the wake.
         if waker.join().unwrap() == Call::Ring && bell.arrived() {
             (seen, _) = poll(&bell, &data);
         }
@@ -60,7 +62,7 @@ fn model(poll: impl Fn(&Arc<Bell>, &AtomicUsize) -> (usize, Call) + Sync + Send 
     });
 }
 
-/// A poll that is begun and ended by plain stores, each if nobody else has the bell.
+/// A poll that is begun and ended by plain stores, each if no other thread has the bell.
 fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     let is_alone = || {
         let is_alone = Arc::strong_count(bell) == 1;
@@ -81,8 +83,8 @@ fn poll_alone(bell: &Arc<Bell>, data: &AtomicUsize) -> (usize, Call) {
     (seen, call)
 }
 
-/// However wakes and the ends of polls fall, whoever must send a ring finds none on its way: rings sent and not arrived
-/// are one at most.
+/// In every order of wakes and ends of polls, at most one ring is on its way: rings sent and not
+/// arrived are one at most.
 #[test]
 fn one_ring_at_most_is_on_its_way() {
     loom::model(|| {

@@ -1,8 +1,9 @@
-//! A bell: who wakes a future that an actor runs, and whether anybody has to send for it.
+//! A bell: wakes a future that an actor runs, and decides whether the waker must send the actor a
+//! message.
 //!
-//! Three bits in one word. Whoever wakes an actor that rests sends it a message, the ring; every other wake leaves a
-//! mark, which the actor finds when its poll ends or when the ring arrives. So at most one ring is on its way, however
-//! many wakers there are and whichever threads they are on.
+//! A bell is three bits in one word. A waker of an idle actor sends the actor a message, the ring.
+//! Every other wake sets a bit, which the actor finds when its poll ends or when the ring arrives.
+//! So at most one ring is on its way, regardless of the number of wakers and their threads.
 //!
 //! ```text
 //!   wake:   resting ------> WOKEN | RINGING, and the caller sends a ring
@@ -13,24 +14,25 @@
 //!   end:    RUNNING | WOKEN -> RINGING                  and the caller sends a ring
 //! ```
 //!
-//! What is said below to be the actor's alone is so for the sake of the rings: a call from elsewhere may lose a wake or send
-//! a ring too many, and can do no other harm.
+//! Methods marked "Only the actor calls this" are restricted to keep the number of rings right. A
+//! call from elsewhere may lose a wake or send a redundant ring, and can do no other harm.
 //!
-//! Every operation is lock-free: one read-modify-write, repeated only when another thread has changed the word.
+//! Every operation is lock-free: one read-modify-write, repeated only when another thread has
+//! changed the word.
 
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
 
 use crate::prim::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// The future is being polled.
+/// Set while the future is being polled.
 const RUNNING: u8 = 1;
-/// It was woken since its last poll began.
+/// Set if the future was woken since its last poll began.
 const WOKEN: u8 = 2;
-/// A ring is on its way to it.
+/// Set while a ring is on its way to the actor.
 const RINGING: u8 = 4;
 
-/// See the module.
+/// Wake state of a future that an actor runs; see the [module](self).
 ///
 /// # Examples
 /// ```
@@ -47,9 +49,9 @@ const RINGING: u8 = 4;
 /// ```
 #[derive(Debug)]
 pub struct Bell {
-    /// The three bits. Wakers on any thread and the actor write and read it.
+    /// The three bits. Wakers on any thread and the actor write and read the word.
     word: AtomicU8,
-    /// Polls begun. The actor writes, anybody reads.
+    /// Number of polls begun. The actor writes it, any thread reads it.
     polls: AtomicU64,
 }
 
@@ -59,18 +61,19 @@ impl Default for Bell {
     }
 }
 
-/// Whether the caller has to send a ring.
+/// Outcome of a wake or of a poll: whether the caller must send a ring.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 #[must_use]
 pub enum Call {
-    /// Yes.
+    /// The caller must send a ring.
     Ring,
-    /// The actor will look by itself.
+    /// No ring is needed: the actor will find the wake by itself.
     Quiet,
 }
 
 impl Bell {
-    /// Of an actor that has not been polled, and whose start is on its way as a ring would be.
+    /// Creates the bell of an actor that has not been polled yet. The actor's start counts as a
+    /// ring on its way.
     pub fn new() -> Self {
         Self {
             word: AtomicU8::new(WOKEN | RINGING),
@@ -79,15 +82,16 @@ impl Bell {
     }
 
     fn change(&self, next: impl Fn(u8) -> u8) -> u8 {
-        // Both: pairs with itself on other threads. What a waker did before it woke is seen by the poll that answers
-        // it, and what the actor did before it rested by whoever wakes it next.
+        // AcqRel: pairs with itself on other threads. What a waker did before the wake is seen by
+        // the poll that answers the wake. What the actor did before it became idle is seen by its
+        // next waker.
         let changed = self
             .word
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |word| Some(next(word)));
         changed.unwrap_or_else(|word| word)
     }
 
-    /// Somebody wakes the actor.
+    /// Wakes the actor.
     pub fn wake(&self) -> Call {
         let before = self.change(|word| {
             if word & (RUNNING | RINGING) == 0 {
@@ -103,37 +107,40 @@ impl Bell {
         }
     }
 
-    /// A ring has arrived; whether it is still worth a poll.
+    /// Records that a ring has arrived. Returns true if the ring is still worth a poll.
     pub fn arrived(&self) -> bool {
         self.change(|word| word & !RINGING) & WOKEN != 0
     }
 
-    /// The poll begins, and answers every wake so far. What wakes from here on is seen when it ends. Only the actor calls this.
+    /// Begins a poll, which answers every wake so far. A later wake is seen when the poll ends.
+    /// Only the actor calls this.
     pub fn begin(&self) {
         self.change(|word| word & RINGING | RUNNING);
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// Does what [`Bell::begin`] does, without a read-modify-write. Only the actor calls this, while nobody on another thread can call
-    /// anything.
+    /// Does what [`Bell::begin`] does, without a read-modify-write. Only the actor calls this,
+    /// while no other thread can call any method.
     pub fn begin_alone(&self) {
-        // Relaxed: nobody else writes.
+        // Relaxed: no other thread writes.
         let word = self.word.load(Ordering::Relaxed);
         self.word.store(word & RINGING | RUNNING, Ordering::Relaxed);
         self.polls.store(self.polls() + 1, Ordering::Relaxed);
     }
 
-    /// The poll that has begun, and has looked at nothing yet, answers what has woken since as well. Only the actor calls this.
+    /// Answers the wakes since the poll began as well. Only the actor calls this, in a poll that
+    /// has not read anything yet.
     pub fn answer(&self) {
         self.change(|word| word & !WOKEN);
     }
 
-    /// Polls begun so far, as their only writer or something in there sees it.
+    /// Returns the number of polls begun so far. The value is exact for the actor and for code in
+    /// its future.
     pub fn polls(&self) -> u64 {
         self.polls.load(Ordering::Relaxed)
     }
 
-    /// The poll is over; `again` if there is a reason to poll once more.
+    /// Ends the poll. `again` is true if there is a reason to poll once more.
     pub fn end(&self, again: bool) -> Call {
         let again = if again { WOKEN } else { 0 };
         let before = self.change(|word| {
@@ -151,10 +158,10 @@ impl Bell {
         }
     }
 
-    /// Does what [`Bell::end`] does, without a read-modify-write. Only the actor calls this, while nobody on another thread can call
-    /// anything.
+    /// Does what [`Bell::end`] does, without a read-modify-write. Only the actor calls this, while
+    /// no other thread can call any method.
     pub fn end_alone(&self, again: bool) -> Call {
-        // Relaxed: nobody else writes.
+        // Relaxed: no other thread writes.
         let before = self.word.load(Ordering::Relaxed) & !RUNNING;
         let again = if again { WOKEN } else { 0 };
         if (before | again) & WOKEN == 0 {
@@ -169,7 +176,7 @@ impl Bell {
         }
     }
 
-    /// Whether a ring is on its way.
+    /// Returns true if a ring is on its way.
     pub fn is_ringing(&self) -> bool {
         // Relaxed: a hint for the actor, which learns of the ring itself by a message.
         self.word.load(Ordering::Relaxed) & RINGING != 0

@@ -1,4 +1,4 @@
-//! One counter.
+//! A single counter.
 use std::fmt;
 
 use crossbeam_utils::CachePadded;
@@ -8,7 +8,7 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// A counter, and the one right to write it. It wraps at 2^64.
+/// A counter, and the exclusive right to write it. It wraps at 2^64.
 ///
 /// # Examples
 ///
@@ -28,15 +28,15 @@ use crate::prim::{
 /// let second = sent.clone();
 /// ```
 pub struct Counter {
-    /// Written by us alone, read by all readers. It has a cache line of its own, so that the counters of
-    /// two threads do not disturb one another.
+    /// Written by this counter alone, read by all readers. It has a cache line of its own, so that
+    /// the counters of two threads do not disturb one another.
     value: Arc<CachePadded<AtomicU64>>,
 }
 
 /// Reads a [`Counter`]; from [`Counter::reader`].
 #[derive(Clone)]
 pub struct CounterReader {
-    /// Written by the counter, read by us.
+    /// Written by the counter, read by this reader.
     value: Arc<CachePadded<AtomicU64>>,
 }
 
@@ -48,25 +48,25 @@ impl Counter {
         }
     }
 
-    /// Adds `count`.
+    /// Adds `count` to the counter.
     #[inline]
     pub fn add(&mut self, count: u64) {
         self.set(self.get().wrapping_add(count));
     }
 
-    /// Sets the counter to `value`: for what is a level and not a sum.
+    /// Sets the counter to `value`, for quantities that are a level and not a sum.
     #[inline]
     pub fn set(&mut self, value: u64) {
         self.value.store(value, Relaxed);
     }
 
-    /// The value, exactly.
+    /// Returns the exact value.
     #[inline]
     pub fn get(&self) -> u64 {
         self.value.load(Relaxed)
     }
 
-    /// Creates a reader.
+    /// Creates a reader of this counter.
     pub fn reader(&self) -> CounterReader {
         CounterReader {
             value: Arc::clone(&self.value),
@@ -81,10 +81,10 @@ impl Default for Counter {
 }
 
 impl CounterReader {
-    /// A recent value. Later reads by the same thread never see an earlier one.
+    /// Returns a recent value. Later reads by the same thread never see an earlier value.
     ///
-    /// It says nothing about other memory: to know that work was done, not only counted, synchronize
-    /// otherwise.
+    /// The read does not synchronize other memory. To know that work was done, and not only
+    /// counted, use another synchronization.
     #[inline]
     pub fn get(&self) -> u64 {
         self.value.load(Relaxed)

@@ -1,4 +1,4 @@
-//! Several counters that are read together.
+//! A group of counters that are read together.
 use std::{array, error::Error, fmt};
 
 use crossbeam_utils::CachePadded;
@@ -13,14 +13,17 @@ use crate::prim::{
     hint,
 };
 
-/// How often [`GroupReader::try_snapshot`] tries. Publishing takes a few nanoseconds, so as many failures
-/// in a row mean a writer that does nothing else, or one that was preempted in the midst of it.
+/// Number of tries of [`GroupReader::try_snapshot`]. Publishing takes a few nanoseconds. This many
+/// failures in a row mean a writer that does nothing else, or a writer that was preempted during a
+/// publish.
 pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// `N` counters that are published together, and the one right to write them. They wrap at 2^64.
+/// `N` counters that are published together, and the exclusive right to write them. They wrap at
+/// 2^64.
 ///
-/// [`add`](Self::add) touches plain memory of the writer; [`publish`](Self::publish) shows the readers
-/// all `N` at once. Publish where the numbers agree with one another: at the end of a batch or a turn.
+/// [`add`](Self::add) touches plain memory of the writer. [`publish`](Self::publish) shows the
+/// readers all `N` counters at once. Publish where the numbers are consistent: at the end of a
+/// batch or a turn.
 ///
 /// # Examples
 ///
@@ -40,29 +43,29 @@ pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 /// assert_eq!(reader.try_snapshot(), Ok([3, 3]));
 /// ```
 pub struct Group<const N: usize> {
-    /// The exact values. Ours alone.
+    /// Exact values, private to the writer.
     values: [u64; N],
-    /// Our own copy of `Shared::version`, always exact and even.
+    /// Local copy of `Shared::version`, always exact and even.
     version: u64,
-    /// What the readers see.
+    /// Values that the readers see.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
 /// Reads a [`Group`]; from [`Group::reader`].
 pub struct GroupReader<const N: usize> {
-    /// Written by the group, read by us.
+    /// Written by the group, read by this reader.
     shared: Arc<CachePadded<Shared<N>>>,
 }
 
 struct Shared<const N: usize> {
-    /// Odd while the values are being written; grows by two with each publishing. Written by the group,
-    /// read by the readers.
+    /// Odd while the values are being written. Grows by two with each publish. Written by the
+    /// group, read by the readers.
     version: AtomicU64,
-    /// The values as last published. Written by the group while `version` is odd, read by the readers.
+    /// Values as last published. Written by the group while `version` is odd, read by the readers.
     values: [AtomicU64; N],
 }
 
-/// Each try for a snapshot met the writer in the midst of publishing.
+/// Error of a snapshot: each try met the writer in the middle of a publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
@@ -79,35 +82,37 @@ impl<const N: usize> Group<N> {
         }
     }
 
-    /// Adds `count` to counter `index`. The readers do not see it before [`publish`](Self::publish).
+    /// Adds `count` to counter `index`. The readers do not see it before
+    /// [`publish`](Self::publish).
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn add(&mut self, index: usize, count: u64) {
         self.values[index] = self.values[index].wrapping_add(count);
     }
 
-    /// Sets counter `index` to `value`. The readers do not see it before [`publish`](Self::publish).
+    /// Sets counter `index` to `value`. The readers do not see it before
+    /// [`publish`](Self::publish).
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn set(&mut self, index: usize, value: u64) {
         self.values[index] = value;
     }
 
-    /// The exact values, published or not.
+    /// Returns the exact values, published or not.
     #[inline]
     pub fn values(&self) -> &[u64; N] {
         &self.values
     }
 
-    /// Shows all values to the readers, together.
+    /// Publishes all values to the readers together.
     #[inline]
     pub fn publish(&mut self) {
         self.begin();
@@ -120,18 +125,18 @@ impl<const N: usize> Group<N> {
         shared.version.store(self.version, Release);
     }
 
-    /// Says that the values are about to change.
+    /// Marks the values as about to change.
     #[inline]
     pub(super) fn begin(&mut self) {
         let odd = self.version.wrapping_add(1);
         // Relaxed: the fence below orders it before the values.
         self.shared.version.store(odd, Relaxed);
-        // Release: pairs with the Acquire fence in `GroupReader::try_once`; a reader that saw one of the
-        // values stored after it then sees the odd version above.
+        // Release: pairs with the Acquire fence in `GroupReader::try_once`; a reader that saw one
+        // of the values stored after it then sees the odd version above.
         fence(Release);
     }
 
-    /// Creates a reader.
+    /// Creates a reader of this group.
     pub fn reader(&self) -> GroupReader<N> {
         GroupReader {
             shared: Arc::clone(&self.shared),
@@ -146,11 +151,11 @@ impl<const N: usize> Default for Group<N> {
 }
 
 impl<const N: usize> GroupReader<N> {
-    /// The values as they were at one publishing, a recent one.
+    /// Returns the values as they were at one recent publish.
     ///
     /// # Errors
     ///
-    /// [`Busy`] if the writer was publishing at each of [`TRIES_MAX`] tries.
+    /// Returns [`Busy`] if the writer was publishing at each of [`TRIES_MAX`] tries.
     pub fn try_snapshot(&self) -> Result<[u64; N], Busy> {
         for _ in 0..TRIES_MAX {
             if let Some(values) = self.try_once() {
@@ -164,14 +169,15 @@ impl<const N: usize> GroupReader<N> {
     #[inline]
     fn try_once(&self) -> Option<[u64; N]> {
         let shared = &**self.shared;
-        // Acquire: pairs with the Release store in `Group::publish`; we see its values or later ones.
+        // Acquire: pairs with the Release store in `Group::publish`; we see its values or later
+        // ones.
         let before = shared.version.load(Acquire);
         if before % 2 == 1 {
             return None;
         }
         let values = array::from_fn(|index| shared.values[index].load(Relaxed));
-        // Acquire: pairs with the Release fence in `Group::publish`; if one of the values above was from
-        // a later publishing, the version below is too.
+        // Acquire: pairs with the Release fence in `Group::publish`; if one of the values above was
+        // from a later publishing, the version below is too.
         fence(Acquire);
         // Relaxed: the fence above orders it after the values.
         let after = shared.version.load(Relaxed);

@@ -1,4 +1,4 @@
-//! What loom proves of the group: a snapshot is of one publishing, and none goes back in time.
+//! Models of the group: a snapshot is of one publish, and no snapshot goes back in time.
 use super::*;
 use crate::prim::thread;
 

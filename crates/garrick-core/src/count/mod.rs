@@ -1,9 +1,9 @@
 //! Counters that one thread writes and any thread reads.
 //!
-//! Telemetry here is pulled: whoever does the work bumps plain counters, whoever wants to know reads
-//! them. An atomic read-modify-write costs several times a plain increment; since a counter has one
-//! writer, a load and a store do, and cost what a plain increment costs. The writer is a type that is
-//! neither `Clone` nor writable through `&self`, so there is one.
+//! Telemetry here is pulled: the worker increments plain counters, and readers fetch them on
+//! demand. An atomic read-modify-write costs several times a plain increment. Since a counter has
+//! one writer, a load and a store suffice, and cost as much as a plain increment. The writer is a
+//! type that is neither `Clone` nor writable through `&self`, so there is only one.
 //!
 //! ```text
 //!   Counter ---- add: load, add, store ----> [ value ] <---- get ---- CounterReader, as many as wanted
@@ -14,11 +14,11 @@
 //!   GroupReader, as many as wanted -- try_snapshot: version, values, version again
 //! ```
 //!
-//! A [`Counter`] is one number. A [`Group`] is several that belong together: a reader gets all of them
-//! as they were at one [`publish`](Group::publish), never half of one and half of the next. The group is
-//! a sequence lock whose data are atomics, so that there is no data race even where a reader must try
-//! again: H.-J. Boehm, "Can Seqlocks Get Along with Programming Language Memory Models?" (2012).
-//! A [`Tally`] is several counters that merely lie side by side.
+//! A [`Counter`] is one number. A [`Group`] is several numbers that belong together: a reader gets
+//! all of them as they were at one [`publish`](Group::publish), never a mix of two publishes. The
+//! group is a sequence lock whose data are atomics, so that there is no data race even where a
+//! reader must try again: H.-J. Boehm, "Can Seqlocks Get Along with Programming Language Memory
+//! Models?" (2012). A [`Tally`] is several independent counters side by side.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |

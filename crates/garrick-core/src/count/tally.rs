@@ -1,4 +1,4 @@
-//! Several counters side by side.
+//! Independent counters side by side.
 use std::{array, fmt};
 
 use crossbeam_utils::CachePadded;
@@ -8,11 +8,11 @@ use crate::prim::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// `N` counters side by side, and the one right to write them. They wrap at 2^64.
+/// `N` counters side by side, and the exclusive right to write them. They wrap at 2^64.
 ///
-/// Each is shown at once, as a [`Counter`](super::Counter) is, but all are in one place: what one writer
-/// counts at a time touches one or two cache lines. Where the numbers must agree with one another, use a
-/// [`Group`](super::Group).
+/// Each count is visible at once, like that of a [`Counter`](super::Counter), but all counters are
+/// in one place. The counts that one writer makes at a time touch one or two cache lines. Where the
+/// numbers must be consistent with one another, use a [`Group`](super::Group).
 ///
 /// # Examples
 ///
@@ -26,13 +26,13 @@ use crate::prim::{
 /// assert_eq!(reader.values(), [0, 0, 2, 0]);
 /// ```
 pub struct Tally<const N: usize> {
-    /// Written by us alone, read by all readers.
+    /// Written by this tally alone, read by all readers.
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
 /// Reads a [`Tally`]; from [`Tally::reader`].
 pub struct TallyReader<const N: usize> {
-    /// Written by the tally, read by us.
+    /// Written by the tally, read by this reader.
     values: Arc<CachePadded<[AtomicU64; N]>>,
 }
 
@@ -49,27 +49,28 @@ impl<const N: usize> Tally<N> {
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn add(&mut self, index: usize, count: u64) {
         let value = &self.values[index];
-        // Two steps, since nobody else writes: that costs what a plain addition costs.
+        // A load and a store suffice, since no other thread writes. They cost as much as a plain
+        // addition.
         value.store(value.load(Relaxed).wrapping_add(count), Relaxed);
     }
 
-    /// The value of counter `index`, exactly.
+    /// Returns the exact value of counter `index`.
     ///
     /// # Panics
     ///
-    /// If `index` is not below `N`.
+    /// Panics if `index` is not below `N`.
     #[inline]
     #[track_caller]
     pub fn get(&self, index: usize) -> u64 {
         self.values[index].load(Relaxed)
     }
 
-    /// Creates a reader.
+    /// Creates a reader of this tally.
     pub fn reader(&self) -> TallyReader<N> {
         TallyReader {
             values: Arc::clone(&self.values),
@@ -84,7 +85,8 @@ impl<const N: usize> Default for Tally<N> {
 }
 
 impl<const N: usize> TallyReader<N> {
-    /// Recent values, each of its own moment. Later reads by the same thread never see earlier ones.
+    /// Returns recent values, each read at its own moment. Later reads by the same thread never see
+    /// earlier values.
     pub fn values(&self) -> [u64; N] {
         array::from_fn(|index| self.values[index].load(Relaxed))
     }

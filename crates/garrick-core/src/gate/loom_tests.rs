@@ -1,5 +1,5 @@
-//! What loom proves of the gate: no wake-up is lost, none is sent to the wrong waiter, and what the count
-//! stands for has been done.
+//! Models of the gate: no wake-up is lost, none is sent to the wrong waiter, and the work that the
+//! count stands for is done.
 use super::*;
 use crate::prim::thread;
 

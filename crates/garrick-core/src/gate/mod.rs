@@ -1,8 +1,10 @@
-//! A count that one side moves and the other can rest on: who sleeps is woken once, when it pays.
+//! A count that one side advances and the other side can wait on. A waiting thread is woken once,
+//! when its target is reached.
 //!
-//! One side, the [`Mover`], counts what it has done (values sent, slots freed). The other holds a
-//! [`Watch`]; before it rests it says which count it waits for, and the mover that reaches this count is
-//! told whom to wake. So a wake-up is sent once a rest and not once a value, and never by polling.
+//! One side, the [`Mover`], counts its progress (values sent, slots freed). The other side holds a
+//! [`Watch`]. Before it rests, it registers the count that it waits for. The mover that reaches
+//! this count learns which worker to wake. So one wake-up is sent per rest and not per value,
+//! without polling.
 //!
 //! ```text
 //!              the mover writes                 the watching side writes
@@ -14,12 +16,13 @@
 //!                and wake `waiter`
 //! ```
 //!
-//! Each side first writes its own word, then reads the other's, with a sequentially consistent fence
-//! between (Dekker's handshake, as in "Cooperating sequential processes", 1965): one of the two sees the
-//! other. Either the watching side sees that its count was reached, or the mover sees what is wanted.
-//! Whoever takes `wanted` away, by a swap to 0, owes one wake-up; so there is at most one for each
-//! [`Watch::arm`]. A wake-up may come early, when a new `wanted` has just replaced an old one that was
-//! reached: who is woken looks again, and arms again.
+//! Each side first writes its own word and then reads the other's, with a sequentially consistent
+//! fence between (Dekker's handshake, as in "Cooperating sequential processes", 1965). At least one
+//! of the two sees the other: either the watching side sees that its count was reached, or the
+//! mover sees what is wanted. The thread that takes `wanted` away, by a swap to 0, owes one
+//! wake-up. So there is at most one wake-up for each [`Watch::arm`]. A wake-up may come early, when
+//! a new `wanted` has just replaced an old `wanted` that was reached. The woken thread then checks
+//! the count and arms again.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
@@ -27,7 +30,8 @@
 //! | [`Watch::count`], [`Watch::is_closed`] | anyone | wait-free |
 //! | [`Watch::arm`] | one watching side at a time | wait-free |
 //!
-//! Counts are of 64 bits and do not wrap: a thousand million a second fill them in five centuries.
+//! Counts have 64 bits and do not wrap in practice: a billion per second fill them in five
+//! centuries.
 use std::fmt;
 
 use crossbeam_utils::CachePadded;
@@ -46,10 +50,10 @@ mod loom_tests;
 #[cfg(all(test, not(garrick_loom)))]
 mod tests;
 
-/// The target that no count reaches: who waits for it is woken by the close alone.
+/// Target that no count reaches: a waiter for it is woken by the close alone.
 pub const CLOSE_ONLY: u64 = u64::MAX;
 
-/// Nobody waits.
+/// Value of `wanted` while no one waits.
 const NOBODY: u64 = 0;
 
 /// Creates a gate whose count stands at 0.
@@ -80,30 +84,34 @@ pub fn new() -> (Mover, Watch) {
     (Mover { gate, count: 0 }, watch)
 }
 
-/// All words lie in one line, the mover's: the watching side writes to it only when it is about to rest.
+/// State shared by both sides. All words lie in one cache line, the mover's: the watching side
+/// writes to it only when it is about to rest.
 struct Gate {
-    /// How far the mover is. Written by the mover, read by the watching side.
+    /// Progress of the mover. Written by the mover, read by the watching side.
     count: AtomicU64,
-    /// Whether the mover will move no more. Written once, by the mover; read by the watching side.
+    /// True once the mover will not move any more. Written once, by the mover; read by the watching
+    /// side.
     closed: AtomicBool,
-    /// The count that the watching side waits for, or `NOBODY`. Written by the watching side; taken back
-    /// to `NOBODY` by the mover that has reached it.
+    /// Count that the watching side waits for, or `NOBODY`. Written by the watching side. Reset to
+    /// `NOBODY` by the mover that has reached it.
     wanted: AtomicU64,
-    /// Whom to wake. Written by the watching side before `wanted`, read by the mover after it took that.
+    /// Worker to wake. Written by the watching side before `wanted`, read by the mover after it
+    /// took `wanted`.
     waiter: AtomicU32,
 }
 
-/// The one right to move a gate's count; from [`new`].
+/// The exclusive right to advance a gate's count; from [`new`].
 ///
-/// Dropping it does not close the gate: closing may owe a wake-up, which somebody has to send.
+/// Dropping the mover does not close the gate: closing may owe a wake-up, which the caller must
+/// send.
 pub struct Mover {
     /// Shared with the watches.
     gate: Arc<CachePadded<Gate>>,
-    /// Our own copy of `Gate::count`, always exact.
+    /// Local copy of `Gate::count`, always exact.
     count: u64,
 }
 
-/// Sees how far a gate's [`Mover`] is, and can ask to be woken; from [`new`].
+/// Observes the count of a gate's [`Mover`] and can request a wake-up; from [`new`].
 #[derive(Clone)]
 pub struct Watch {
     /// Shared with the mover.
@@ -111,16 +119,17 @@ pub struct Watch {
 }
 
 impl Mover {
-    /// Moves the count on by `by`, and says who is to be woken now.
+    /// Advances the count by `by`. Returns the waiter that must be woken now, if any.
     ///
-    /// What was done before is visible to whoever sees the new count or gets the wake-up.
+    /// What was done before is visible to any thread that sees the new count or gets the wake-up.
     #[inline]
     #[must_use = "whoever takes a waiter must wake it"]
     pub fn advance(&mut self, by: u64) -> Option<u32> {
         self.count += by;
         // Release: pairs with the Acquire in `Watch::count`; publishes what was done before.
         self.gate.count.store(self.count, Release);
-        // SeqCst: pairs with the fence in `Watch::arm`; we see what is wanted, or it sees our count.
+        // SeqCst: pairs with the fence in `Watch::arm`; we see what is wanted, or it sees our
+        // count.
         fence(SeqCst);
         // Relaxed: the swap in `take` orders what follows.
         let wanted = self.gate.wanted.load(Relaxed);
@@ -130,28 +139,29 @@ impl Mover {
         self.take()
     }
 
-    /// Says that the count will not move any more, and who is to be woken now.
+    /// Closes the gate: the count will not move any more. Returns the waiter that must be woken
+    /// now, if any.
     #[must_use = "whoever takes a waiter must wake it"]
     pub fn close(&mut self) -> Option<u32> {
-        // Release: pairs with the Acquire in `Watch::is_closed`; the last count, and all that was done
-        // before, comes before it.
+        // Release: pairs with the Acquire in `Watch::is_closed`; the last count, and all that was
+        // done before, comes before it.
         self.gate.closed.store(true, Release);
         // SeqCst: pairs with the fence in `Watch::arm`; we see that it waits, or it sees the close.
         fence(SeqCst);
         self.take()
     }
 
-    /// The count, exactly.
+    /// Returns the exact count.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Takes what is wanted away, and with it the duty to wake.
+    /// Takes `wanted` away, and with it the duty to wake the waiter.
     #[cold]
     fn take(&self) -> Option<u32> {
-        // Acquire: pairs with the Release in `Watch::arm`; we see the waiter that belongs to it, or a
-        // later one.
+        // Acquire: pairs with the Release in `Watch::arm`; we see the waiter that belongs to it, or
+        // a later one.
         let taken = self.gate.wanted.swap(NOBODY, Acquire);
         // Relaxed: the swap above orders it.
         (taken != NOBODY).then(|| self.gate.waiter.load(Relaxed))
@@ -159,29 +169,33 @@ impl Mover {
 }
 
 impl Watch {
-    /// How far the mover is; by the time it answers that may be further, never less.
+    /// Returns the count of the mover. The real count may be higher by the time this returns, never
+    /// lower.
     #[inline]
     pub fn count(&self) -> u64 {
-        // Acquire: pairs with the Release in `Mover::advance`; what the count stands for has been done.
+        // Acquire: pairs with the Release in `Mover::advance`; what the count stands for has been
+        // done.
         self.gate.count.load(Acquire)
     }
 
-    /// Whether the mover has closed the gate. If so, [`count`](Self::count) is final from now on.
+    /// Returns true if the mover has closed the gate. If so, [`count`](Self::count) is final from
+    /// now on.
     #[inline]
     pub fn is_closed(&self) -> bool {
         // Acquire: pairs with the Release in `Mover::close`.
         self.gate.closed.load(Acquire)
     }
 
-    /// Asks that `waiter` be woken when the count reaches `target` or the gate is closed. It replaces
-    /// what was asked before.
+    /// Requests that `waiter` be woken when the count reaches `target` or the gate is closed.
+    /// Replaces the earlier request.
     ///
-    /// Look at [`count`](Self::count) and [`is_closed`](Self::is_closed) afterwards, and rest only if
-    /// neither is what you wait for: a mover that was there before sees no need to wake anyone.
+    /// Check [`count`](Self::count) and [`is_closed`](Self::is_closed) afterwards, and rest only if
+    /// neither satisfies the wait. A mover that reached the target before this call does not wake
+    /// the waiter.
     ///
     /// # Panics
     ///
-    /// If `target` is 0, which is reached from the first.
+    /// Panics if `target` is 0, which is reached from the start.
     #[track_caller]
     pub fn arm(&self, target: u64, waiter: u32) {
         assert!(target != NOBODY, "a count of 0 need not be waited for");

@@ -1,9 +1,9 @@
-//! The gate as one thread sees it, and two threads that hand a count to and fro.
+//! Tests of the gate on one thread, and with two threads that hand a count to and fro.
 use std::thread;
 
 use super::*;
 
-/// How often two threads wake one another in the stress test: well under a second.
+/// Number of times that two threads wake one another in the stress test: well under a second.
 const ROUNDS: u64 = if cfg!(debug_assertions) {
     5_000
 } else {

@@ -1,7 +1,8 @@
-//! Which core the calling thread is on.
+//! The core that the calling thread runs on.
 
-/// The number of the core that the calling thread is on now, if the system tells. It may be on another by the
-/// time it has the answer, so this is good for guesses only. A few nanoseconds, without a system call.
+/// Returns the number of the core that the calling thread runs on, if the system reports it. The
+/// thread may have moved to another core by the time this returns, so the number is only a hint.
+/// The call takes a few nanoseconds and no system call.
 ///
 /// # Examples
 ///
@@ -17,7 +18,7 @@ pub fn current_core() -> Option<u32> {
     u32::try_from(unsafe { libc::sched_getcpu() }).ok()
 }
 
-/// The number of the core that the calling thread is on, which this system does not tell.
+/// Returns `None`: this system does not report the core that the calling thread runs on.
 #[cfg(not(target_os = "linux"))]
 pub fn current_core() -> Option<u32> {
     None

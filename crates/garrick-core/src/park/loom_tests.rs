@@ -1,5 +1,5 @@
-//! In these models the published flags are relaxed: the token alone must order them, or the owner parks
-//! for ever, which loom reports as a deadlock.
+//! Models of the parker. The published flags are relaxed: the token alone must order them.
+//! Otherwise the owner parks for ever, which loom reports as a deadlock.
 
 use loom::thread;
 

@@ -1,11 +1,11 @@
-//! Parking: how a thread waits for another one without using its core.
+//! Parking: lets a thread wait for another thread without using its core.
 //!
-//! A [`Parker`] holds at most one *token*. [`Unparker::unpark`] puts the token there,
-//! [`Parker::park`] takes it, waiting as long as there is none. So "look, then park" loses no wake-up
-//! against "publish, then unpark": an unpark that comes before the park makes it return at once.
+//! A [`Parker`] holds at most one *token*. [`Unparker::unpark`] sets the token. [`Parker::park`]
+//! takes the token, waiting as long as there is none. So "look, then park" loses no wake-up against
+//! "publish, then unpark": after an earlier unpark, the park returns at once.
 //!
-//! The algorithm is the one-word parker known from the standard library's and crossbeam's: a state, and
-//! a lock with a condition variable that are touched only when somebody really sleeps.
+//! The algorithm is the one-word parker of the standard library and crossbeam: a state, and a lock
+//! with a condition variable that are touched only when the owner really sleeps.
 //!
 //! ```text
 //!                 park: about to sleep                  unpark: must wake
@@ -15,12 +15,12 @@
 //!       +---------------------- park: take the token --------------------+    +----+
 //! ```
 //!
-//! `unpark` is one swap and no system call unless the thread sleeps. It must be a swap even when a token
-//! is there already: the swap is what orders the caller's writes before the token's taking.
+//! `unpark` is one swap and no system call unless the owner sleeps. It must be a swap even when the
+//! token is already set: the swap orders the caller's writes before the taking of the token.
 //!
-//! `unpark` is wait-free unless it wakes a sleeper, when it takes a lock that is held for a moment only.
-//! One thread owns the [`Parker`]; any number may hold an [`Unparker`]. Whoever wants to spin a little
-//! before parking takes a [`Spin`].
+//! `unpark` is wait-free unless it wakes a sleeper. Then it takes a lock that is held only for a
+//! moment. One thread owns the [`Parker`]; any number may hold an [`Unparker`]. Use a [`Spin`] to
+//! spin a little before parking.
 
 mod cpu;
 #[cfg(all(test, garrick_loom))]
@@ -46,22 +46,22 @@ use crate::prim::{
 pub use cpu::current_core;
 pub use spin::Spin;
 
-/// No token, and nobody sleeps.
+/// No token, and the owner is awake.
 const EMPTY: u8 = 0;
 /// No token, and the owner sleeps or is about to, holding the lock.
 const PARKED: u8 = 1;
-/// The token is there.
+/// The token is set.
 const NOTIFIED: u8 = 2;
 
 struct Shared {
-    /// One of the three above. The owner writes EMPTY and PARKED, the unparkers NOTIFIED.
+    /// `EMPTY`, `PARKED` or `NOTIFIED`. The owner writes EMPTY and PARKED, the unparkers NOTIFIED.
     state: AtomicU8,
 
-    /// Held by the owner from PARKED until it sleeps, so that who sees PARKED and takes the lock knows
-    /// that the owner is in `woken` by then.
+    /// Held by the owner from PARKED until it sleeps. So a thread that sees PARKED and takes the
+    /// lock knows that the owner waits on `woken` by then.
     lock: Mutex<()>,
 
-    /// Where the owner sleeps.
+    /// Condition variable on which the owner sleeps.
     woken: Condvar,
 }
 
@@ -82,7 +82,7 @@ pub struct Parker {
     shared: Arc<Shared>,
 }
 
-/// The waking side; clones wake the same [`Parker`].
+/// The waking side. Clones wake the same [`Parker`].
 #[derive(Clone)]
 pub struct Unparker {
     shared: Arc<Shared>,
@@ -99,16 +99,16 @@ impl Parker {
         Self { shared }
     }
 
-    /// Makes a handle that wakes this parker.
+    /// Creates a handle that wakes this parker.
     pub fn unparker(&self) -> Unparker {
         Unparker {
             shared: self.shared.clone(),
         }
     }
 
-    /// Takes the token, sleeping until there is one.
+    /// Takes the token, sleeping until it is set.
     ///
-    /// What was written before the [`unpark`](Unparker::unpark) is seen after it.
+    /// Writes made before the [`unpark`](Unparker::unpark) are visible after this returns.
     #[inline]
     pub fn park(&mut self) {
         if !self.shared.take_token() {
@@ -116,10 +116,10 @@ impl Parker {
         }
     }
 
-    /// Takes the token, sleeping at most `timeout`; returns whether there was one.
+    /// Takes the token, sleeping at most `timeout`. Returns true if the token was set.
     #[inline]
     pub fn park_timeout(&mut self, timeout: Duration) -> bool {
-        // A timeout beyond what the clock can count is none.
+        // A timeout beyond the range of the clock counts as no timeout.
         self.shared.take_token() || self.shared.sleep(Instant::now().checked_add(timeout))
     }
 }
@@ -131,10 +131,10 @@ impl Default for Parker {
 }
 
 impl Unparker {
-    /// Puts the token there, and wakes the owner if it sleeps.
+    /// Sets the token, and wakes the owner if it sleeps.
     ///
-    /// Costs one atomic swap while the owner is awake. A second token before the first is taken is the
-    /// same token.
+    /// Costs one atomic swap while the owner is awake. Tokens do not add up: setting the token
+    /// twice before it is taken is the same as setting it once.
     #[inline]
     pub fn unpark(&self) {
         // Release: pairs with the Acquire in `take_token` and `give_up`; publishes what the caller
@@ -155,12 +155,13 @@ impl Shared {
             .is_ok()
     }
 
-    /// Sleeps until the token can be taken or `deadline` has passed; returns whether it was taken.
+    /// Sleeps until the token can be taken or `deadline` has passed. Returns true if it took the
+    /// token.
     #[cold]
     fn sleep(&self, deadline: Option<Instant>) -> bool {
         let mut guard = self.lock();
-        // Relaxed: announces only; whoever reads PARKED synchronizes by the lock. On failure the token
-        // has come, and taking it acquires.
+        // Relaxed: announces only; a thread that reads PARKED synchronizes by the lock. On failure
+        // the token has come, and taking it acquires.
         if (self.state.compare_exchange(EMPTY, PARKED, Relaxed, Relaxed)).is_err() {
             return self.take_token();
         }
@@ -176,7 +177,7 @@ impl Shared {
                     result.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
-            // No token: woken for no reason, or by the clock, which the deadline decides.
+            // No token: a spurious wake-up, or a timeout, which the deadline decides.
             if self.take_token() {
                 return true;
             }
@@ -191,8 +192,8 @@ impl Shared {
 
     #[cold]
     fn wake(&self) {
-        // Once we get the lock the owner is asleep: it held the lock from PARKED on. Without it our
-        // notification could fall between the two and be lost.
+        // Once this thread gets the lock the owner is asleep: it held the lock from PARKED on.
+        // Without the lock, this notification could fall between PARKED and the sleep, and be lost.
         drop(self.lock());
         self.woken.notify_one();
     }

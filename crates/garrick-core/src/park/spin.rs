@@ -1,8 +1,8 @@
-//! Spinning before parking, for as long as it has lately paid.
+//! Adaptive spinning before parking: spins for as long as recent spins succeeded.
 //!
-//! Parking and waking cost microseconds; a wait shorter than that is better spun through. Which waits are
-//! short is learned in the manner of Karlin, Li, Manasse and Owicki, "Empirical Studies of Competitive
-//! Spinning for a Shared-Memory Multiprocessor" (SOSP 1991): by what the last ones did.
+//! Parking and waking cost microseconds, so spinning is cheaper for a shorter wait. The spin budget
+//! adapts to the latest waits in the manner of Karlin, Li, Manasse and Owicki, "Empirical Studies
+//! of Competitive Spinning for a Shared-Memory Multiprocessor" (SOSP 1991).
 //!
 //! ```text
 //!     ready while spinning            budget x 2, up to SPIN_MAX
@@ -19,23 +19,24 @@ use std::{
 
 use crate::prim::hint;
 
-/// The longest spin: about what it takes in a virtual machine to park a thread, to wake it, and for the one that wakes it
-/// to be woken in turn. With a third of it a thread that hands single tasks to a worker, and sleeps until each is
-/// answered, found that worker parked every time: a task of 80 us took 115 to 135 us instead of 90 to 110.
+/// Longest spin: roughly the time that a virtual machine takes to park a thread, to wake it, and to
+/// wake its waker in turn. With a third of this value, a thread that handed single tasks to a
+/// worker, and slept until each was answered, found that worker parked every time. A task of 80 us
+/// then took 115 to 135 us instead of 90 to 110.
 const SPIN_MAX: Duration = Duration::from_micros(60);
 
-/// The rounds of the longest spin lie between these, however long the pause instruction takes: 10 to 60 ns where
-/// we have looked.
+/// Bounds on the rounds of the longest spin, regardless of the pause instruction's duration (10 to
+/// 60 ns on the processors we measured).
 const ROUNDS_MAX: RangeInclusive<u32> = 256..=8192;
 
-/// The shortest spin worth the trouble.
+/// Shortest spin worth the cost.
 const ROUNDS_MIN: u32 = 16;
 
-/// Of how many waits without spinning one is spun for a try. A thread whose waits are always long so
-/// loses at most a sixteenth of [`SPIN_MAX`] a wait.
+/// Number of waits without spinning after which one wait spins as a probe. A thread whose waits are
+/// always long so loses at most a sixteenth of [`SPIN_MAX`] per wait.
 const PROBE_EVERY: u32 = 16;
 
-/// How long to spin before parking, learned by one thread from its own waits.
+/// Duration of spinning before parking, learned by one thread from its own waits.
 ///
 /// # Examples
 ///
@@ -54,13 +55,14 @@ const PROBE_EVERY: u32 = 16;
 /// assert_eq!(letter, "letter");
 /// ```
 pub struct Spin {
-    /// Whether there are cores to spare. Off under loom, where spinning is but more of the same states.
+    /// True if there are cores to spare. Always false under loom, where spinning only adds
+    /// equivalent states.
     is_on: bool,
 
-    /// How many rounds the next wait may spin.
+    /// Number of rounds that the next wait may spin.
     budget: u32,
 
-    /// Waits since `budget` became 0.
+    /// Number of waits since `budget` became 0.
     waits_unspun: u32,
 }
 
@@ -81,17 +83,18 @@ impl Spin {
         Self::new(usize::MAX)
     }
 
-    /// Tells how many threads want a core now. Spinning is on only while there are more cores than that.
+    /// Sets how many threads want a core now. Spinning is on only while there are more cores than
+    /// that.
     pub fn set_threads_running(&mut self, threads_running: usize) {
         self.is_on = cfg!(not(garrick_loom)) && threads_running < cores();
     }
 
-    /// Calls `ready` until it returns something or the budget is used up.
+    /// Calls `ready` until it returns a result or the budget is used up.
     ///
     /// `ready` is called at least once, also when spinning is off.
     #[inline]
     pub fn wait<R>(&mut self, mut ready: impl FnMut() -> Option<R>) -> Option<R> {
-        // Ready without any waiting teaches nothing.
+        // A result without any waiting teaches nothing.
         if let Some(result) = ready() {
             return Some(result);
         }
@@ -107,12 +110,12 @@ impl Spin {
         None
     }
 
-    /// How many rounds a wait may spin now: a pause and a look each.
+    /// Returns how many rounds a wait may spin now. A round is a pause and a call of `ready`.
     pub fn budget(&self) -> u32 {
         if self.is_on { self.budget } else { 0 }
     }
 
-    /// The budget of the wait that begins, which may be a probe.
+    /// Returns the budget of the wait that begins, which may be a probe.
     fn rounds(&mut self) -> u32 {
         if !self.is_on || self.budget > 0 {
             return self.budget();
@@ -130,7 +133,7 @@ impl Spin {
     }
 
     fn failed(&mut self, rounds: u32) {
-        // A probe that failed leaves the budget at 0, and so does a wait that was not spun.
+        // A probe that failed leaves the budget at 0, and so does a wait without spinning.
         if rounds > 0 && self.budget > 0 {
             let halved = self.budget / 2;
             self.budget = if halved < ROUNDS_MIN { 0 } else { halved };
@@ -146,16 +149,18 @@ impl fmt::Debug for Spin {
     }
 }
 
-/// The cores this process may use, asked once: the answer costs system calls.
+/// Returns the number of cores that this process may use. The first call asks the system, which
+/// costs system calls; later calls return the remembered answer.
 fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// The rounds of the longest spin, found once by trying: the pause instruction takes four times as long on some
-/// processors as on others.
+/// Returns the number of rounds of the longest spin, measured once: the pause instruction takes
+/// four times as long on some processors as on others.
 fn rounds_max() -> u32 {
-    /// So many rounds are tried at a time, of which the shortest counts: what is longer was disturbed.
+    /// Number of rounds per measurement. The shortest measurement counts, since a longer one was
+    /// disturbed.
     const TRIED: u32 = 64;
     const TRIES: usize = 4;
     static ROUNDS: OnceLock<u32> = OnceLock::new();
@@ -182,7 +187,8 @@ mod tests {
         spin
     }
 
-    /// Waits for what becomes ready after `rounds` looks; returns whether it came and after how many.
+    /// Waits for something that becomes ready after `rounds` looks. Returns whether it became
+    /// ready, and the number of looks.
     fn wait_for(spin: &mut Spin, rounds: u32) -> (bool, u32) {
         let mut looks = 0;
         let came = spin.wait(|| {

@@ -1,11 +1,12 @@
-//! Counts what is written, line by line and by whom, under `cfg(garrick_count)`.
+//! Counts the writes to each cache line, by line and by writer, under `cfg(garrick_count)`.
 //!
-//! Each write to an atomic, each lock that is taken, each place of an `UnsafeCell` that is handed out for writing and each
-//! thread that parks or is unparked is a write to a cache line. A line *moves* when another thread writes it than the one that
-//! did so before. An exchange that fails counts as a write, since a core takes the line for it all the same. Unlocking does not
-//! count: it goes to the line that was locked. Not seen are the counts of an `Arc`, and what is written past this module.
+//! Four things count as a write to a cache line: a write to an atomic, taking a lock, handing out
+//! an `UnsafeCell` for writing, and parking or unparking a thread. A line *moves* when a thread
+//! writes it that is not its last writer. A failed exchange counts as a write, since a core takes
+//! the line for it all the same. Unlocking does not count: it goes to the line that was locked. The
+//! counts of an `Arc`, and writes that bypass this module, are not seen.
 //!
-//! Figures of this build are counts. Its times mean nothing.
+//! Only the counts of such a build are meaningful. Its times are not.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -18,33 +19,33 @@ use std::sync::{
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// Tables that the lines are divided among, so that threads seldom wait for each other.
+/// Number of tables that the lines are divided among, so that threads seldom wait for each other.
 const SHARDS: usize = 64;
-/// Marks the lines of parked threads, whose words are not ours to see.
+/// Marks the lines of parked threads, whose words are not visible here.
 const PARKED: usize = 1 << (usize::BITS - 1);
 
-/// The number of a thread, in the order of their first writes.
+/// Number of a thread, in the order of the threads' first writes.
 type Number = u32;
 
-/// The writes to one line.
+/// Writes to one line.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// Its address, in lines.
+    /// Address of the line, in lines.
     pub number: usize,
-    /// The thread that wrote it last, also before the count began.
+    /// Thread that wrote the line last, also before the count began.
     last: Option<Number>,
-    /// The threads that have written it.
+    /// Threads that have written the line.
     pub writers: BTreeSet<Number>,
-    /// The writes, by the places in the code that made them.
+    /// Writes, by the places in the code that made them.
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
-/// The number of times that one place in the code wrote a line.
+/// Number of times that one place in the code wrote a line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
-    /// All writes.
+    /// Number of all writes.
     pub all: u64,
-    /// Those before which another thread had written the line.
+    /// Number of writes before which another thread had written the line.
     pub moves: u64,
 }
 
@@ -62,7 +63,7 @@ thread_local! {
     static LOOKS_AWAY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Begins a count. Who has written a line last stays known.
+/// Begins a count. The last writer of each line stays known.
 pub fn begin() {
     for shard in TABLE.iter() {
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +75,7 @@ pub fn begin() {
     SEES.store(true, Relaxed);
 }
 
-/// Returns what was written since the count began, and goes on.
+/// Returns the lines written since the count began. The count continues.
 pub fn lines() -> Vec<Line> {
     let shards = TABLE.iter();
     let lines = shards.flat_map(|shard| {
@@ -84,7 +85,7 @@ pub fn lines() -> Vec<Line> {
     lines.filter(|line| !line.words.is_empty()).collect()
 }
 
-/// Calls `f`, and counts nothing that this thread writes meanwhile.
+/// Calls `f`, and counts no writes of this thread while `f` runs.
 pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
     let before = LOOKS_AWAY.replace(true);
     let result = f();
@@ -92,7 +93,7 @@ pub fn unseen<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Notes a write of so many bytes at `address`.
+/// Notes a write of `bytes` bytes at `address`.
 fn note_bytes(address: usize, bytes: usize, place: &'static Location<'static>) {
     if bytes > 0 {
         (address / LINE_BYTES..=(address + bytes - 1) / LINE_BYTES)
@@ -133,10 +134,10 @@ pub mod atomic {
     use super::note_value;
     pub use std::sync::atomic::{Ordering, compiler_fence, fence};
 
-    /// Makes an atomic that counts, with what all have.
+    /// Defines a counting atomic with the operations that all atomics have.
     macro_rules! counting {
         ($name:ident $(<$of:ident>)?: $value:ty) => {
-            /// The atomic of `std`, counting.
+            /// Counting version of the atomic of `std`.
             #[repr(transparent)]
             pub struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
 
@@ -168,26 +169,26 @@ pub mod atomic {
                     self.0.get_mut()
                 }
 
-                /// Loads.
+                /// Loads the value.
                 pub fn load(&self, order: Ordering) -> $value {
                     self.0.load(order)
                 }
 
-                /// Stores, and counts.
+                /// Stores the value, and counts.
                 #[track_caller]
                 pub fn store(&self, value: $value, order: Ordering) {
                     note_value(self);
                     self.0.store(value, order);
                 }
 
-                /// Swaps, and counts.
+                /// Swaps the value, and counts.
                 #[track_caller]
                 pub fn swap(&self, value: $value, order: Ordering) -> $value {
                     note_value(self);
                     self.0.swap(value, order)
                 }
 
-                /// Exchanges, and counts.
+                /// Exchanges the value if it is `old`, and counts.
                 #[track_caller]
                 pub fn compare_exchange(
                     &self,
@@ -200,7 +201,7 @@ pub mod atomic {
                     self.0.compare_exchange(old, new, success, failure)
                 }
 
-                /// Exchanges, or fails for nothing, and counts.
+                /// Exchanges the value if it is `old`, or fails spuriously, and counts.
                 #[track_caller]
                 pub fn compare_exchange_weak(
                     &self,
@@ -213,7 +214,7 @@ pub mod atomic {
                     self.0.compare_exchange_weak(old, new, success, failure)
                 }
 
-                /// Updates, and counts once.
+                /// Updates the value, and counts once.
                 #[track_caller]
                 pub fn fetch_update(
                     &self,
@@ -228,12 +229,12 @@ pub mod atomic {
         };
     }
 
-    /// Adds operations that return the value before, and count.
+    /// Adds operations that return the previous value, and count.
     macro_rules! fetching {
         ($name:ident: $value:ty, $($fetch:ident)+) => {
             impl $name {
                 $(
-                    /// Does so, and counts.
+                    /// Performs the operation of `std`, and counts.
                     #[track_caller]
                     pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
                         note_value(self);
@@ -258,7 +259,7 @@ pub mod atomic {
     fetching!(AtomicUsize: usize, fetch_add fetch_sub fetch_and fetch_or fetch_max);
 }
 
-/// A cell that counts.
+/// A cell that counts its writes.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -287,7 +288,8 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A lock that counts how often it is taken. The value in it is taken along with the lock, and does not count.
+/// A lock that counts how often it is taken. The value in it is taken along with the lock, and does
+/// not count.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
@@ -300,17 +302,17 @@ impl<T> Mutex<T> {
     /// Locks, and counts.
     ///
     /// # Errors
-    /// If a panic has left the value as it was.
+    /// Returns an error if the lock is poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.note();
         self.0.lock()
     }
 
-    /// Locks unless another thread has, and counts.
+    /// Locks unless another thread holds the lock, and counts.
     ///
     /// # Errors
-    /// If another thread has, or a panic has left the value as it was.
+    /// Returns an error if another thread holds the lock, or if it is poisoned.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         self.note();
@@ -323,7 +325,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// A lock for many who read that counts how often it is taken.
+/// A reader-writer lock that counts how often it is taken.
 #[derive(Debug, Default)]
 pub struct RwLock<T>(std::sync::RwLock<T>);
 
@@ -336,7 +338,7 @@ impl<T> RwLock<T> {
     /// Locks for reading, and counts: readers are counted in the lock.
     ///
     /// # Errors
-    /// If a panic has left the value as it was.
+    /// Returns an error if the lock is poisoned.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         self.note();
@@ -346,7 +348,7 @@ impl<T> RwLock<T> {
     /// Locks for writing, and counts.
     ///
     /// # Errors
-    /// If a panic has left the value as it was.
+    /// Returns an error if the lock is poisoned.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         self.note();
@@ -366,12 +368,12 @@ pub mod thread {
 
     pub use std::thread::*;
 
-    /// A handle of a thread.
+    /// Handle of a thread.
     #[derive(Debug, Clone)]
     pub struct Thread(std::thread::Thread);
 
     impl Thread {
-        /// Returns the thread's identity.
+        /// Returns the identity of the thread.
         pub fn id(&self) -> ThreadId {
             self.0.id()
         }
@@ -398,7 +400,7 @@ pub mod thread {
         note_park(id, place);
     }
 
-    /// Parks for so long at most, and counts before and after.
+    /// Parks for at most `time`, and counts before and after.
     #[track_caller]
     pub fn park_timeout(time: Duration) {
         let (id, place) = (current().id(), Location::caller());

@@ -6,20 +6,20 @@ use crate::{copy, prim::Arc};
 
 /// The reading half of a ring.
 ///
-/// Dropping it closes the ring: the producer can learn of it, and what is left is dropped when both
-/// halves are gone.
+/// Dropping it closes the ring, which the producer can detect. Values that are left are dropped
+/// when both halves are gone.
 pub struct Consumer<T> {
     /// Both ends, and the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// Our own view of the slots.
+    /// View of the slots that belongs to this half.
     pub(super) slots: Slots<T>,
 
-    /// Our own copy of the shared head, always exact. Slots from here to `tail_seen` are full and ours
-    /// alone.
+    /// Local copy of the shared head, always exact. Slots from here to `tail_seen` are full and
+    /// belong to this half alone.
     pub(super) head: usize,
 
-    /// The tail as we last saw it; the real one may be ahead.
+    /// Tail as last seen by this half. The real tail may be ahead.
     tail_seen: usize,
 }
 
@@ -38,7 +38,7 @@ impl<T> Consumer<T> {
         }
     }
 
-    /// Takes the oldest value, if there is one.
+    /// Takes the oldest value, or returns `None` if there is no value.
     ///
     /// # Examples
     ///
@@ -53,15 +53,16 @@ impl<T> Consumer<T> {
             return None;
         }
         // SAFETY:
-        // - full and ours: `head < tail_seen`, checked above, and `&mut self` excludes a second reader.
+        // - full and ours: `head < tail_seen`, checked above, and `&mut self` excludes a second
+        //   reader.
         // - read once: `release` moves `head` past the slot.
         let value = unsafe { self.slots.read(self.head) };
         self.release(1);
         Some(value)
     }
 
-    /// Copies the oldest values into `values` and takes them, and says how many: the first that many of
-    /// `values` are overwritten.
+    /// Takes the oldest values and copies them into `values`. Returns how many values were taken,
+    /// which is the number of leading elements of `values` that were overwritten.
     ///
     /// # Examples
     ///
@@ -87,10 +88,11 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Takes up to `max` values, oldest first, hands each to `each`, and says how many.
+    /// Takes up to `max` values, oldest first, and passes each to `each`. Returns the number of
+    /// values taken.
     ///
-    /// Their slots become free together, at the end. If `each` panics, the values it was given are gone
-    /// and the others stay.
+    /// Their slots become free together, at the end. If `each` panics, the values passed to it are
+    /// gone and the others stay.
     ///
     /// # Examples
     ///
@@ -113,17 +115,20 @@ impl<T> Consumer<T> {
                 tally.count += 1;
                 // SAFETY:
                 // - valid, full and ours: `Taken::run` says so for all of `run`.
-                // - read once: the count of taken values has passed the slot, so it will be released.
+                // - read once: the count of taken values has passed the slot, so it will be
+                //   released.
                 each(unsafe { run.cast::<T>().add(index).read() });
             }
         }
         count
     }
 
-    /// Shows up to `max` values to `each`, oldest first, drops them, and says how many.
+    /// Shows up to `max` values to `each`, oldest first, and drops them. Returns the number of
+    /// values consumed.
     ///
-    /// `each` gets one slice, or two where the values wrap. The slots of a slice become free together
-    /// when `each` has returned. If `each` panics, the slice it was given stays in the ring.
+    /// `each` gets one slice, or two where the values wrap. The slots of a slice become free
+    /// together when `each` has returned. If `each` panics, the slice passed to it stays in the
+    /// ring.
     ///
     /// # Examples
     ///
@@ -149,7 +154,7 @@ impl<T> Consumer<T> {
         count
     }
 
-    /// Opens all values that are there for reading in place.
+    /// Opens all values that are available for reading in place.
     ///
     /// # Examples
     ///
@@ -169,43 +174,47 @@ impl<T> Consumer<T> {
         Peek::new(self)
     }
 
-    /// How many values there can be in the ring.
+    /// Returns the maximum number of values in the ring.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.slots.capacity()
     }
 
-    /// How many values were taken since the ring was made, wrapping at the size of a `usize`.
+    /// Returns the number of values taken since the ring was created, wrapping at the size of a
+    /// `usize`.
     #[inline]
     pub fn position(&self) -> usize {
         self.head
     }
 
-    /// How many values are there. Looks at the producer's end; by the time it answers there may be more,
-    /// never less.
+    /// Returns the number of values available. Reads the producer's end. By the time this returns
+    /// there may be more values, never fewer.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.tail_seen = self.shared.tail.look();
         if self.slots.is_roomy() {
-            // In this order: the word that concerns the values seen is there by now.
+            // In this order: the spread word for the values seen is visible by now.
             self.slots.settle(self.head, self.shared.spread.get());
         }
         self.readable_seen()
     }
 
-    /// How many values are there as far as we know without looking: there may be more, never less.
+    /// Returns the number of values available as of the last look at the producer's end. There may
+    /// be more, never fewer.
     #[inline]
     pub fn readable_seen(&self) -> usize {
         self.tail_seen.wrapping_sub(self.head)
     }
 
-    /// Whether the producer was dropped. If so, all that it published can be seen from now on.
+    /// Returns true if the producer was dropped. If so, all that it published is visible from now
+    /// on.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.tail.is_gone()
     }
 
-    /// Whether the producer was dropped and everything it published was taken: nothing will come.
+    /// Returns true if the producer was dropped and everything it published was taken: no more
+    /// values will come.
     ///
     /// # Examples
     ///
@@ -224,7 +233,7 @@ impl<T> Consumer<T> {
         self.is_closed() && self.readable() == 0
     }
 
-    /// How many values are there, at most `max`; looks at the other end only if it must.
+    /// Returns the number of values available, at most `max`. Reads the other end only if it must.
     #[inline]
     pub(super) fn readable_up_to(&mut self, max: usize) -> usize {
         if self.readable_seen() < max {
@@ -233,14 +242,16 @@ impl<T> Consumer<T> {
         self.readable_seen().min(max)
     }
 
-    /// The oldest `count` values that were seen, as two slices; the second is empty but where they wrap.
+    /// Returns the oldest `count` values that were seen, as two slices. The second is empty unless
+    /// the values wrap.
     #[inline]
     pub(super) fn slices(&self, count: usize) -> (&[T], &[T]) {
         let first = self.run(0, count);
         (first, self.run(first.len(), count))
     }
 
-    /// What lies side by side of the values from number `from` to number `to`, counted from the oldest.
+    /// Returns the leading contiguous values of those from number `from` to number `to`, counted
+    /// from the oldest.
     #[inline]
     pub(super) fn run(&self, from: usize, to: usize) -> &[T] {
         assert!(
@@ -249,13 +260,13 @@ impl<T> Consumer<T> {
         );
         let (start, slots) = (self.head.wrapping_add(from), &self.slots);
         // SAFETY:
-        // - full and not written: all below `tail_seen`, checked above; the producer keeps off until
-        //   `release`, which takes `&mut self`, so not during the borrow of `&self`.
+        // - full and not written: all below `tail_seen`, checked above; the producer keeps off
+        //   until `release`, which takes `&mut self`, so not during the borrow of `&self`.
         // - no wrap: `run_len` is what lies side by side.
         unsafe { slots.readable(start, slots.run_len(start, to - from)) }
     }
 
-    /// Drops the next `count` values where they are and frees their slots, also if a drop panics.
+    /// Drops the next `count` values in place and frees their slots, also if a drop panics.
     #[inline]
     pub(super) fn skip(&mut self, count: usize) {
         assert!(count <= self.readable_seen(), "only full slots are skipped");
@@ -270,7 +281,7 @@ impl<T> Consumer<T> {
         }
     }
 
-    /// Gives the next `count` slots, whose values were moved out or dropped, back to the producer.
+    /// Returns the next `count` slots, whose values were moved out or dropped, to the producer.
     #[inline]
     fn release(&mut self, count: usize) {
         debug_assert!(count <= self.readable_seen(), "only full slots were taken");
@@ -278,7 +289,7 @@ impl<T> Consumer<T> {
         self.shared.head.publish(self.head);
     }
 
-    /// As `release`, but leaves the shared line alone if there is nothing to say.
+    /// Does what `release` does, but leaves the shared line untouched if `count` is 0.
     #[inline]
     fn release_some(&mut self, count: usize) {
         if count > 0 {
@@ -304,11 +315,11 @@ impl<T> fmt::Debug for Consumer<T> {
     }
 }
 
-/// Slots whose values were moved out: freed at the end of the scope, also when that ends by a panic.
+/// Slots whose values were moved out. They are freed at the end of the scope, also after a panic.
 pub(super) struct Taken<'a, T> {
-    /// The half that took them.
+    /// Half that took the values.
     pub(super) consumer: &'a mut Consumer<T>,
-    /// How many slots from `Consumer::head` on are empty now. At most `Consumer::readable_seen`.
+    /// Number of empty slots from `Consumer::head` on. At most `Consumer::readable_seen`.
     pub(super) count: usize,
 }
 
@@ -318,8 +329,8 @@ impl<'a, T> Taken<'a, T> {
         Self { consumer, count: 0 }
     }
 
-    /// The next slots side by side that were not taken yet, out of the first `count_max`. They are
-    /// full and ours until they are released.
+    /// Returns the next contiguous slots that were not taken yet, out of the first `count_max`.
+    /// They are full and belong to this half until they are released.
     #[inline]
     pub(super) fn run(&self, count_max: usize) -> *mut [T] {
         let consumer = &*self.consumer;
@@ -330,7 +341,8 @@ impl<'a, T> Taken<'a, T> {
         let start = consumer.head.wrapping_add(self.count);
         let slots = &consumer.slots;
         // SAFETY:
-        // - full and ours: all below `tail_seen`, checked above, and we hold the consumer by `&mut`.
+        // - full and ours: all below `tail_seen`, checked above, and we hold the consumer by
+        //   `&mut`.
         // - no wrap: `run_len` is what lies side by side.
         unsafe { slots.run(start, slots.run_len(start, count_max - self.count)) }
     }

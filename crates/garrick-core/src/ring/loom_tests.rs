@@ -1,19 +1,19 @@
-//! What loom proves of the ring: no access to a slot races, nothing is lost, doubled or leaked.
+//! Models of the ring: no access to a slot races, and no value is lost, doubled or leaked.
 //!
-//! Every access to a slot touches its cell in `Slots::claims`, so loom reports one that is not ordered
-//! against the other half's. Leaks and double drops show in values that are loom's `Arc`s, which loom
-//! counts at the end of a model.
+//! Every access to a slot touches its cell in `Slots::claims`, so loom reports an access that is
+//! not ordered against the other half's accesses. Leaks and double drops show in values that are
+//! loom's `Arc`s, which loom counts at the end of a model.
 use super::*;
 use crate::prim::{Arc, thread};
 
-/// Runs `model` through the schedules with at most three preemptions, as the other models here.
+/// Runs `model` through the schedules with at most three preemptions, like the other models here.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
     builder.check(model);
 }
 
-/// A ring of `capacity` slots whose counts wrap after the first one.
+/// Creates a ring of `capacity` slots whose counts wrap after the first slot.
 fn wrapping<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     halves(capacity, usize::MAX).unwrap()
 }
@@ -68,7 +68,8 @@ fn committed_batches_arrive_whole() {
 #[test]
 fn a_ring_spreads_while_it_is_read() {
     check(|| {
-        // The third value is the first that lies elsewhere for the spread, and is not the next one.
+        // The third value is the first value that the spread puts elsewhere, and it is not the next
+        // value.
         let (mut producer, mut consumer) = roomy_halves(2, 8, 0).unwrap();
         let writer = thread::spawn(move || {
             let mut sent = producer.push_slice(&[0]);

@@ -1,4 +1,4 @@
-//! Batches from one ring right into the next.
+//! Batches from one ring directly into the next.
 use std::mem::MaybeUninit;
 
 use super::{
@@ -7,14 +7,16 @@ use super::{
     producer::{Made, Tally},
 };
 
-/// Maps up to `max` values from `consumer` into `producer`, in place on both sides, and says how many.
+/// Maps up to `max` values from `consumer` into `producer`, in place on both sides. Returns the
+/// number of values mapped.
 ///
-/// It takes as many as are there and have room. The inner loop runs over plain slices, so the compiler
-/// can do with it what it does with a loop over two `Vec`s. Each ring is published once, at the end.
+/// It takes as many values as are available and have room. The inner loop runs over plain slices,
+/// so the compiler can optimize it like a loop over two `Vec`s. Each ring is published once, at the
+/// end.
 ///
-/// If `map` panics, what it made before is published and the values it was made from are dropped; the
-/// value that it panicked on stays the oldest in `consumer`. So each value was mapped once or is still
-/// there.
+/// If `map` panics, the values it made before are published, and the values they were made from are
+/// dropped. The value that it panicked on stays the oldest in `consumer`. So each value was mapped
+/// once or is still there.
 ///
 /// # Examples
 ///
@@ -41,16 +43,18 @@ pub fn map_batch<In, Out>(
         let input = mapped.consumer.run(mapped.done, count);
         // SAFETY:
         // - free: `done < count <= free_seen`, by `batch_len`.
-        // - nobody else: `mapped` holds the producer by `&mut`, and lends `output` to this loop alone.
+        // - nobody else: `mapped` holds the producer by `&mut`, and lends `output` to this loop
+        //   alone.
         let output = unsafe { mapped.producer.free_run(mapped.done, count) };
         map_run(input, output, &mut mapped.done, &mut map);
     }
     count
 }
 
-/// Writes what `map` makes of each of `input` into `output`, as far as both reach, and counts in `done`, also if `map` panics.
+/// Writes the result of `map` for each of `input` into `output`, up to the shorter length. Counts
+/// in `done`, also if `map` panics.
 ///
-/// Not inlined: what the loop needs then stays in registers, which the code around it would use up.
+/// Not inlined: the loop's variables then stay in registers, which the code around it would use up.
 #[inline(never)]
 pub(super) fn map_run<In, Out>(
     input: &[In],
@@ -65,10 +69,12 @@ pub(super) fn map_run<In, Out>(
     }
 }
 
-/// As [`map_batch`], but hands each value to `map` by value: for what is moved on, not read.
+/// Maps up to `max` values from `consumer` into `producer`, and passes each value to `map` by
+/// value. Use it for values that are moved on rather than read; otherwise use [`map_batch`].
+/// Returns the number of values mapped.
 ///
-/// If `map` panics, what it made before is published; the value that it panicked on is gone with it, and
-/// those behind it stay.
+/// If `map` panics, the values it made before are published. The value that it panicked on is lost,
+/// and the values behind it stay.
 ///
 /// # Examples
 ///
@@ -96,7 +102,8 @@ pub fn map_batch_owned<In, Out>(
         let input = taken.run(count);
         // SAFETY:
         // - free: `made.count < count <= free_seen`, by `batch_len`.
-        // - nobody else: `made` holds the producer by `&mut`, and lends `output` to this loop alone.
+        // - nobody else: `made` holds the producer by `&mut`, and lends `output` to this loop
+        //   alone.
         let output = unsafe { made.producer.free_run(made.count, count) };
         let mut taken_tally = Tally::new(&mut taken.count);
         let mut made_tally = Tally::new(&mut made.count);
@@ -114,7 +121,7 @@ pub fn map_batch_owned<In, Out>(
     count
 }
 
-/// How many values a batch can map now.
+/// Returns the number of values that a batch can map now.
 #[inline]
 fn batch_len<In, Out>(
     consumer: &mut Consumer<In>,
@@ -125,14 +132,14 @@ fn batch_len<In, Out>(
     producer.free_up_to(readable)
 }
 
-/// A batch under way. At the end of the scope, also when that ends by a panic, the outputs are published
-/// and the inputs they were made from are dropped.
+/// A batch in progress. At the end of the scope, also after a panic, the outputs are published and
+/// the inputs they were made from are dropped.
 struct Mapped<'a, In, Out> {
-    /// The half that the inputs are in.
+    /// Half that holds the inputs.
     consumer: &'a mut Consumer<In>,
-    /// The half that the outputs are for.
+    /// Half that takes the outputs.
     producer: &'a mut Producer<Out>,
-    /// How many were mapped. At most `Consumer::readable_seen` and `Producer::free_seen`.
+    /// Number of values mapped. At most `Consumer::readable_seen` and `Producer::free_seen`.
     done: usize,
 }
 

@@ -1,9 +1,10 @@
 //! A bounded ring between one producer and one consumer, with zero-copy batches at both ends.
 //!
-//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977): each end
-//! is a count that only its owner writes. Each half also keeps the last count it saw of the other end
-//! and looks again only when that is used up, as in MCRingBuffer (Lee, Bu, Chandranmenon, 2010), so that
-//! the two cores exchange a cache line once a batch and not once a value.
+//! The algorithm is Lamport's ring ("Proving the Correctness of Multiprocess Programs", 1977): each
+//! end is a count that only its owner writes. As in MCRingBuffer (Lee, Bu, Chandranmenon, 2010),
+//! each half also keeps the last count it saw of the other end, and reads the other end again only
+//! when that count is used up. So the two cores exchange a cache line once per batch and not once
+//! per value.
 //!
 //! ```text
 //!         head: the consumer writes it      tail: the producer writes it
@@ -15,28 +16,28 @@
 //!
 //! # Who may call what
 //!
-//! One thread at a time owns the [`Producer`], one the [`Consumer`]; both can be sent to another thread.
-//! All methods that move values take `&mut self`.
+//! One thread at a time owns the [`Producer`], and one thread at a time owns the [`Consumer`]. Both
+//! can be sent to another thread. All methods that move values take `&mut self`.
 //!
 //! | operation | progress |
 //! | --- | --- |
 //! | everything on a [`Producer`], a [`Consumer`] or their guards | wait-free, but for what closures and `Drop` of `T` do |
 //! | [`map_batch`], [`map_batch_owned`] | wait-free, likewise |
 //!
-//! Nothing here waits or wakes: `garrick-flow` adds that, once a batch.
+//! Nothing here waits or wakes. `garrick-flow` adds that, once per batch.
 //!
 //! # Order and loss
 //!
-//! Values come out in the order in which they went in, each once. Values that nobody took are dropped
-//! when both halves are gone. A half learns from `is_closed` that the other was dropped; one that sees
-//! that and looks afterwards has the final state before it, so a consumer that finds a closed ring empty
-//! has missed nothing ([`Consumer::is_finished`]).
+//! Each value comes out once, in the order in which the values went in. Values that were never
+//! taken are dropped when both halves are gone. `is_closed` returns true once the other half was
+//! dropped. A half that sees the close and then reads the other end sees its final state. So a
+//! consumer that finds a closed ring empty has missed nothing ([`Consumer::is_finished`]).
 //!
 //! # Panics in closures
 //!
-//! A closure that panics in the midst of a batch ends the batch there: what it made before is published
-//! once, what it consumed before is gone, the rest stays. Only a [`Poke`] that is dropped without
-//! [`commit`](Poke::commit) takes back what was written.
+//! A panic in a closure ends the batch at that value. The values made before are published once,
+//! the values consumed before are gone, and the rest stays. Only a [`Poke`] that is dropped without
+//! [`commit`](Poke::commit) takes back the values written.
 mod consumer;
 mod map;
 mod peek;
@@ -64,24 +65,24 @@ use std::{error::Error, fmt};
 use self::{shared::Shared, slots::Storage};
 use crate::prim::Arc;
 
-/// The ring was full. The value comes back.
+/// Error of a push: the ring was full. The value is returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 
-/// Why a ring of the wanted capacity cannot be made.
+/// Reason why a ring of the requested capacity cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CapacityError {
     /// A ring needs at least one slot.
     Zero,
-    /// No power of two of this size or more fits a count of slots.
+    /// No power of two of this size or above fits into a slot count.
     TooLarge {
-        /// The number of slots that was asked for.
+        /// Number of slots requested.
         capacity_min: usize,
     },
-    /// The memory for the slots cannot be had.
+    /// The memory for the slots could not be allocated.
     OutOfMemory {
-        /// The number of slots that were to be allocated.
+        /// Number of slots whose allocation failed.
         capacity: usize,
     },
 }
@@ -103,7 +104,7 @@ pub enum CapacityError {
 ///
 /// # Panics
 ///
-/// If such a ring cannot be made; [`try_channel`] returns the reason instead.
+/// Panics if the ring cannot be created. [`try_channel`] returns the reason instead.
 #[track_caller]
 pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
     match try_channel(capacity_min) {
@@ -112,7 +113,8 @@ pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
     }
 }
 
-/// Creates a ring of at least `capacity_min` slots, rounded up to a power of two, or says why it cannot.
+/// Creates a ring of at least `capacity_min` slots, rounded up to a power of two. Returns an error
+/// if the ring cannot be created.
 ///
 /// # Examples
 ///
@@ -125,17 +127,19 @@ pub fn channel<T>(capacity_min: usize) -> (Producer<T>, Consumer<T>) {
 ///
 /// # Errors
 ///
-/// [`CapacityError`] if `capacity_min` is 0, has no power of two above it, or needs more memory than
-/// can be had.
+/// Returns a [`CapacityError`] if `capacity_min` is 0, has no power of two above it, or needs more
+/// memory than can be allocated.
 pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>), CapacityError> {
     halves(capacity_min, 0)
 }
 
-/// As [`try_channel`], with at least `slots_min` slots, of which no more than the capacity are full at a time.
+/// Creates a ring of at least `capacity_min` values with at least `slots_min` slots, both rounded
+/// up to powers of two. No more slots than the capacity are full at a time.
 ///
-/// It is as any other ring until [`Producer::spread`] is called: from then on the values go round in all the slots.
-/// Between two cores that is up to twice as fast if the slots are more than the second-level caches keep (twice their bytes),
-/// and the capacity is more than the first-level caches do.
+/// The ring works like a ring of [`try_channel`] until [`Producer::spread`] is called. From then on
+/// the values go round in all the slots. Between two cores that is up to twice as fast under two
+/// conditions: the slots are more than the second-level caches keep (twice their bytes), and the
+/// capacity is more than the first-level caches keep.
 ///
 /// # Examples
 ///
@@ -153,8 +157,8 @@ pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>),
 ///
 /// # Errors
 ///
-/// [`CapacityError`] if `capacity_min` is 0, or one of the two has no power of two above it, or needs more memory than
-/// can be had.
+/// Returns a [`CapacityError`] if `capacity_min` is 0, or if one of the two sizes has no power of
+/// two above it, or needs more memory than can be allocated.
 pub fn try_roomy_channel<T>(
     capacity_min: usize,
     slots_min: usize,
@@ -162,7 +166,8 @@ pub fn try_roomy_channel<T>(
     roomy_halves(capacity_min, slots_min, 0)
 }
 
-/// Makes the two halves, with counts that begin at `start`. Tests begin just before the counts wrap.
+/// Creates the two halves, with counts that begin at `start`. Tests begin just before the counts
+/// wrap.
 fn halves<T>(
     capacity_min: usize,
     start: usize,
@@ -170,7 +175,7 @@ fn halves<T>(
     roomy_halves(capacity_min, capacity_min, start)
 }
 
-/// As [`halves`], with at least `slots_min` slots.
+/// Creates the two halves with at least `slots_min` slots, and with counts that begin at `start`.
 fn roomy_halves<T>(
     capacity_min: usize,
     slots_min: usize,
@@ -213,10 +218,10 @@ impl fmt::Display for CapacityError {
         match self {
             Self::Zero => f.write_str("a ring needs at least one slot"),
             Self::TooLarge { capacity_min } => {
-                write!(f, "no power of two reaches {capacity_min} slots")
+                write!(f, "no power of two is at least {capacity_min}")
             }
             Self::OutOfMemory { capacity } => {
-                write!(f, "the memory for {capacity} slots cannot be had")
+                write!(f, "cannot allocate the memory for {capacity} slots")
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Random steps on two rings, one mapped into the other, against two `VecDeque`s.
 //!
-//! Each item writes its drop into a ledger, so that after every step it is known of every item ever made
-//! that it is in a ring, was dropped once, or was leaked on purpose.
+//! Each item records its drop in a ledger. After every step the ledger accounts for every item ever
+//! made: it is in a ring, was dropped once, or was leaked on purpose.
 use std::{
     cell::RefCell,
     collections::VecDeque,
@@ -14,7 +14,7 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 
-/// How a [`Poke`] ends.
+/// End of a [`Poke`].
 #[derive(Debug, Clone, Copy)]
 enum End {
     Commit,
@@ -22,7 +22,7 @@ enum End {
     Forget,
 }
 
-/// One thing that a user does. `panic_at` is the number of the call at which the closure panics.
+/// One step of a user. `panic_at` is the number of the call at which the closure panics.
 #[derive(Debug, Clone)]
 enum Step {
     Push,
@@ -89,11 +89,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// How often each item was dropped, by its number.
+/// Number of drops of each item, by the item's number.
 #[derive(Clone, Default)]
 struct Ledger(Rc<RefCell<Vec<u32>>>);
 
-/// A number that reports its drop.
+/// A number that records its drop.
 struct Item {
     number: usize,
     ledger: Ledger,
@@ -120,7 +120,7 @@ impl Drop for Item {
     }
 }
 
-/// Two rings and what must be in them.
+/// Two rings and their expected contents.
 struct Trial {
     ledger: Ledger,
     input: (Producer<Item>, Consumer<Item>),
@@ -130,7 +130,7 @@ struct Trial {
     leaked: Vec<usize>,
 }
 
-/// Panics without a word at the planned call.
+/// Panics without a message at the planned call.
 fn panic_if(planned: bool) {
     if planned {
         resume_unwind(Box::new("planned"));
@@ -159,7 +159,7 @@ impl Trial {
         self.input.0.capacity() - self.in_input.len()
     }
 
-    /// Notes that the items from number `first` on, `count` of them, went into the input ring.
+    /// Records that the items from number `first` on, `count` of them, went into the input ring.
     fn entered(&mut self, first: usize, count: usize) {
         self.in_input.extend(first..first + count);
     }
@@ -314,7 +314,7 @@ impl Trial {
         assert!(self.in_output.drain(..got.len()).eq(got));
     }
 
-    /// Whether the rings hold what they must, and every item is accounted for.
+    /// Asserts that the rings hold the expected items, and that every item is accounted for.
     fn check(&mut self) {
         let rings = [
             (&mut self.input, &self.in_input),

@@ -3,16 +3,16 @@ use std::{fmt, iter, slice};
 
 use super::Consumer;
 
-/// The values of a ring that are there, open for reading in place; from [`Consumer::peek`].
+/// The available values of a ring, open for reading in place; from [`Consumer::peek`].
 ///
-/// [`advance`](Self::advance) drops the oldest ones and frees their slots. What is not advanced over
-/// stays in the ring when the guard is dropped or forgotten.
+/// [`advance`](Self::advance) drops the oldest values and frees their slots. The other values stay
+/// in the ring when the guard is dropped or forgotten.
 pub struct Peek<'a, T> {
-    /// The half whose full slots are open: all that it has seen.
+    /// Half whose full slots are open: all that it has seen.
     consumer: &'a mut Consumer<T>,
 }
 
-/// The values of a [`Peek`], oldest first.
+/// Iterator over the values of a [`Peek`], oldest first.
 pub type Iter<'a, T> = iter::Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>;
 
 impl<'a, T> Peek<'a, T> {
@@ -21,14 +21,14 @@ impl<'a, T> Peek<'a, T> {
         Self { consumer }
     }
 
-    /// The values in order: those of the first slice, then those of the second, which is empty but where
-    /// the values wrap.
+    /// Returns the values in order: those of the first slice, then those of the second. The second
+    /// slice is empty unless the values wrap.
     #[inline]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         self.consumer.slices(self.len())
     }
 
-    /// The value that is `index` places behind the oldest.
+    /// Returns the value that is `index` places behind the oldest.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         let (first, second) = self.as_slices();
@@ -38,33 +38,33 @@ impl<'a, T> Peek<'a, T> {
         }
     }
 
-    /// Walks over the values, oldest first.
+    /// Iterates over the values, oldest first.
     #[inline]
     pub fn iter(&self) -> Iter<'_, T> {
         let (first, second) = self.as_slices();
         first.iter().chain(second)
     }
 
-    /// How many values are open.
+    /// Returns the number of open values.
     #[inline]
     pub fn len(&self) -> usize {
         self.consumer.readable_seen()
     }
 
-    /// Whether no value is open.
+    /// Returns true if no value is open.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Drops the `count` oldest values where they are and frees their slots, with one store.
+    /// Drops the `count` oldest values in place and frees their slots, with one store.
     ///
-    /// If the `Drop` of a value panics, all `count` slots become free nevertheless and the other values
-    /// are dropped too.
+    /// If the `Drop` of a value panics, all `count` slots become free nevertheless, and the other
+    /// values are dropped too.
     ///
     /// # Panics
     ///
-    /// If fewer than `count` values are open.
+    /// Panics if fewer than `count` values are open.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {

@@ -6,16 +6,16 @@ use crate::copy;
 
 /// Free slots of a ring, open for writing in order; from [`Producer::poke`].
 ///
-/// [`commit`](Self::commit) publishes what was written with one store. Dropped without it, the guard
-/// drops what was written and the ring is as before; forgotten ([`std::mem::forget`]), what was written
-/// leaks and the ring is as before.
+/// [`commit`](Self::commit) publishes the written values with one store. If the guard is dropped
+/// without a commit, it drops the written values, and the ring is unchanged. If the guard is
+/// forgotten ([`std::mem::forget`]), the written values leak, and the ring is unchanged.
 #[must_use = "what is written is published by `commit` only"]
 pub struct Poke<'a, T> {
-    /// The half whose free slots are open.
+    /// Half whose free slots are open.
     producer: &'a mut Producer<T>,
-    /// How many slots are open, from `Producer::tail` on. At most `Producer::free_seen`.
+    /// Number of open slots, from `Producer::tail` on. At most `Producer::free_seen`.
     room: usize,
-    /// How many of them are written. At most `room`.
+    /// Number of open slots that are written. At most `room`.
     written: usize,
 }
 
@@ -34,7 +34,7 @@ impl<'a, T> Poke<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Full`] gives the value back if no open slot is left.
+    /// Returns the value in [`Full`] if no open slot is left.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.written == self.room {
@@ -48,22 +48,26 @@ impl<'a, T> Poke<'a, T> {
         Ok(())
     }
 
-    /// Writes what `make` returns into each open slot that is left, and says how many.
+    /// Writes a result of `make` into each open slot that is left. Returns the number of slots
+    /// written.
     #[inline]
     pub fn fill_with(&mut self, mut make: impl FnMut() -> T) -> usize {
         self.write_while(|_| Some(make()))
     }
 
-    /// Writes what `values` yields, until it ends or no open slot is left, and says how many it took.
+    /// Writes the values that `values` yields, until it ends or no open slot is left. Returns the
+    /// number of values written.
     ///
-    /// A value is asked for only when there is a slot for it: pass `&mut iterator` to keep the rest.
+    /// The iterator is advanced only when there is a slot for the value. Pass `&mut iterator` to
+    /// keep the rest.
     #[inline]
     pub fn extend(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         let mut values = values.into_iter();
         self.write_while(|_| values.next())
     }
 
-    /// Copies as much of `values` as there is room for, and says how much: the first that many.
+    /// Copies as many leading elements of `values` as there is room for. Returns the number of
+    /// values copied.
     #[inline]
     pub fn write_slice(&mut self, values: &[T]) -> usize
     where
@@ -74,8 +78,8 @@ impl<'a, T> Poke<'a, T> {
         let slots = &self.producer.slots;
         let (first, second) = values[..count].split_at(slots.run_len(start, count));
         // SAFETY:
-        // - free and ours: `count` slots from `tail + written` on end at `tail + room` at most, and we
-        //   hold the producer by `&mut`.
+        // - free and ours: `count` slots from `tail + written` on end at `tail + room` at most, and
+        //   we hold the producer by `&mut`.
         // - no wrap: `first` is as long as what lies side by side, and `second` starts at slot 0.
         unsafe {
             copy::fill(slots.writable(start, first.len()), first);
@@ -86,11 +90,11 @@ impl<'a, T> Poke<'a, T> {
         count
     }
 
-    /// Publishes what was written, with one store, and says how many values that were.
+    /// Publishes the written values with one store. Returns the number of values published.
     #[inline]
     pub fn commit(mut self) -> usize {
         let written = self.written;
-        // From here on the values are the consumer's; our `Drop` must not see them.
+        // From here on the values are the consumer's. The `Drop` of the guard must not see them.
         self.written = 0;
         if written > 0 {
             self.producer.publish(written);
@@ -98,13 +102,13 @@ impl<'a, T> Poke<'a, T> {
         written
     }
 
-    /// How many values were written.
+    /// Returns the number of values written.
     #[inline]
     pub fn written(&self) -> usize {
         self.written
     }
 
-    /// How many open slots are left.
+    /// Returns the number of open slots that are left.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.room - self.written
@@ -130,8 +134,8 @@ impl<T> Drop for Poke<'_, T> {
         if self.written > 0 {
             let (tail, slots) = (self.producer.tail, &self.producer.slots);
             // SAFETY:
-            // - full and ours: we wrote `written` slots from `tail` on, and `tail` was not published
-            //   past them. Afterwards nobody counts them as full.
+            // - full and ours: we wrote `written` slots from `tail` on, and `tail` was not
+            //   published past them. Afterwards nobody counts them as full.
             unsafe { slots.drop_range(tail, self.written) }
         }
     }

@@ -12,11 +12,11 @@ use crate::prim::Arc;
 
 /// The writing half of a ring.
 ///
-/// Dropping it closes the ring: the consumer still gets what was published.
+/// Dropping it closes the ring. The consumer still gets the published values.
 ///
 /// ```compile_fail
-/// // A producer of `'static` references is not a producer of shorter ones: what it pushed would be read
-/// // as `'static`.
+/// // A producer of `'static` references is not a producer of shorter references: the consumer
+/// // would read the pushed values as `'static`.
 /// use garrick_core::ring::Producer;
 ///
 /// fn shorten<'a>(producer: Producer<&'static str>) -> Producer<&'a str> {
@@ -27,18 +27,18 @@ pub struct Producer<T> {
     /// Both ends, and the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// Our own view of the slots.
+    /// View of the slots that belongs to this half.
     pub(super) slots: Slots<T>,
 
-    /// Our own copy of the shared tail, always exact. Slots from here to `tail_max` are free and ours
-    /// alone.
+    /// Local copy of the shared tail, always exact. Slots from here to `tail_max` are free and
+    /// belong to this half alone.
     pub(super) tail: usize,
 
-    /// The tail of a full ring: one capacity ahead of the head as we last saw it. The real head may be
-    /// further.
+    /// Tail of a full ring: one capacity ahead of the head as last seen by this half. The real head
+    /// may be further.
     tail_max: usize,
 
-    /// From which count on the values go round in all slots.
+    /// Count from which the values go round in all slots.
     spread: Spread,
 }
 
@@ -60,8 +60,8 @@ impl<T> Producer<T> {
 
     /// Appends `value`.
     ///
-    /// A closed ring takes values too, until it is full; ask [`is_closed`](Self::is_closed) where that
-    /// matters.
+    /// A closed ring accepts values too, until it is full. Check [`is_closed`](Self::is_closed)
+    /// where that matters.
     ///
     /// # Examples
     ///
@@ -75,7 +75,7 @@ impl<T> Producer<T> {
     ///
     /// # Errors
     ///
-    /// [`Full`] gives the value back if no slot is free.
+    /// Returns the value in [`Full`] if no slot is free.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.free_seen() == 0 && self.free() == 0 {
@@ -89,7 +89,8 @@ impl<T> Producer<T> {
         Ok(())
     }
 
-    /// Copies as much of `values` as there is room for, and says how much: the first that many.
+    /// Copies as many leading elements of `values` as there is room for. Returns the number of
+    /// values copied.
     ///
     /// # Examples
     ///
@@ -108,10 +109,12 @@ impl<T> Producer<T> {
         poke.commit()
     }
 
-    /// Appends what `values` yields, until it ends or the ring is full, and says how many it took.
+    /// Appends the values that `values` yields, until it ends or the ring is full. Returns the
+    /// number of values appended.
     ///
-    /// A value is asked for only when there is a slot for it, so none is lost: pass `&mut iterator` to
-    /// keep the rest. If `values` panics, what it yielded before is published.
+    /// The iterator is advanced only when there is a slot for the value, so no value is lost. Pass
+    /// `&mut iterator` to keep the rest. If `values` panics, the values it yielded before are
+    /// published.
     ///
     /// # Examples
     ///
@@ -130,10 +133,11 @@ impl<T> Producer<T> {
         made.count
     }
 
-    /// Appends `make(0)`, `make(1)`, ... as far as there is room and at most `max` values, and says how
-    /// many.
+    /// Appends `make(0)`, `make(1)`, ..., at most `max` values and as many as there is room for.
+    /// Returns the number of values appended.
     ///
-    /// They are published together. If `make` panics, what it made before is published.
+    /// The values are published together. If `make` panics, the values it made before are
+    /// published.
     ///
     /// # Examples
     ///
@@ -150,9 +154,11 @@ impl<T> Producer<T> {
         made.count
     }
 
-    /// Appends what `map` makes of each of `values`, as far as there is room, and says of how many.
+    /// Appends the result of `map` for each of `values`, as far as there is room. Returns the
+    /// number of values mapped.
     ///
-    /// They are published together. If `map` panics, what it made before is published.
+    /// The results are published together. If `map` panics, the values it made before are
+    /// published.
     ///
     /// # Examples
     ///
@@ -168,7 +174,8 @@ impl<T> Producer<T> {
         while made.count < room {
             // SAFETY:
             // - free: `room` is at most `free_seen`.
-            // - nobody else: `made` holds the producer by `&mut`, and lends the run to this loop alone.
+            // - nobody else: `made` holds the producer by `&mut`, and lends the run to this loop
+            //   alone.
             let output = unsafe { made.producer.free_run(made.count, room) };
             map_run(&values[made.count..], output, &mut made.count, &mut map);
         }
@@ -195,20 +202,21 @@ impl<T> Producer<T> {
         Poke::new(self, room)
     }
 
-    /// How many values there can be in the ring.
+    /// Returns the maximum number of values in the ring.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.slots.capacity()
     }
 
-    /// How many values were pushed since the ring was made, wrapping at the size of a `usize`.
+    /// Returns the number of values pushed since the ring was created, wrapping at the size of a
+    /// `usize`.
     #[inline]
     pub fn position(&self) -> usize {
         self.tail
     }
 
-    /// How many slots are free. Looks at the consumer's end; by the time it answers there may be more,
-    /// never less.
+    /// Returns the number of free slots. Reads the consumer's end. By the time this returns there
+    /// may be more free slots, never fewer.
     #[inline]
     pub fn free(&mut self) -> usize {
         let head = self.shared.head.look();
@@ -219,9 +227,9 @@ impl<T> Producer<T> {
         self.free_seen()
     }
 
-    /// Has the values go round in all slots of the ring, soon and for good, if it has more than may be full
-    /// ([`try_roomy_channel`](super::try_roomy_channel)): for halves that work on different cores. A ring for a single value
-    /// stays as it is.
+    /// Makes the values go round in all slots of the ring, soon and permanently, if the ring has
+    /// more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)). Use it for
+    /// halves that work on different cores. A ring for a single value stays unchanged.
     #[inline]
     pub fn spread(&mut self) {
         if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {
@@ -233,13 +241,14 @@ impl<T> Producer<T> {
         }
     }
 
-    /// Whether [`spread`](Self::spread) was called and made a difference.
+    /// Returns true if [`spread`](Self::spread) was called and had an effect.
     #[inline]
     pub fn is_spread(&self) -> bool {
         self.spread != Spread::No
     }
 
-    /// The consumer was at `head`: all that lay elsewhere may be gone.
+    /// Updates the spread after the consumer was seen at `head`: values that lie elsewhere may be
+    /// gone.
     #[inline]
     fn settle(&mut self, head: usize) {
         if let Spread::From(from) = self.spread
@@ -251,20 +260,21 @@ impl<T> Producer<T> {
         self.slots.settle(self.tail, self.spread);
     }
 
-    /// How many slots are free as far as we know without looking: there may be more, never less.
+    /// Returns the number of free slots as of the last look at the consumer's end. There may be
+    /// more, never fewer.
     #[inline]
     pub fn free_seen(&self) -> usize {
         self.tail_max.wrapping_sub(self.tail)
     }
 
-    /// Whether the consumer was dropped. If so, what is pushed will not be read, and
-    /// [`free`](Self::free) tells what was: all slots but those that the consumer left full.
+    /// Returns true if the consumer was dropped. If so, pushed values will not be read.
+    /// [`free`](Self::free) then counts all slots except those that the consumer left full.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.head.is_gone()
     }
 
-    /// How many slots are free, at most `max`; looks at the other end only if it must.
+    /// Returns the number of free slots, at most `max`. Reads the other end only if it must.
     #[inline]
     pub(super) fn free_up_to(&mut self, max: usize) -> usize {
         if self.free_seen() < max {
@@ -273,7 +283,7 @@ impl<T> Producer<T> {
         self.free_seen().min(max)
     }
 
-    /// Gives the next `count` slots, which are full now, to the consumer.
+    /// Publishes the next `count` slots, which are full now, to the consumer.
     #[inline]
     pub(super) fn publish(&mut self, count: usize) {
         debug_assert!(count <= self.free_seen(), "only free slots were written");
@@ -281,11 +291,12 @@ impl<T> Producer<T> {
         self.shared.tail.publish(self.tail);
     }
 
-    /// What lies side by side of the slots from number `from` to number `to`, counted from the tail.
+    /// Returns the leading contiguous slots of those from number `from` to number `to`, counted
+    /// from the tail.
     ///
     /// # Safety
     ///
-    /// `from <= to <= free_seen()`, and nobody else touches those slots during `'a`.
+    /// `from <= to <= free_seen()`, and no other code accesses those slots during `'a`.
     #[inline]
     pub(super) unsafe fn free_run<'a>(&self, from: usize, to: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(
@@ -299,13 +310,13 @@ impl<T> Producer<T> {
         unsafe { slots.writable(start, slots.run_len(start, to - from)) }
     }
 
-    /// Writes what `next` yields into the slots from `tail + *written` on, until it yields no more or
-    /// `*written` reaches `room`. `next` is told how many are written. Also after a panic of `next`
-    /// exactly the first `*written` slots are full.
+    /// Writes the values that `next` yields into the slots from `tail + *written` on, until it
+    /// yields no more or `*written` reaches `room`. `next` gets the number of slots written so far.
+    /// Also after a panic of `next`, exactly the first `*written` slots are full.
     ///
     /// # Safety
     ///
-    /// `room` is at most `free_seen()`, and nobody else writes those slots during the call.
+    /// `room` is at most `free_seen()`, and no other code writes those slots during the call.
     #[inline]
     pub(super) unsafe fn write_while(
         &self,
@@ -346,12 +357,12 @@ impl<T> fmt::Debug for Producer<T> {
     }
 }
 
-/// Values that are written and not yet published: published at the end of the scope, also when that
-/// ends by a panic.
+/// Values that are written and not yet published. They are published at the end of the scope, also
+/// after a panic.
 pub(super) struct Made<'a, T> {
-    /// The half whose free slots were written.
+    /// Half whose free slots were written.
     pub(super) producer: &'a mut Producer<T>,
-    /// How many slots from `Producer::tail` on are full. At most `Producer::free_seen`.
+    /// Number of full slots from `Producer::tail` on. At most `Producer::free_seen`.
     pub(super) count: usize,
 }
 
@@ -361,7 +372,7 @@ impl<'a, T> Made<'a, T> {
         Self { producer, count: 0 }
     }
 
-    /// See [`Producer::write_while`].
+    /// Calls [`Producer::write_while`] on the slots that are free as far as the producer knows.
     #[inline]
     fn write_while(&mut self, room: usize, next: impl FnMut(usize) -> Option<T>) {
         let room = room.min(self.producer.free_seen());
@@ -381,11 +392,12 @@ impl<T> Drop for Made<'_, T> {
     }
 }
 
-/// Counts in a register what a loop has done, and tells `total` at the end, also after a panic.
+/// Counts the steps of a loop in a register, and writes the count to `total` at the end, also after
+/// a panic.
 pub(super) struct Tally<'a> {
-    /// Where the count belongs.
+    /// Variable that receives the count.
     total: &'a mut usize,
-    /// The count so far.
+    /// Count so far.
     pub(super) count: usize,
 }
 

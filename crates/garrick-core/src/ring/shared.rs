@@ -1,4 +1,4 @@
-//! What the two halves of a ring share.
+//! State that the two halves of a ring share.
 use crossbeam_utils::CachePadded;
 
 use super::{
@@ -11,43 +11,46 @@ use crate::prim::atomic::{
 };
 
 pub(super) struct Shared<T> {
-    /// The next slot to read. Written by the consumer, read by the producer.
+    /// Next slot to read. Written by the consumer, read by the producer.
     pub(super) head: CachePadded<End>,
 
-    /// The next slot to write. Written by the producer, read by the consumer.
+    /// Next slot to write. Written by the producer, read by the consumer.
     pub(super) tail: CachePadded<End>,
 
-    /// From which count on the values go round in all slots. Written by the producer once or twice, read by the consumer.
+    /// Count from which the values go round in all slots. Written by the producer once or twice,
+    /// read by the consumer.
     pub(super) spread: Word,
 
-    /// Those in `head..tail` are full, the rest is free. Each half has a copy of this view; this one is
-    /// for `Drop`.
+    /// View of the slots. Those in `head..tail` are full, the rest is free. Each half has a copy of
+    /// this view. This copy is for `Drop`.
     slots: Slots<T>,
 
-    /// What `slots` points to. Freed after `Drop` has dropped the values.
+    /// Memory that `slots` points to. Freed after `Drop` has dropped the values.
     _storage: Storage<T>,
 }
 
 /// One end of the ring: written by the half that owns it, read by the other. It has a cache line of
 /// its own, so that the halves disturb one another only where they must.
 pub(super) struct End {
-    /// How many slots this end has passed since the ring was made, wrapping at 2^64; masked, it is the
-    /// index of a slot. Written by the half that owns this end, read by the other half.
+    /// Number of slots that this end has passed since the ring was created, wrapping at 2^64.
+    /// Masked, it is the index of a slot. Written by the half that owns this end, read by the other
+    /// half.
     count: AtomicUsize,
 
-    /// Whether the half that owns this end was dropped. Written once, by its `Drop`; read by the other.
+    /// True once the half that owns this end was dropped. Written once, by its `Drop`; read by the
+    /// other.
     gone: AtomicBool,
 }
 
 // SAFETY:
-// - a slot is reached by one half at a time (see `Producer` and `Consumer`), so values of type `T` are
-//   moved between threads and never shared: `T: Send` is enough.
+// - a slot is reached by one half at a time (see `Producer` and `Consumer`), so values of type `T`
+//   are moved between threads and never shared: `T: Send` is enough.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// An empty ring whose counts begin at `start`.
+    /// Creates an empty ring whose counts begin at `start`.
     pub(super) fn new(storage: Storage<T>, slots: Slots<T>, start: usize) -> Self {
         Self {
             head: CachePadded::new(End::new(start)),
@@ -67,11 +70,11 @@ impl End {
         }
     }
 
-    /// Shows `count` to the other half, and with it all that was done to the slots below.
+    /// Publishes `count` to the other half, and with it all that was done to the slots below.
     #[inline]
     pub(super) fn publish(&self, count: usize) {
-        // Release: pairs with the Acquire in `End::look`. On the tail it publishes the values written
-        // below `count`; on the head it says that our reads below `count` are over.
+        // Release: pairs with the Acquire in `End::look`. On the tail it publishes the values
+        // written below `count`; on the head it publishes that our reads below `count` are over.
         self.count.store(count, Release);
     }
 
@@ -83,22 +86,23 @@ impl End {
         self.count.load(Acquire)
     }
 
-    /// Says that the half that owns this end is gone.
+    /// Marks the half that owns this end as gone.
     pub(super) fn leave(&self) {
         // Release: pairs with the Acquire in `End::is_gone`; the last `publish` comes before it.
         self.gone.store(true, Release);
     }
 
-    /// Whether the half that owns this end is gone. If so, the next `look` sees the last count.
+    /// Returns true if the half that owns this end is gone. If so, the next `look` sees the last
+    /// count.
     #[inline]
     pub(super) fn is_gone(&self) -> bool {
         // Acquire: pairs with the Release in `End::leave`.
         self.gone.load(Acquire)
     }
 
-    /// The count as it is just now, for showing it and for `Drop`.
+    /// Returns the current count, for `Debug` output and for `Drop`.
     pub(super) fn count_relaxed(&self) -> usize {
-        // Relaxed: no slot is touched on the strength of it, but by `Shared::drop`, which is alone.
+        // Relaxed: no slot is accessed based on it, except by `Shared::drop`, which is alone.
         self.count.load(Relaxed)
     }
 }
@@ -108,7 +112,8 @@ impl<T> Drop for Shared<T> {
         let (head, tail) = (self.head.count_relaxed(), self.tail.count_relaxed());
         self.slots.settle(head, self.spread.get());
         // SAFETY:
-        // - full: `head..tail` is, by the invariant of the ring; its length is at most the capacity.
+        // - full: `head..tail` is, by the invariant of the ring; its length is at most the
+        //   capacity.
         // - exclusive: `&mut self` means that both halves are gone, and the `Arc` synchronized with
         //   the drop of each.
         unsafe { self.slots.drop_range(head, tail.wrapping_sub(head)) }

@@ -1,7 +1,7 @@
-//! The memory under a ring: a power of two of slots, reached by counts that never wrap to an index.
+//! Memory of a ring: a power of two of slots, addressed by counts that a mask turns into an index.
 //!
-//! All reads and writes of values go through here. Nothing here knows which slots are full: that is
-//! what the `unsafe` methods ask of the two halves.
+//! All reads and writes of values go through this module. It does not know which slots are full:
+//! the `unsafe` methods require that knowledge of the two halves.
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
 
 use super::{
@@ -11,38 +11,38 @@ use super::{
 #[cfg(garrick_loom)]
 use crate::prim::UnsafeCell;
 
-/// A view of the slots of a ring. Each half has one of its own, so that the hot paths find both fields
-/// beside their counts; [`Storage`] owns the memory.
+/// A view of the slots of a ring. Each half has its own view, so that the hot paths find the fields
+/// beside their counts. [`Storage`] owns the memory.
 pub(super) struct Slots<T> {
-    /// The first slot. Never changes; both halves read it.
+    /// First slot. Never changes; both halves read it.
     start: NonNull<T>,
 
-    /// One less than the capacity, which is a power of two. Never changes; both halves read it. It makes an index of a count
-    /// before `spread_from`.
+    /// One less than the capacity, which is a power of two. Never changes; both halves read it. It
+    /// turns a count before `spread_from` into an index.
     mask: usize,
 
-    /// One less than the number of slots, which is a multiple of the capacity by a power of two. Never changes; both halves read
-    /// it. It makes an index of a count from `spread_from` on.
+    /// One less than the number of slots, which is a power of two times the capacity. Never
+    /// changes; both halves read it. It turns a count from `spread_from` on into an index.
     mask_spread: usize,
 
-    /// The count from which on the values go round in all slots: of each half its own, good for the counts that it can reach
-    /// before it looks at the other end again.
+    /// Count from which the values go round in all slots. Each half has its own, valid for the
+    /// counts that it can reach before it reads the other end again.
     spread_from: usize,
 
-    /// Where loom watches the slots.
+    /// Cells through which loom watches the slots.
     claims: Claims,
 
-    /// Makes `T` invariant: a producer of long-lived references must not pass for one of short-lived
-    /// ones, since its consumer still reads long-lived ones.
+    /// Makes `T` invariant: a producer of long-lived references must not pass for a producer of
+    /// short-lived references, since its consumer still reads long-lived references.
     _invariant: PhantomData<Cell<T>>,
 }
 
-/// Owns the memory of the slots. Its length stays 0, so that dropping it frees the slots and drops no
-/// value.
+/// Owner of the memory of the slots. Its length stays 0, so that dropping it frees the slots and
+/// drops no value.
 pub(super) struct Storage<T>(Vec<MaybeUninit<T>>);
 
-/// One cell a slot, which every access to the slot touches too: so loom sees the accesses although the
-/// slots are plain memory, as slices must be. Without loom there is nothing here.
+/// One cell per slot, which every access to the slot touches too. So loom sees the accesses
+/// although the slots are plain memory, as slices must be. Empty without loom.
 #[derive(Clone)]
 struct Claims {
     #[cfg(garrick_loom)]
@@ -50,7 +50,8 @@ struct Claims {
 }
 
 impl<T> Storage<T> {
-    /// Allocates `slots` slots. Those that are never used cost no memory, where the system gives it out when it is touched.
+    /// Allocates `slots` slots. Slots that are never used cost no memory on systems that commit
+    /// memory on first touch.
     pub(super) fn try_new(slots: usize) -> Result<Self, CapacityError> {
         let mut storage = Vec::new();
         match storage.try_reserve_exact(slots) {
@@ -59,8 +60,9 @@ impl<T> Storage<T> {
         }
     }
 
-    /// Views the first `slots` slots, of which `capacity` may be full; both are powers of two. The view is good as long as the
-    /// storage lives, and its user's first count is `start`.
+    /// Creates a view of the first `slots` slots, of which `capacity` may be full. Both are powers
+    /// of two. The view is valid as long as the storage lives, and its user's first count is
+    /// `start`.
     pub(super) fn slots(&mut self, capacity: usize, slots: usize, start: usize) -> Slots<T> {
         assert!(
             capacity.is_power_of_two() && slots.is_power_of_two() && capacity <= slots,
@@ -95,14 +97,14 @@ impl<T> Slots<T> {
         self.mask + 1
     }
 
-    /// Whether there are more slots than may be full.
+    /// Returns true if there are more slots than may be full.
     #[inline]
     pub(super) fn is_roomy(&self) -> bool {
         self.mask < self.mask_spread
     }
 
-    /// From here on no counts before `count` are asked for, and those that are less than half of all numbers ahead lie where
-    /// `spread` says.
+    /// Fixes the slots for the counts from `count` on. Counts before `count` are not used any more.
+    /// Counts less than half of all numbers ahead lie where `spread` puts them.
     #[inline]
     pub(super) fn settle(&mut self, count: usize, spread: Spread) {
         self.spread_from = match spread {
@@ -112,7 +114,7 @@ impl<T> Slots<T> {
         };
     }
 
-    /// The mask that makes an index of `count`.
+    /// Returns the mask that turns `count` into an index.
     #[inline]
     fn mask_at(&self, count: usize) -> usize {
         if is_before(count, self.spread_from) {
@@ -122,25 +124,25 @@ impl<T> Slots<T> {
         }
     }
 
-    /// How many of the `len` slots from `count` on lie side by side.
+    /// Returns how many of the `len` slots from `count` on are contiguous.
     #[inline]
     pub(super) fn run_len(&self, count: usize, len: usize) -> usize {
         let mask = self.mask_at(count);
         len.min(mask + 1 - (count & mask))
     }
 
-    /// The index of slot number `count`.
+    /// Returns the index of slot number `count`.
     #[inline]
     fn index(&self, count: usize) -> usize {
         count & self.mask_at(count)
     }
 
-    /// Where slot number `count` is.
+    /// Returns a pointer to slot number `count`.
     #[inline]
     fn slot(&self, count: usize) -> *mut T {
         // SAFETY:
-        // - in bounds: a masked count is below the number of slots, and the storage was checked to have that many;
-        //   it lives as long as `Shared`, which each user of a view keeps alive.
+        // - in bounds: a masked count is below the number of slots, and the storage was checked to
+        //   have that many; it lives as long as `Shared`, which each user of a view keeps alive.
         unsafe { self.start.as_ptr().add(self.index(count)) }
     }
 
@@ -172,7 +174,7 @@ impl<T> Slots<T> {
         unsafe { self.slot(count).read() }
     }
 
-    /// Points at `len` slots side by side, to be read or moved out of.
+    /// Returns a pointer to `len` contiguous slots, to be read or moved out of.
     ///
     /// # Safety
     ///
@@ -184,11 +186,12 @@ impl<T> Slots<T> {
         ptr::slice_from_raw_parts_mut(self.slot(count), len)
     }
 
-    /// Borrows `len` full slots side by side.
+    /// Borrows `len` contiguous full slots.
     ///
     /// # Safety
     ///
-    /// The slots are full, nobody writes them during `'a`, and `len` is at most `run_len(count, len)`.
+    /// The slots are full, no other code writes them during `'a`, and `len` is at most
+    /// `run_len(count, len)`.
     #[inline]
     pub(super) unsafe fn readable<'a>(&self, count: usize, len: usize) -> &'a [T] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
@@ -199,23 +202,25 @@ impl<T> Slots<T> {
         unsafe { slice::from_raw_parts(self.slot(count), len) }
     }
 
-    /// Borrows `len` free slots side by side.
+    /// Borrows `len` contiguous free slots.
     ///
     /// # Safety
     ///
-    /// The slots are free and the caller's alone during `'a`, and `len` is at most `run_len(count, len)`.
+    /// The slots are free and the caller's alone during `'a`, and `len` is at most `run_len(count,
+    /// len)`.
     #[inline]
     pub(super) unsafe fn writable<'a>(&self, count: usize, len: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(len <= self.run_len(count, len), "a run does not wrap");
         self.claims.write(self.index(count), len);
         // SAFETY:
-        // - valid: the run is in bounds, since it does not wrap; `MaybeUninit` needs no value there.
+        // - valid: the run is in bounds, since it does not wrap; `MaybeUninit` needs no value
+        //   there.
         // - exclusive during `'a`: the caller's word.
         unsafe { slice::from_raw_parts_mut(self.slot(count).cast(), len) }
     }
 
-    /// Drops the values of the `len` slots from `count` on, where they are. Should one of the drops
-    /// panic, the others still happen.
+    /// Drops the values of the `len` slots from `count` on, in place. If one of the drops panics,
+    /// the others still happen.
     ///
     /// # Safety
     ///
@@ -250,14 +255,14 @@ impl Claims {
         }
     }
 
-    /// The cells of the `len` slots from `index` on.
+    /// Returns the cells of the `len` slots from `index` on.
     fn cells(&self, index: usize, len: usize) -> impl Iterator<Item = &UnsafeCell<()>> {
         self.cells[index..index + len].iter()
     }
 }
 
 impl Claims {
-    /// Tells loom of a shared access to the `len` slots from `index` on.
+    /// Reports a shared access to the `len` slots from `index` on to loom.
     #[inline(always)]
     fn read(&self, index: usize, len: usize) {
         #[cfg(garrick_loom)]
@@ -266,7 +271,7 @@ impl Claims {
         let _ = (index, len);
     }
 
-    /// Tells loom of an exclusive access to the `len` slots from `index` on.
+    /// Reports an exclusive access to the `len` slots from `index` on to loom.
     #[inline(always)]
     fn write(&self, index: usize, len: usize) {
         #[cfg(garrick_loom)]
@@ -277,7 +282,7 @@ impl Claims {
     }
 }
 
-/// Drops a run of values at the end of its scope, also when that ends by a panic. Made by
+/// Drops a run of values at the end of its scope, also after a panic. Created by
 /// [`Slots::drop_range`] alone.
 struct DropRun<T>(*mut [T]);
 

@@ -1,19 +1,22 @@
-//! Going round in more slots than may be full.
+//! Spreading: values go round in more slots than may be full.
 //!
-//! A line that one core has read and another writes again must first be taken away from the reader, and where both cores
-//! have it in a cache of their own, that takes longer than a line from the memory's side of the caches: 7 ns a line instead of
-//! 3.5 on Zen 4, and it does not help to ask for it early. A ring that goes round in more slots than the two second-level
-//! caches keep meets only lines that both have given up. Between two stages on one core the opposite holds, and the fewer
-//! slots the better. So a ring that was made with slots to spare begins in the first `capacity` of them, and takes to
-//! all when its producer says so ([`Producer::spread`](super::Producer::spread)).
+//! A cache line that one core has read and another core writes again must first be taken away from
+//! the reader. Where both cores hold the line in a cache of their own, that takes longer than a
+//! line from the memory's side of the caches: 7 ns per line instead of 3.5 on Zen 4. Requesting the
+//! line early does not help. A ring that goes round in more slots than the two second-level caches
+//! keep meets only lines that both have evicted. Between two stages on one core the opposite holds:
+//! the fewer slots the better. So a ring that was created with spare slots begins in the first
+//! `capacity` of them, and uses all of them once its producer requests it
+//! ([`Producer::spread`](super::Producer::spread)).
 //!
-//! Value number `n` lies in slot `n % capacity` before that, and in slot `n % slots` from some number on, which is a multiple
-//! of `capacity`. No two values in the ring share a slot: their numbers differ by less than the capacity, so they
-//! differ modulo the capacity, and so do the slots, which are a multiple of it. Values before and after that number
-//! lie in two runs, as where values wrap.
+//! Before that, value number `n` lies in slot `n % capacity`. From some number on, which is a
+//! multiple of `capacity`, it lies in slot `n % slots`. No two values in the ring share a slot.
+//! Their numbers differ by less than the capacity, so they differ modulo the capacity. The number
+//! of slots is a multiple of the capacity, so the slots differ too. Values before and after that
+//! number lie in two runs, like values that wrap.
 use crate::prim::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// From which count on a ring goes round in all its slots.
+/// Count from which a ring goes round in all its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
     /// Not yet.
@@ -24,21 +27,21 @@ pub(super) enum Spread {
     Whole,
 }
 
-/// Half of all counts: further ahead than any that are asked for.
+/// Half of all counts: further ahead than any count in use.
 pub(super) const FAR: usize = 1 << (usize::BITS - 1);
 
-/// Whether `count` comes before `other`, where they are less than half of all numbers apart.
+/// Returns true if `count` comes before `other`. Both must be less than half of all numbers apart.
 #[inline]
 pub(super) fn is_before(count: usize, other: usize) -> bool {
     count.wrapping_sub(other) >= FAR
 }
 
-/// The producer's word to the consumer.
+/// The word by which the producer publishes its [`Spread`] to the consumer.
 pub(super) struct Word(AtomicUsize);
 
 const NO: usize = 0;
 const WHOLE: usize = 2;
-/// Set in a count, which is even.
+/// Bit that marks a count, which is even.
 const COUNT: usize = 1;
 
 impl Word {
@@ -57,8 +60,8 @@ impl Word {
     }
 
     pub(super) fn get(&self) -> Spread {
-        // Relaxed: asked after the Acquire by which the consumer has seen the values that it concerns. What concerns none
-        // of them may be seen or not.
+        // Relaxed: read after the Acquire by which the consumer has seen the values that the word
+        // concerns. A word that concerns none of them may be seen or not.
         match self.0.load(Relaxed) {
             NO => Spread::No,
             WHOLE => Spread::Whole,

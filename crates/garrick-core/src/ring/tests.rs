@@ -1,4 +1,4 @@
-//! What one example shows better than a model: limits, drops that panic, two threads.
+//! Tests that one example shows better than a model: limits, drops that panic, two threads.
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -7,14 +7,14 @@ use std::{
 
 use super::*;
 
-/// How many values a stress test sends: well under a second of work.
+/// Number of values that a stress test sends: well under a second of work.
 const STRESS: u64 = if cfg!(debug_assertions) {
     300_000
 } else {
     5_000_000
 };
 
-/// Counts its drops, and panics in those that are told to.
+/// Counts its drops, and panics in the drops that are marked for it.
 struct Fuse<'a> {
     drops: &'a Cell<u32>,
     blows: bool,
@@ -29,7 +29,7 @@ impl Drop for Fuse<'_> {
     }
 }
 
-/// A wrapped ring of four fuses, the one at `blows` being live.
+/// Creates a wrapped ring of four fuses, of which the fuse at `blows` is live.
 fn fuses(drops: &Cell<u32>, blows: usize) -> (Producer<Fuse<'_>>, Consumer<Fuse<'_>>) {
     let (mut producer, consumer) = halves(4, usize::MAX - 1).unwrap();
     producer.produce_batch(4, |index| Fuse {
@@ -52,7 +52,7 @@ fn impossible_capacities_are_refused() {
     assert_eq!(error(capacity), CapacityError::OutOfMemory { capacity });
     assert_eq!(
         error(capacity).to_string(),
-        "the memory for 4611686018427387904 slots cannot be had"
+        "cannot allocate the memory for 4611686018427387904 slots"
     );
 }
 
@@ -255,7 +255,7 @@ fn batches_cross_a_stage_in_order() {
             }
         });
         if sent == STRESS {
-            // Closing the source lets the stage end, and its end lets us end.
+            // Closing the source lets the stage end, and the stage's end lets this thread end.
             source = channel(1).0;
         }
         if taken == 0 {

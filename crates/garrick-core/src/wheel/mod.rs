@@ -1,7 +1,7 @@
-//! A timing wheel: many deadlines, each cheap to set, to cancel and to fire.
+//! A timing wheel: many deadlines, each cheap to set, cancel and fire.
 //!
-//! The hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP 1987,
-//! scheme 7), with a bitmap per level so that empty slots are never visited.
+//! The hierarchical wheel of Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (SOSP
+//! 1987, scheme 7), with a bitmap per level so that empty slots are never visited.
 //!
 //! ```text
 //!   a tick number, 54 bits:   [ digit 8 ] ... [ digit 2 ][ digit 1 ][ digit 0 ]      6 bits a digit
@@ -12,18 +12,19 @@
 //! ```
 //!
 //! A deadline stands on the level of the highest digit in which its tick differs from the present
-//! one, in the slot named by that digit. So a level holds only slots ahead of the present, the lowest
-//! level in use holds the earliest deadlines, and when the present reaches a slot of level `n` its
-//! entries move to the levels below: each entry moves at most eight times in its life. Nine levels
-//! cover every `u64` of nanoseconds, hence there is no overflow list.
+//! tick, in the slot named by that digit. So a level holds only slots ahead of the present, and the
+//! lowest level in use holds the earliest deadlines. When the present reaches a slot of level `n`,
+//! its entries move to the levels below: each entry moves at most eight times in its life. Nine
+//! levels cover every `u64` of nanoseconds, hence there is no overflow list.
 //!
 //! A tick is [`TICK_NS`] = 8.192 us, a power of two so that no division is needed. Deadlines are
-//! rounded up to a tick and the present is rounded down: nothing fires early, and at most one tick late
-//! by the wheel's doing.
+//! rounded up to a tick and the present is rounded down. So nothing fires early, and the wheel
+//! delays an entry by at most one tick.
 //!
-//! Time is whatever the caller passes, in nanoseconds since an epoch of its own; the wheel reads no
-//! clock. It belongs to one thread. `insert`, `cancel` and `next_deadline` are O(1), `advance` is O(1)
-//! plus an amortized O(1) for each entry that fires; none visits an empty slot.
+//! Time is passed in by the caller, in nanoseconds since an epoch that the caller chooses. The
+//! wheel reads no clock. It belongs to one thread. `insert`, `cancel` and `next_deadline` are O(1).
+//! `advance` is O(1) plus an amortized O(1) for each entry that fires. None of them visits an empty
+//! slot.
 
 mod slab;
 #[cfg(all(test, not(garrick_loom)))]
@@ -35,20 +36,20 @@ use slab::{List, Slab};
 
 pub use slab::Key;
 
-/// How many low bits of a time in nanoseconds fall inside one tick.
+/// Number of low bits of a time in nanoseconds that fall inside one tick.
 const TICK_BITS: u32 = 13;
 
 /// The resolution of a [`Wheel`] in nanoseconds.
 pub const TICK_NS: u64 = 1 << TICK_BITS;
 
-/// Bits of one digit: 64 slots a level make its bitmap one word.
+/// Bits of one digit. With 64 slots per level, a level's bitmap is one word.
 const DIGIT_BITS: u32 = 6;
 const SLOTS: usize = 1 << DIGIT_BITS;
 
 /// Ticks have `64 - TICK_BITS` bits and one more for rounding up: 52, which nine digits hold.
 const LEVELS: usize = 9;
 
-/// A set of deadlines, each with a payload, that gives back what is due.
+/// A set of deadlines with payloads, which returns the payloads that are due.
 ///
 /// # Examples
 ///
@@ -68,28 +69,28 @@ const LEVELS: usize = 9;
 /// assert_eq!(fired, ["first", "second"]);
 /// ```
 pub struct Wheel<T> {
-    /// The present, in ticks. Every entry's tick is at or after it, and it only grows.
+    /// Present time in ticks. Every entry's tick is at or after it, and it only grows.
     present: u64,
 
     /// Bit `n` is set when level `n` has an entry.
     levels: u16,
 
-    /// For each level, bit `n` is set when its slot `n` has an entry.
+    /// Bit `n` of each level is set when slot `n` of that level has an entry.
     occupied: [u64; LEVELS],
 
-    /// The entries of each slot, in the order of insertion; level `n` begins at `n * SLOTS`.
+    /// Entries of each slot, in the order of insertion. Level `n` begins at `n * SLOTS`.
     lists: Box<[List]>,
 
-    /// The entries themselves.
+    /// Storage of the entries.
     slab: Slab<T>,
 }
 
 /// The earliest slot in use.
 struct Next {
     level: usize,
-    /// Its place in `Wheel::lists`.
+    /// Index of the slot in `Wheel::lists`.
     slot: usize,
-    /// The first tick that it stands for.
+    /// First tick of the slot.
     start: u64,
 }
 
@@ -105,25 +106,26 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Sets the present of a wheel that has no deadlines, also to an earlier one. Keys of before match nothing, or the place that was
-    /// reserved with them.
+    /// Sets the present of a wheel that has no deadlines, which may be earlier than before. Earlier
+    /// keys match nothing, except the place that was reserved with them.
     ///
     /// # Panics
     ///
-    /// If there is a deadline.
+    /// Panics if there is a deadline.
     pub fn restart(&mut self, now_ns: u64) {
         assert!(self.is_empty(), "a wheel with deadlines has a present");
         self.present = now_ns >> TICK_BITS;
     }
 
-    /// Sets a deadline; the key cancels it.
+    /// Inserts an entry with a deadline. The returned key cancels it.
     ///
-    /// A deadline in the past counts as the present: it fires at the next [`advance`](Self::advance).
-    /// One within the last tick of a `u64` (some 584 years after the epoch) never fires.
+    /// A deadline in the past counts as the present: it fires at the next
+    /// [`advance`](Self::advance). A deadline within the last tick of a `u64` (about 584 years
+    /// after the epoch) never fires.
     ///
     /// # Panics
     ///
-    /// If the wheel would hold more than 2^32 - 1 entries.
+    /// Panics if the wheel would hold more than 2^32 - 1 entries.
     #[inline]
     pub fn insert(&mut self, deadline_ns: u64, payload: T) -> Key {
         let tick = deadline_ns.div_ceil(TICK_NS).max(self.present);
@@ -132,21 +134,24 @@ impl<T> Wheel<T> {
         key
     }
 
-    /// Takes a place for an entry whose deadline is set later; the key cancels that as well.
+    /// Reserves a place for an entry whose deadline is set later. The returned key cancels the
+    /// reservation and the entry.
     ///
     /// # Panics
     ///
-    /// If the wheel would hold more than 2^32 - 1 entries.
+    /// Panics if the wheel would hold more than 2^32 - 1 entries.
     #[inline]
     pub fn reserve(&mut self) -> Key {
         self.slab.reserve()
     }
 
-    /// Sets the deadline of an entry for which a place was reserved, as [`insert`](Self::insert) does.
+    /// Sets the deadline of an entry for which a place was reserved, under the rules of
+    /// [`insert`](Self::insert).
     ///
     /// # Errors
     ///
-    /// Gives the payload back if the place is not reserved any more: it was cancelled or has been set before.
+    /// Returns the payload if the place is not reserved any more: it was cancelled or has been set
+    /// before.
     #[inline]
     pub fn set(&mut self, key: Key, deadline_ns: u64, payload: T) -> Result<(), T> {
         if !self.slab.is_reserved(key) {
@@ -158,7 +163,8 @@ impl<T> Wheel<T> {
         Ok(())
     }
 
-    /// Removes an entry and gives its payload back, or `None` if it has fired, was cancelled before, or had no deadline yet.
+    /// Removes an entry and returns its payload. Returns `None` if the entry has fired, was
+    /// cancelled before, or had no deadline yet.
     #[inline]
     pub fn cancel(&mut self, key: Key) -> Option<T> {
         if self.slab.is_reserved(key) {
@@ -170,21 +176,23 @@ impl<T> Wheel<T> {
         Some(self.slab.remove(key.index()))
     }
 
-    /// A time before which nothing is due, or `None` if the wheel is empty.
+    /// Returns a time before which nothing is due, or `None` if the wheel is empty.
     ///
-    /// It is a lower bound, good for sleeping: never later than the earliest deadline rounded up to a
-    /// tick, and earlier only when that deadline is far. Who sleeps until then and calls
-    /// [`advance`](Self::advance) gets a nearer bound, at most eight times for one deadline.
+    /// The time is a lower bound, suitable for sleeping. It is never later than the earliest
+    /// deadline rounded up to a tick, and earlier only when that deadline is far. A caller that
+    /// sleeps until then and calls [`advance`](Self::advance) gets a nearer bound, at most eight
+    /// times for one deadline.
     #[inline]
     pub fn next_deadline(&self) -> Option<u64> {
         Some(self.next()?.start.saturating_mul(TICK_NS))
     }
 
-    /// Moves the present to `now_ns` and calls `fire` with each payload that is due, the earliest tick
-    /// first and in the order of insertion within a tick. Returns how many there were.
+    /// Moves the present to `now_ns` and calls `fire` with each payload that is due. The earliest
+    /// tick comes first, and entries within a tick come in the order of insertion. Returns the
+    /// number of payloads fired.
     ///
-    /// Time does not go back: an earlier `now_ns` than before counts as the present. Should `fire`
-    /// panic, the entries not yet fired stay.
+    /// Time does not go back: a `now_ns` earlier than before counts as the present. If `fire`
+    /// panics, the entries not yet fired stay.
     #[inline]
     pub fn advance(&mut self, now_ns: u64, mut fire: impl FnMut(T)) -> usize {
         let mut fired = 0;
@@ -195,8 +203,9 @@ impl<T> Wheel<T> {
         fired
     }
 
-    /// Takes the earliest entry that is due at `now_ns`, if any: one step of
-    /// [`advance`](Self::advance), for a caller that inserts while it fires or that wants to stop early.
+    /// Takes the earliest entry that is due at `now_ns`, if any. This is one step of
+    /// [`advance`](Self::advance), for a caller that inserts while it fires or that wants to stop
+    /// early.
     ///
     /// The present is `now_ns` once this returns `None`.
     #[inline]
@@ -215,13 +224,13 @@ impl<T> Wheel<T> {
         None
     }
 
-    /// The number of entries that have a deadline.
+    /// Returns the number of entries that have a deadline.
     #[inline]
     pub fn len(&self) -> usize {
         self.slab.len()
     }
 
-    /// Whether no entry is left.
+    /// Returns true if no entry with a deadline is left.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -251,7 +260,8 @@ impl<T> Wheel<T> {
     #[inline]
     fn place(&mut self, index: u32) {
         let tick = self.slab.tick(index);
-        // `| (SLOTS - 1)` makes it level 0 when no higher digit differs, and the logarithm total.
+        // `| (SLOTS - 1)` makes it level 0 when no higher digit differs, and keeps the logarithm
+        // defined.
         let differs = (tick ^ self.present) | (SLOTS as u64 - 1);
         let level = (differs.ilog2() / DIGIT_BITS) as usize;
         let digit = (tick >> (level as u32 * DIGIT_BITS)) as usize & (SLOTS - 1);
@@ -286,8 +296,9 @@ impl<T> Wheel<T> {
         self.slab.remove(index)
     }
 
-    /// Moves the entries of a slot that the present has reached to the levels below, in their order.
-    /// Those inserted into the same ticks from now on come after them, so ties stay in order.
+    /// Moves the entries of a slot that the present has reached to the levels below, in their
+    /// order. Entries inserted into the same ticks from now on come after them, so ties stay in
+    /// order.
     #[cold]
     fn cascade(&mut self, slot: usize) {
         let list = std::mem::replace(&mut self.lists[slot], List::EMPTY);

@@ -1,18 +1,18 @@
-//! Where a wheel's entries live: a slab whose places are reused, threaded by lists of indices.
+//! Storage of a wheel's entries: a slab whose places are reused, threaded by lists of indices.
 //!
-//! A [`Key`] is a place and a generation. The generation grows when the place is vacated, so that a key
-//! kept too long matches nothing.
+//! A [`Key`] is a place and a generation. The generation grows when the place is vacated, so that a
+//! stale key matches nothing.
 //!
-//! Vacant places at the end are given up at once, and memory that is not used any more in portions, so that both cost O(1)
-//! amortised. A place that is made again begins with a generation that none before it has had.
+//! Vacant places at the end are removed at once, and unused memory is freed in portions, so that
+//! both cost amortized O(1). A place that is created again begins with a generation that no earlier
+//! entry of the place has had.
 
-/// The index that means "none".
+/// Index that means "none".
 const NIL: u32 = u32::MAX;
 
-/// Names an entry of a [`Wheel`](super::Wheel), to cancel it; harmless once the entry is gone.
+/// Names an entry of a [`Wheel`](super::Wheel), to cancel it. Harmless once the entry is gone.
 ///
-/// A key belongs to the wheel that made it. To another wheel it is a stranger's key, which may
-/// name one of its own entries.
+/// A key belongs to the wheel that created it. In another wheel it may name an unrelated entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     index: u32,
@@ -42,7 +42,7 @@ impl List {
         self.first == NIL
     }
 
-    /// The oldest entry of a list that is not empty.
+    /// Returns the oldest entry of a list that is not empty.
     pub(super) fn first(&self) -> u32 {
         debug_assert!(!self.is_empty(), "a slot marked as in use is empty");
         self.first
@@ -54,37 +54,38 @@ impl List {
 }
 
 struct Entry<T> {
-    /// `None` while the place is vacant.
+    /// `None` while the place is vacant or reserved.
     payload: Option<T>,
 
-    /// When the entry is due.
+    /// Tick at which the entry is due.
     tick: u64,
 
-    /// The list it is in: its place in the wheel's array; or [`RESERVED`].
+    /// List that holds the entry, as an index into the wheel's array, or [`RESERVED`], or
+    /// [`VACANT`].
     slot: u16,
 
-    /// How often the place was vacated.
+    /// Number of times that the place was vacated.
     generation: u32,
 
-    /// Neighbours in the list; `next` also links the vacant places.
+    /// Neighbours in the list. Both fields also link the vacant places.
     prev: u32,
     next: u32,
 }
 
-/// Instead of a list: the place is neither vacant nor has it an entry.
+/// Value of `slot` for a place that is neither vacant nor filled.
 const RESERVED: u16 = u16::MAX;
-/// The number of the list of vacant places.
+/// Number of the list of vacant places.
 const VACANT: u16 = u16::MAX - 1;
 
-/// Places for which memory is kept in any case.
+/// Number of places for which memory is always kept.
 const ROOM_MIN: usize = 256;
 
 pub(super) struct Slab<T> {
     entries: Vec<Entry<T>>,
-    /// The vacant places; the last, which is warm, is used next.
+    /// Vacant places. The last place, which is warm in the cache, is used next.
     vacant: List,
     len: usize,
-    /// The generation of a place that is made.
+    /// Generation of a newly created place.
     first_generation: u32,
 }
 
@@ -110,7 +111,7 @@ impl<T> Slab<T> {
         key
     }
 
-    /// Takes a place for an entry that comes later.
+    /// Reserves a place for an entry that comes later.
     #[inline]
     pub(super) fn reserve(&mut self) -> Key {
         let Some(index) = some(self.vacant.last) else {
@@ -132,7 +133,7 @@ impl<T> Slab<T> {
         self.len += 1;
     }
 
-    /// Returns whether the place of `key` is reserved still.
+    /// Returns true if the place of `key` is still reserved.
     #[inline]
     pub(super) fn is_reserved(&self, key: Key) -> bool {
         self.entries.get(key.index as usize).is_some_and(|entry| {
@@ -140,7 +141,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Makes a place, which is reserved.
+    /// Creates a place, which is reserved.
     fn grow(&mut self) -> Key {
         let index = self.entries.len();
         assert!(
@@ -160,7 +161,7 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Vacates the place of an entry that is in no list any more.
+    /// Vacates the place of an entry that is in no list any more. Returns its payload.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) -> T {
         let payload = self.entry_mut(index).payload.take();
@@ -186,7 +187,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Gives up the vacant places at the end.
+    /// Removes the vacant places at the end, and frees memory that is no longer needed.
     fn give_up_last(&mut self) {
         while let Some(last) = self.entries.last()
             && last.payload.is_none()
@@ -210,7 +211,7 @@ impl<T> Slab<T> {
         self.vacant = vacant;
     }
 
-    /// The list that holds the entry of `key`, if that is still there.
+    /// Returns the list that holds the entry of `key`, if the entry is still there.
     #[inline]
     pub(super) fn slot_of(&self, key: Key) -> Option<usize> {
         let entry = self.entries.get(key.index as usize)?;
@@ -222,7 +223,7 @@ impl<T> Slab<T> {
         self.entry(index).tick
     }
 
-    /// The entry after this one in its list.
+    /// Returns the entry after this entry in its list.
     pub(super) fn next(&self, index: u32) -> Option<u32> {
         some(self.entry(index).next)
     }
@@ -241,7 +242,7 @@ impl<T> Slab<T> {
         list.last = index;
     }
 
-    /// Removes an entry from `list`, which must be the one it is in.
+    /// Removes an entry from `list`, which must be the list that holds it.
     #[inline]
     pub(super) fn unlink(&mut self, list: &mut List, index: u32) {
         let Entry { prev, next, .. } = *self.entry(index);
@@ -296,7 +297,8 @@ mod tests {
         let mut slab = Slab::new();
         let keys: Vec<Key> = (0..count).map(|number| slab.insert(0, number)).collect();
         assert!(slab.entries.capacity() >= count);
-        // Odd ones first, and then the others from the front, so that all are vacant before the last one.
+        // Odd entries first, and then the others from the front, so that all are vacant before the
+        // last one.
         for key in keys.iter().skip(1).step_by(2) {
             slab.remove(key.index);
         }
@@ -305,7 +307,7 @@ mod tests {
         }
         assert_eq!((slab.len(), slab.entries.len()), (0, 0));
         assert!(slab.entries.capacity() <= 4 * ROOM_MIN);
-        // Places that are made again are not taken for those before.
+        // Places that are created again do not match keys from before.
         for number in 0..count {
             slab.insert(0, number);
         }

@@ -117,7 +117,7 @@ fn a_periodic_entry_set_while_firing_keeps_its_rhythm() {
     assert_eq!(beats, [1, 2, 3, 4, 5]);
 }
 
-/// The same wheel as a sorted map: by tick, then by number of insertion.
+/// A wheel modelled as a sorted map: by tick, then by number of insertion.
 #[derive(Default)]
 struct Oracle {
     present: u64,
@@ -147,16 +147,16 @@ impl Oracle {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// A deadline so far from now; negative is the past.
+    /// Inserts a deadline this far from now; negative is the past.
     Insert(i64),
     /// Cancels the n-th entry, counted modulo their number.
     Cancel(usize),
     Advance(u64),
-    /// Advances to just what the wheel says.
+    /// Advances to exactly the time that the wheel reports.
     AdvanceToNext,
 }
 
-/// Distances of every magnitude, so that each level takes part.
+/// Returns distances of every magnitude, so that each level takes part.
 fn distance() -> impl Strategy<Value = u64> {
     (0u32..58, any::<u64>()).prop_map(|(bits, noise)| noise & ((1 << bits) - 1))
 }
@@ -232,7 +232,7 @@ fn a_reserved_place_takes_one_deadline_unless_it_is_cancelled() {
     assert_eq!(wheel.set(first, 5 * TICK_NS, 2), Err(2));
     assert_eq!(wheel.cancel(second), None);
     assert_eq!(wheel.set(second, 5 * TICK_NS, 3), Err(3));
-    // The place is another's by now.
+    // The place belongs to another entry by now.
     let third = wheel.insert(6 * TICK_NS, 4);
     assert_eq!(wheel.set(second, 5 * TICK_NS, 5), Err(5));
     assert_eq!(wheel.cancel(third), Some(4));

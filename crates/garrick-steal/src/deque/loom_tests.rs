@@ -1,7 +1,7 @@
 //! Every interleaving and every allowed stale read of small deques.
 //!
-//! A value is a [`Track`], which loom misses when it is leaked; a slot is a loom cell, which complains when
-//! two threads reach it unordered. Each model ends by accounting for every value exactly once.
+//! A value is a [`Track`], whose leak loom reports. A slot is a loom cell, which fails when two
+//! threads access it unordered. Each model ends by accounting for every value exactly once.
 use std::iter;
 
 use garrick_core::fence::Asymmetric;
@@ -16,8 +16,8 @@ fn model(f: impl Fn() + Sync + Send + 'static) {
     model_with(3, f);
 }
 
-/// Runs `f` with each thread taken off the core at most `preemptions_max` times, or fewer if `LOOM_MAX_PREEMPTIONS`
-/// says so.
+/// Runs `f` with at most `preemptions_max` preemptions of each thread, or fewer if
+/// `LOOM_MAX_PREEMPTIONS` is lower.
 fn model_with(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions_max);
@@ -88,9 +88,10 @@ fn spawn(
     thread::spawn(move || f(&stealer))
 }
 
-/// Does an owner that pops and a thief that steals the only value ever get it both, or lose it?
+/// Checks whether an owner that pops and a thief that steals the only value can both get it, or
+/// lose it.
 fn last_value_goes_astray(fence: Asymmetric) -> bool {
-    // Not a panic in the model: loom cannot unwind through one that is meant to fail.
+    // Not a panic in the model: loom cannot unwind through a model that is meant to fail.
     let astray = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = astray.clone();
     model(move || {
@@ -117,7 +118,8 @@ fn the_last_value_goes_astray_without_the_heavy_side() {
     assert!(last_value_goes_astray(Asymmetric::heavy_missing()));
 }
 
-/// Nor is it without its light one, be that a hardware fence or, beside `membarrier(2)`, the compiler's.
+/// Without its light side the pair of fences is worth nothing. The light side is a hardware fence
+/// or, beside `membarrier(2)`, the compiler's.
 #[test]
 fn the_last_value_goes_astray_without_the_light_side() {
     assert!(last_value_goes_astray(Asymmetric::light_missing()));
@@ -159,8 +161,9 @@ fn a_claim_shrinks() {
     });
 }
 
-/// A thief sees the slots through what the owner publishes, be it by a push or by a pop, and not through the
-/// owner's fence. So the owner has none here; that both may then take value 1 is beside the point.
+/// A thief sees the slots through the owner's publishing, by a push or by a pop, and not through
+/// the owner's fence. So the owner has no fence here. Both may then take value 1, which does not
+/// matter to this model.
 #[test]
 fn a_lowered_tail_publishes_the_slots_below() {
     model(|| {
@@ -174,7 +177,7 @@ fn a_lowered_tail_publishes_the_slots_below() {
     });
 }
 
-/// The value popped and the value pushed to the same slot afterwards are told apart.
+/// The value popped and the value pushed to the same slot afterwards are distinguished.
 #[test]
 fn a_slot_is_filled_again_by_the_owner() {
     model(|| {

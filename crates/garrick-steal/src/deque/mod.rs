@@ -1,10 +1,10 @@
 //! A work-stealing deque whose owner pays no atomic read-modify-write and no hardware fence.
 //!
 //! The THE protocol of Cilk-5 (Frigo, Leiserson, Randall: *The Implementation of the Cilk-5
-//! Multithreaded Language*, 1998), with three changes: the thief's half of the fence is bought with
-//! `membarrier(2)` ([`garrick_core::fence`]), a thief claims up to half of the deque at a time, and a third count,
-//! `done`, says how far the thieves have finished copying. `README.md` in this folder has the vocabulary,
-//! the steps, the race and the proof sketch.
+//! Multithreaded Language*, 1998), with three changes. The thief's half of the fence is a
+//! `membarrier(2)` ([`garrick_core::fence`]). A thief claims up to half of the deque at a time. A
+//! third count, `done`, records how far the thieves have finished copying. `README.md` in this
+//! folder has the vocabulary, the steps, the race and the proof sketch.
 //!
 //! | operation | who | progress |
 //! | --- | --- | --- |
@@ -56,7 +56,8 @@ mod stress_tests;
 pub use stealer::Stealer;
 pub use worker::Worker;
 
-/// Creates a deque of exactly `capacity` values, whose [`Worker::push`] gives the value back when full.
+/// Creates a deque of exactly `capacity` values, whose [`Worker::push`] returns the value when
+/// full.
 ///
 /// Values that a thief is still copying out count as present.
 ///
@@ -72,14 +73,14 @@ pub use worker::Worker;
 ///
 /// # Panics
 ///
-/// If `capacity` is 0, or too large to allocate.
+/// Panics if `capacity` is 0, or too large to allocate.
 #[track_caller]
 pub fn bounded<T>(capacity: usize) -> Worker<T> {
     bounded_with_fence(capacity, Asymmetric::detect())
 }
 
-/// Creates a deque as [`bounded`] does, with a given pair of fences: to measure or to test the one that
-/// this system would not choose.
+/// Creates a [`bounded`] deque with a given pair of fences, to measure or to test a pair that this
+/// system would not choose.
 ///
 /// # Examples
 ///
@@ -93,7 +94,7 @@ pub fn bounded<T>(capacity: usize) -> Worker<T> {
 ///
 /// # Panics
 ///
-/// If `capacity` is 0, or too large to allocate.
+/// Panics if `capacity` is 0, or too large to allocate.
 #[track_caller]
 pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
     assert!(capacity > 0, "a deque must have room for one value");
@@ -102,7 +103,8 @@ pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
 
 /// Creates a deque that grows: its [`Worker::push`] never fails.
 ///
-/// It starts with room for `capacity_min` values, doubles when they do not suffice, and never shrinks.
+/// The deque starts with room for `capacity_min` values, doubles when that does not suffice, and
+/// never shrinks.
 ///
 /// # Examples
 ///
@@ -116,7 +118,7 @@ pub fn bounded_with_fence<T>(capacity: usize, fence: Asymmetric) -> Worker<T> {
 ///
 /// # Panics
 ///
-/// If `capacity_min` is too large to allocate.
+/// Panics if `capacity_min` is too large to allocate.
 #[track_caller]
 pub fn growing<T>(capacity_min: usize) -> Worker<T> {
     growing_with_fence(capacity_min, Asymmetric::detect())
@@ -128,20 +130,20 @@ fn growing_with_fence<T>(capacity_min: usize, fence: Asymmetric) -> Worker<T> {
     Worker::new(capacity, worker::Growth::Doubles, fence)
 }
 
-/// What came of an attempt to steal.
+/// Result of an attempt to steal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a stolen value is in here"]
 pub enum Steal<T> {
     /// There was nothing to steal.
     Empty,
-    /// Another thief, or the owner in its slow path, was at the deque: it may be worth another try.
+    /// Another thief was at the deque, or the owner in its slow path. Another try may succeed.
     Busy,
-    /// What was stolen.
+    /// The stolen value or values.
     Success(T),
 }
 
 impl<T> Steal<T> {
-    /// The stolen value, if any.
+    /// Returns the stolen value, if any.
     ///
     /// # Examples
     ///
@@ -169,7 +171,7 @@ impl<T> Steal<T> {
     }
 }
 
-/// The deque was full; the value comes back.
+/// Error of a push: the deque was full. The value is returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Full<T>(pub T);
 

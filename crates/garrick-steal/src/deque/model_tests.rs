@@ -1,4 +1,4 @@
-//! One thread, every operation, against a `VecDeque` as the oracle; and what is dropped, how often.
+//! One thread, every operation, against a `VecDeque` as the oracle; also counts the drops.
 use std::{
     cell::Cell,
     collections::VecDeque,
@@ -36,11 +36,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The deque under test, what should be in it, and a thief's deque with what should be in that.
+/// The deque under test with its expected values, and a thief's deque with its expected values.
 struct Pair {
     worker: Worker<Counted>,
     oracle: VecDeque<u32>,
-    /// `None` where the deque grows.
+    /// Capacity of the deque, or `None` where the deque grows.
     capacity: Option<usize>,
     thief: Worker<Counted>,
     thief_oracle: VecDeque<u32>,
@@ -48,7 +48,7 @@ struct Pair {
     next: u32,
 }
 
-/// Little enough that thefts fill it.
+/// Room of the thief's deque: small enough that thefts fill it.
 const THIEF_CAPACITY: usize = 5;
 
 impl Pair {
@@ -212,7 +212,7 @@ fn stealers_outlive_the_worker() {
     assert_eq!(stealer.len(), 1);
 }
 
-/// Counts its drops, and panics in the one that it is told to.
+/// Counts its drops, and panics in the drop that is marked for it.
 struct Fuse<'a>(&'a Cell<u32>, bool);
 
 impl Drop for Fuse<'_> {
@@ -237,7 +237,7 @@ fn what_is_left_is_dropped_although_a_drop_panics() {
     }
 }
 
-/// There is no room for one more value, even of no size, and so a panic amid the copies.
+/// There is no room for one more value, even of size zero, and so a panic during the copies.
 #[test]
 fn a_panic_amid_the_oldest_doubles_no_value() {
     let drops = Cell::new(0);

@@ -1,4 +1,4 @@
-//! The words and slots that owner and thieves share, and the steal lock.
+//! Words and slots that owner and thieves share, and the steal lock.
 use std::{mem::MaybeUninit, ptr::NonNull};
 
 use crossbeam_utils::CachePadded;
@@ -12,39 +12,43 @@ use garrick_core::prim::{
     hint, thread,
 };
 
-/// How often the owner looks at a taken lock before it lets another thread have the core. A thief holds
-/// the lock for one `membarrier(2)`, from 2 µs; much longer means that it was preempted.
+/// Number of times that the owner checks a taken lock before it yields its core. A thief holds the
+/// lock for one `membarrier(2)`, from 2 µs. Much longer means that the thief was preempted.
 const SPINS_MAX: usize = if cfg!(garrick_loom) { 1 } else { 256 };
 
-/// What both sides reach. The three lines have three readers and writers, so none shares a cache line.
+/// State that both sides reach. The three parts have different readers and writers, so none shares
+/// a cache line with another.
 ///
-/// The counts never wrap to an index: they only count, with wrapping arithmetic, and [`Buffer::slot`]
-/// masks them.
+/// The counts do not wrap at the number of slots. They use wrapping arithmetic, and
+/// [`Buffer::read`] and [`Buffer::write`] mask them to an index.
 pub(super) struct Shared<T> {
-    /// One past the newest value. Written by the owner, read by thieves. The owner lowers it before it
-    /// knows whether it may take the value there, so it may stand one below `head`.
+    /// One past the newest value. Written by the owner, read by thieves. The owner lowers it before
+    /// it knows whether it may take the value there, so it may stand one below `head`.
     pub(super) tail: CachePadded<AtomicUsize>,
 
-    /// The oldest value that is not claimed. Written under the lock, read by the owner in each pop. A
-    /// thief raises it before it knows whether it may have the values, so it may stand above `tail`.
+    /// Oldest value that is not claimed. Written under the lock, read by the owner in each pop. A
+    /// thief raises it before it knows whether it may have the values, so it may stand above
+    /// `tail`.
     pub(super) head: CachePadded<AtomicUsize>,
 
-    /// What the lock guards, and the lock itself.
+    /// The lock and the state that it guards.
     steal: CachePadded<StealSide<T>>,
 }
 
 struct StealSide<T> {
-    /// Taken by the one thief that steals, and by the owner in its slow paths.
+    /// True while the lock is held. Taken by the one thief that steals, and by the owner in its
+    /// slow paths.
     locked: AtomicBool,
 
-    /// Everything below has been copied out, so that the owner may write there again. Written under the
-    /// lock, read by the owner at any time. Equal to `head` whenever the lock is free; never too high.
+    /// Count below which everything has been copied out, so that the owner may write there again.
+    /// Written under the lock, read by the owner at any time. Equal to `head` whenever the lock is
+    /// free; never too high.
     done: AtomicUsize,
 
-    /// The slots. Written by the owner, read by thieves, both under the lock; the owner keeps a copy.
+    /// Slots. Written by the owner, read by thieves, both under the lock; the owner keeps a copy.
     buffer: UnsafeCell<Buffer<T>>,
 
-    /// Never changes. Read by thieves; the owner keeps a copy.
+    /// Pair of fences. Never changes. Read by thieves; the owner keeps a copy.
     fence: Asymmetric,
 }
 
@@ -73,24 +77,24 @@ impl<T> Shared<T> {
         self.steal.fence
     }
 
-    /// How many values nobody has claimed, at some moment of late: a hint for everyone but the lock
-    /// holder who has passed the fence.
+    /// Returns the number of unclaimed values at some recent moment: a hint for all threads except
+    /// a lock holder that has passed the fence.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // Relaxed: a hint; whoever acts on it looks again under the lock.
+        // Relaxed: a hint; a thread that acts on it looks again under the lock.
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
-    /// Is every value gone, copied out by thieves or popped?
+    /// Returns true if every value is gone, copied out by thieves or popped.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
-        // Acquire: pairs with the Release in `Worker::publish_tail`; what the owner did before it took the
-        // last value is seen.
+        // Acquire: pairs with the Release in `Worker::publish_tail`; what the owner did before it
+        // took the last value is seen.
         distance(done, self.tail.load(Acquire)) == 0
     }
 
-    /// How far thieves have finished, for the owner who wants to write there.
+    /// Returns how far thieves have finished, for the owner, which may write below that.
     #[inline]
     pub(super) fn done(&self) -> usize {
         // Acquire: pairs with the Release in `Guard::set_done`; the thief has read every slot below
@@ -102,10 +106,10 @@ impl<T> Shared<T> {
     #[inline]
     pub(super) fn try_lock(&self) -> Option<Guard<'_, T>> {
         let locked = &self.steal.locked;
-        // Relaxed: only spares others the cache line of an attempt that would fail.
+        // Relaxed: only saves others the cache line of an attempt that would fail.
         let free = !locked.load(Relaxed);
-        // Acquire: pairs with the Release in `Guard::drop`; we see the head, the buffer and, through
-        // the fence, the tail that the last holder saw.
+        // Acquire: pairs with the Release in `Guard::drop`; we see the head, the buffer and,
+        // through the fence, the tail that the last holder saw.
         let taken = free
             && locked
                 .compare_exchange(false, true, Acquire, Relaxed)
@@ -114,7 +118,8 @@ impl<T> Shared<T> {
         taken.then(|| Guard { shared: self })
     }
 
-    /// Takes the lock, waiting for at most the thieves ahead. For the owner alone: a thief never waits.
+    /// Takes the lock, waiting for at most the thieves ahead. For the owner alone: a thief never
+    /// waits.
     #[cold]
     pub(super) fn lock(&self) -> Guard<'_, T> {
         let mut spins = 0;
@@ -134,7 +139,8 @@ impl<T> Shared<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // Relaxed: `&mut self` means that every handle is gone, and dropping the `Arc` synchronized.
+        // Relaxed: `&mut self` means that every handle is gone, and dropping the `Arc`
+        // synchronized.
         let head = self.head.load(Relaxed);
         let len = distance(head, self.tail.load(Relaxed));
         let buffer = self.steal.buffer.with(|buffer| {
@@ -146,12 +152,13 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// What a deque's last handle leaves behind. Made by the drop of [`Shared`] alone, which owns all of it.
+/// State that a deque's last handle leaves behind. Created by the drop of [`Shared`] alone, which
+/// owns all of it.
 struct Left<T> {
     buffer: Buffer<T>,
-    /// The oldest value.
+    /// Oldest value.
     head: usize,
-    /// How many there are.
+    /// Number of values left.
     len: usize,
 }
 
@@ -179,7 +186,7 @@ impl<T> Drop for Left<T> {
     }
 }
 
-/// The steal lock, held: who has it may move `head` and `done` and use the buffer.
+/// The steal lock, held. Its holder may move `head` and `done` and use the buffer.
 pub(super) struct Guard<'a, T> {
     shared: &'a Shared<T>,
 }
@@ -197,7 +204,7 @@ impl<T> Guard<'_, T> {
         self.shared.head.store(head, Relaxed);
     }
 
-    /// Says that every slot below `done` has been read.
+    /// Publishes that every slot below `done` has been read.
     #[inline]
     pub(super) fn set_done(&self, done: usize) {
         // Release: pairs with the Acquire in `Shared::done`; our reads of the slots are over.
@@ -212,7 +219,7 @@ impl<T> Guard<'_, T> {
         })
     }
 
-    /// Puts `new` in the place of the buffer, which the caller gets and must free.
+    /// Replaces the buffer by `new`. Returns the old buffer, which the caller must free.
     pub(super) fn replace_buffer(&self, new: Buffer<T>) -> Buffer<T> {
         self.shared.steal.buffer.with_mut(|buffer| {
             // SAFETY: only the lock holder reads or writes it, and that is us.
@@ -231,7 +238,7 @@ impl<T> Drop for Guard<'_, T> {
 
 type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
-/// A power of two of slots, by pointer: which of its copies may do what is the protocol's affair.
+/// A power of two of slots, by pointer. The protocol determines which of its copies may do what.
 pub(super) struct Buffer<T> {
     slots: NonNull<Slot<T>>,
     mask: usize,
@@ -245,7 +252,7 @@ impl<T> Clone for Buffer<T> {
 impl<T> Copy for Buffer<T> {}
 
 impl<T> Buffer<T> {
-    /// Allocates at least `capacity` slots; [`Buffer::free`] gives them back.
+    /// Allocates at least `capacity` slots, which [`Buffer::free`] frees.
     #[track_caller]
     pub(super) fn new(capacity: usize) -> Self {
         let count = slot_count(capacity);
@@ -276,7 +283,7 @@ impl<T> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, and nobody else may use this slot.
+    /// The buffer must be alive, and no other code may use this slot.
     #[inline(always)]
     pub(super) unsafe fn write(self, count: usize, value: T) {
         // SAFETY:
@@ -292,8 +299,8 @@ impl<T> Buffer<T> {
     ///
     /// # Safety
     ///
-    /// The buffer must be alive, the slot initialized, nobody may be writing it, and the value must not
-    /// be used through any other copy.
+    /// The buffer must be alive, the slot initialized, no other code may be writing it, and the
+    /// value must not be used through any other copy.
     #[inline(always)]
     pub(super) unsafe fn read(self, count: usize) -> T {
         // SAFETY:
@@ -306,10 +313,11 @@ impl<T> Buffer<T> {
     }
 }
 
-/// The number of slots of a deque of `capacity` values.
+/// Returns the number of slots of a deque of `capacity` values.
 #[track_caller]
 pub(super) fn slot_count(capacity: usize) -> usize {
-    // Half of the counts are left over, so that the sign of a difference tells which of two is ahead.
+    // Half of the counts are left over, so that the sign of a difference shows which of two is
+    // ahead.
     const CAPACITY_MAX: usize = 1 << (usize::BITS - 2);
     assert!(
         capacity <= CAPACITY_MAX,
@@ -318,7 +326,7 @@ pub(super) fn slot_count(capacity: usize) -> usize {
     capacity.next_power_of_two()
 }
 
-/// How far `to` is ahead of `from`, or 0 where it is behind: a claim or a pop in progress.
+/// Returns how far `to` is ahead of `from`, or 0 where it is behind: a claim or a pop in progress.
 #[inline(always)]
 pub(super) fn distance(from: usize, to: usize) -> usize {
     (to.wrapping_sub(from) as isize).max(0) as usize

@@ -11,16 +11,17 @@ use super::{
     shared::{Buffer, Guard, Shared, distance},
 };
 
-/// The most values that one theft takes. Copying so many takes about as long as the barrier before it,
-/// and both happen under the lock that the owner may have to wait for.
+/// Maximum number of values that one theft takes. Copying that many takes about as long as the
+/// barrier before it. Both happen under the lock that the owner may have to wait for.
 const THEFT_MAX: usize = 1024;
 
 /// A thief's half of a deque: takes the oldest values. Clone it for each thief.
 ///
-/// Each theft costs a `membarrier(2)`, which also interrupts the owner, or a fence: so it pays to take many at
-/// once, and to leave an owner alone who keeps few. A thief that finds nothing should back off and park: its
-/// look is cheap but takes the owner's cache line, and a barrier for a value that the owner pops meanwhile is
-/// a barrier for nothing. The look is no fence, so a parking thief needs its own handshake with the owner.
+/// Each theft costs a `membarrier(2)`, which also interrupts the owner, or a fence. So a thief
+/// should take many values at once, and leave an owner alone that keeps few. A thief that finds
+/// nothing should back off and park. Its look is cheap but takes the owner's cache line, and a
+/// barrier for a value that the owner pops in the meantime is wasted. The look is no fence, so a
+/// parking thief needs its own handshake with the owner.
 pub struct Stealer<T> {
     shared: Arc<Shared<T>>,
 }
@@ -46,10 +47,11 @@ impl<T> Stealer<T> {
         self.claim(1).and_then(Claim::first)
     }
 
-    /// Steals half of the values, rounded up: returns the oldest, pushes the rest, oldest first, to `into`.
+    /// Steals half of the values, rounded up. Returns the oldest value, and pushes the rest, oldest
+    /// first, to `into`.
     ///
-    /// It takes less if `into` is bounded and has less room, and never more than 1024. If `into` is the
-    /// owner of this deque, it only takes the oldest value.
+    /// Takes fewer values if `into` is bounded and has less room, and never more than 1024. If
+    /// `into` is the owner of this deque, it only takes the oldest value.
     ///
     /// # Examples
     ///
@@ -68,8 +70,8 @@ impl<T> Stealer<T> {
         if into.owns(&self.shared) {
             return into.pop_oldest().map_or(Steal::Empty, Steal::Success);
         }
-        // Room is made before the victim is locked: growing takes the lock of `into`, and two workers
-        // that each held the other's lock would wait for ever.
+        // Room is made before the victim is locked: growing takes the lock of `into`, and two
+        // workers that each held the other's lock would deadlock.
         let count = half(self.shared.len());
         let room = into.make_room_for(count.saturating_sub(1));
         self.claim(room.saturating_add(1)).and_then(|mut claim| {
@@ -79,8 +81,8 @@ impl<T> Stealer<T> {
         })
     }
 
-    /// Steals half of the values, rounded up, but at most `count_max` and at most 1024, and appends them,
-    /// oldest first, to `into`. Says how many.
+    /// Steals half of the values, rounded up, but at most `count_max` and at most 1024. Appends
+    /// them, oldest first, to `into`. Returns the number of values stolen.
     ///
     /// # Examples
     ///
@@ -107,28 +109,29 @@ impl<T> Stealer<T> {
         })
     }
 
-    /// How many values nobody had claimed at some moment of late.
+    /// Returns the number of unclaimed values at some recent moment.
     #[inline]
     pub fn len(&self) -> usize {
         self.shared.len()
     }
 
-    /// Was there nothing to steal at some moment of late?
+    /// Returns true if there was nothing to steal at some recent moment.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is every value gone, so that none is on its way to a thief's own deque either?
+    /// Returns true if every value is gone, so that none is on its way to a thief's own deque
+    /// either.
     ///
-    /// Who sees it sees all that was done before the last value was taken. A value that the owner or a
-    /// thief is about to return counts as gone.
+    /// If true, all that was done before the last value was taken is visible. A value that the
+    /// owner or a thief is about to return counts as gone.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.shared.is_drained()
     }
 
-    /// Claims up to half of the values and at most `count_max`; it may turn out that none are left.
+    /// Claims up to half of the values and at most `count_max`. The claim may turn out to be empty.
     fn claim(&self, count_max: usize) -> Steal<Claim<'_, T>> {
         let shared = &*self.shared;
         // No lock and no barrier for a deque that looks empty.
@@ -146,34 +149,35 @@ impl<T> Stealer<T> {
         if count > 0 {
             claim.open(count);
             shared.fence().heavy();
-            // Acquire: pairs with the Release in `Worker::publish_tail`; every slot below is written.
+            // Acquire: pairs with the Release in `Worker::publish_tail`; every slot below is
+            // written.
             claim.settle(count, shared.tail.load(Acquire));
         }
         Steal::Success(claim)
     }
 }
 
-/// How many of `len` values one theft takes.
+/// Returns how many of `len` values one theft takes.
 #[inline]
 fn half(len: usize) -> usize {
     len.div_ceil(2).min(THEFT_MAX)
 }
 
-/// Values that belong to this thief, oldest first. What it does not take goes back when it is dropped, and
-/// so it does if the thief panics between two steps.
+/// Values that belong to this thief, oldest first. Values that it does not take are given back when
+/// the claim is dropped, also if the thief panics between two steps.
 struct Claim<'a, T> {
-    /// Released last, after `Claim::drop`.
+    /// Steal lock. Released last, after `Claim::drop`.
     guard: Guard<'a, T>,
-    /// A copy, valid as long as the lock is ours.
+    /// Copy of the buffer, valid as long as this thief holds the lock.
     buffer: Buffer<T>,
-    /// The first value that has not been taken.
+    /// First value that has not been taken.
     next: usize,
-    /// One past the last value that is ours for certain.
+    /// One past the last value that is certain to belong to this thief.
     end: usize,
 }
 
 impl<'a, T> Claim<'a, T> {
-    /// A claim to nothing, at `head`.
+    /// Creates an empty claim at `head`.
     fn new(guard: Guard<'a, T>, head: usize) -> Self {
         Self {
             buffer: guard.buffer(),
@@ -183,22 +187,24 @@ impl<'a, T> Claim<'a, T> {
         }
     }
 
-    /// Raises `head` over `count` values, which we do not have yet.
+    /// Raises `head` past `count` values, which do not belong to the thief yet.
     fn open(&mut self, count: usize) {
         self.guard.set_head(self.next.wrapping_add(count));
     }
 
-    /// Keeps of `count` values those below `tail`, which was read after the fence, and gives the rest back.
+    /// Keeps those of `count` values that are below `tail`, which was read after the fence. Gives
+    /// the rest back.
     fn settle(&mut self, count: usize, tail: usize) {
         let left = distance(self.next, tail).min(count);
         self.end = self.next.wrapping_add(left);
         if left < count {
-            // Not left to `drop`: the owner need not wait for our copying if it wants one of these.
+            // Not left to `drop`: the owner need not wait for our copying if it wants one of these
+            // values.
             self.guard.set_head(self.end);
         }
     }
 
-    /// The oldest value alone.
+    /// Takes the oldest value alone.
     fn first(mut self) -> Steal<T> {
         self.next().map_or(Steal::Empty, Steal::Success)
     }
@@ -215,8 +221,8 @@ impl<T> Iterator for Claim<'_, T> {
         // SAFETY:
         // - alive: the owner replaces the buffer only under the lock, which we hold.
         // - initialized: it is below the tail that `settle` was given, read with Acquire.
-        // - read once: `head` is past it, so that the owner's pop fails (README, "The race"), and `next`
-        //   moves on below.
+        // - read once: `head` is past it, so that the owner's pop fails (README, "The race"), and
+        //   `next` moves on below.
         let value = unsafe { self.buffer.read(self.next) };
         self.next = self.next.wrapping_add(1);
         Some(value)
@@ -249,7 +255,8 @@ mod tests {
     use super::*;
     use crate::deque::{Full, bounded};
 
-    /// A worker with four values, and what it shares with thieves.
+    /// Creates a worker with four values, and returns it with the state that it shares with
+    /// thieves.
     fn four() -> (Worker<u32>, Arc<Shared<u32>>) {
         let mut worker = bounded(4);
         (0..4).for_each(|value| worker.push(value).unwrap());
@@ -265,8 +272,8 @@ mod tests {
         claim
     }
 
-    /// What a settled claim does not keep is free before the thief has copied the rest: the owner pops it while the
-    /// thief still holds the lock.
+    /// A value that a settled claim does not keep is free before the thief has copied the rest. The
+    /// owner pops it while the thief still holds the lock.
     #[test]
     fn a_claim_is_shrunk_before_its_values_are_copied() {
         let (mut worker, shared) = four();
@@ -284,7 +291,7 @@ mod tests {
         assert_eq!(worker.pop(), None);
     }
 
-    /// A thief that ends between two steps, by a panic, leaves what it did not take and no more.
+    /// A thief that ends between two steps, by a panic, leaves the values that it did not take.
     #[test]
     fn a_claim_that_ends_early_gives_back() {
         for taken in 0..=2 {

@@ -1,8 +1,9 @@
 //! Real threads, real fences: every value is seen exactly once.
 //!
-//! A run ends when enough was stolen, or where the machine is too busy to let thieves run beside the owner,
-//! at a number of values that takes about a second in release. The owner works near empty, which is where
-//! the race is: without the heavy side of the fence one value in five that are stolen is seen twice.
+//! A run ends when enough values were stolen. Where the machine is too busy to let thieves run
+//! beside the owner, it ends at a number of values that takes about a second in release. The owner
+//! works near empty, where the race is: without the heavy side of the fence one in five stolen
+//! values is seen twice.
 use std::{
     collections::HashSet,
     sync::{
@@ -19,13 +20,13 @@ const VALUES_MAX: u64 = if cfg!(debug_assertions) {
 } else {
     20_000_000
 };
-/// With so many stolen, a broken fence has shown itself hundreds of times.
+/// Number of stolen values after which a broken fence has shown itself hundreds of times.
 const STOLEN_ENOUGH: u64 = 50_000;
 const CAPACITY: usize = 64;
-/// The owner pushes up to so many, then pops about as many.
+/// Maximum number of values that the owner pushes before it pops about as many.
 const BURST_MAX: u64 = 4;
 
-/// Ways for a thief to steal.
+/// Ways in which a thief can steal.
 #[derive(Clone, Copy)]
 enum Theft {
     One,
@@ -33,9 +34,9 @@ enum Theft {
     HalfInto,
 }
 
-/// Marks each value, and notices a second mark.
+/// Marks each value, and detects a second mark.
 struct Ledger {
-    /// One bit a value.
+    /// Marks, one bit per value.
     marks: Vec<AtomicU64>,
     seen_twice: AtomicU64,
     stolen: AtomicU64,
@@ -70,7 +71,7 @@ impl Ledger {
     }
 }
 
-/// Pushes values in small bursts and pops in between, and says how many it pushed.
+/// Pushes values in small bursts and pops in between. Returns the number of values pushed.
 fn own(worker: &mut Worker<u64>, ledger: &Ledger) -> u64 {
     let mut value = 0;
     while value < VALUES_MAX && ledger.stolen.load(Relaxed) < STOLEN_ENOUGH {
@@ -92,7 +93,7 @@ fn own(worker: &mut Worker<u64>, ledger: &Ledger) -> u64 {
     value
 }
 
-/// Steals until told to stop.
+/// Steals until the end flag is set.
 fn rob(stealer: &Stealer<u64>, theft: Theft, ledger: &Ledger, stop: &AtomicBool) {
     let mut mine = growing(1);
     let mut loot = Vec::new();
@@ -180,7 +181,7 @@ fn growth_beside_two_thieves() {
     }
 }
 
-/// Fills one growing deque beside two thieves; says how many different values were seen.
+/// Fills one growing deque beside two thieves. Returns how many different values were seen.
 fn grow_once(fence: Asymmetric, count: u64) -> u64 {
     let mut worker = growing_with_fence(1, fence);
     let stop = AtomicBool::new(false);
@@ -210,7 +211,7 @@ fn grow_once(fence: Asymmetric, count: u64) -> u64 {
     all.len() as u64
 }
 
-/// What the handles leave behind is dropped once, whoever comes last.
+/// Values that the handles leave behind are dropped once, by the last handle.
 #[test]
 fn values_are_dropped_once() {
     let values: Vec<Arc<u64>> = (0..2000).map(Arc::new).collect();

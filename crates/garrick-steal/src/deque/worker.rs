@@ -12,41 +12,41 @@ use super::{
     shared::{Buffer, Shared, distance},
 };
 
-/// The owner's half of a deque: pushes and pops the newest value, and makes [`Stealer`]s.
+/// The owner's half of a deque: pushes and pops the newest value, and creates [`Stealer`]s.
 ///
-/// Dropping it leaves the values to the stealers; the last handle drops what is left.
+/// Dropping it leaves the values to the stealers. The last handle drops the values that are left.
 ///
-/// It may move to another thread but not be shared:
+/// A worker may move to another thread but cannot be shared:
 ///
 /// ```compile_fail,E0277
 /// fn shared(_: impl Sync) {}
 /// shared(garrick_steal::deque::bounded::<u8>(1));
 /// ```
 pub struct Worker<T> {
-    /// What the thieves see.
+    /// State shared with the thieves.
     shared: Arc<Shared<T>>,
-    /// Our own copy of `Shared::tail`, exact between calls.
+    /// Local copy of `Shared::tail`, exact between calls.
     tail: usize,
-    /// Where `tail` must not pass: the last `done` we saw, plus the capacity. The real bound may be ahead.
+    /// Upper bound of `tail`: the last `done` seen, plus the capacity. The real bound may be ahead.
     full_at: usize,
-    /// Our own copy of the buffer, always exact: only we replace it.
+    /// Local copy of the buffer, always exact: only the owner replaces it.
     buffer: Buffer<T>,
-    /// Our own copy of the shared one, so that the fast path need not fetch it.
+    /// Local copy of the shared fence, so that the fast path need not fetch it.
     fence: Asymmetric,
-    /// How many values fit: at most the number of slots.
+    /// Number of values that fit: at most the number of slots.
     capacity: usize,
-    /// What a full deque does.
+    /// Behaviour of a full deque.
     growth: Growth,
-    /// One owner: `Send`, not `Sync`.
+    /// Makes the worker `Send` but not `Sync`: it has one owner.
     not_sync: PhantomData<Cell<T>>,
 }
 
-/// What a full deque does.
+/// Behaviour of a full deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// It refuses the value.
+    /// Refuses the value.
     Never,
-    /// It moves to twice as many slots.
+    /// Moves to twice as many slots.
     Doubles,
 }
 
@@ -70,7 +70,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Makes a handle for a thief.
+    /// Creates a handle for a thief.
     pub fn stealer(&self) -> Stealer<T> {
         Stealer::new(self.shared.clone())
     }
@@ -79,11 +79,11 @@ impl<T> Worker<T> {
     ///
     /// # Errors
     ///
-    /// [`Full`] gives the value back if a bounded deque is full. A growing deque never refuses.
+    /// Returns the value in [`Full`] if a bounded deque is full. A growing deque never refuses.
     ///
     /// # Panics
     ///
-    /// If a growing deque becomes too large to allocate.
+    /// Panics if a growing deque becomes too large to allocate.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.tail == self.full_at && self.make_room(1) == 0 {
@@ -97,7 +97,7 @@ impl<T> Worker<T> {
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let buffer = self.buffer;
-        // Say which value we want, then look whether a thief wants it too: README, "The race".
+        // Announce which value we want, then look whether a thief wants it too: README, "The race".
         let tail = self.tail.wrapping_sub(1);
         self.publish_tail(tail);
         self.fence.light();
@@ -115,7 +115,8 @@ impl<T> Worker<T> {
         Some(unsafe { buffer.read(tail) })
     }
 
-    /// Takes the oldest value, if any, as a thief would: it costs an atomic read-modify-write, no barrier.
+    /// Takes the oldest value, if any, like a thief. It costs an atomic read-modify-write, but no
+    /// barrier.
     ///
     /// # Examples
     ///
@@ -131,8 +132,9 @@ impl<T> Worker<T> {
         oldest
     }
 
-    /// Moves the `count_max` oldest values, or as many as there are, to the end of `into`, oldest first, at
-    /// the cost of one [`pop_oldest`](Self::pop_oldest). Says how many.
+    /// Moves the `count_max` oldest values, or as many as there are, to the end of `into`, oldest
+    /// first. Costs as much as one [`pop_oldest`](Self::pop_oldest). Returns the number of values
+    /// moved.
     ///
     /// # Examples
     ///
@@ -144,13 +146,14 @@ impl<T> Worker<T> {
     /// assert_eq!(oldest, [0, 1, 2]);
     /// ```
     pub fn pop_oldest_into(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
-        // Room is made first, so that nothing is allocated under the lock, but where a thief's claim in doubt hid values.
+        // Room is made first, so that nothing is allocated under the lock, except where an
+        // unsettled claim of a thief hid values.
         into.reserve(self.len().min(count_max));
         self.take_oldest(count_max, |value| into.push(value))
     }
 
-    /// Calls `each` with the `count_max` oldest values, or as many as there are; says how many. Waits for the
-    /// thief at work, if any, and knows afterwards what room there is.
+    /// Calls `each` with the `count_max` oldest values, or as many as there are. Returns the number
+    /// of values taken. Waits for the thief at work, if any, and updates `full_at`.
     pub(super) fn take_oldest(&mut self, count_max: usize, mut each: impl FnMut(T)) -> usize {
         if self.shared.done() == self.tail {
             self.full_at = self.tail.wrapping_add(self.capacity);
@@ -160,7 +163,7 @@ impl<T> Worker<T> {
         let head = guard.head();
         let count = distance(head, self.tail).min(count_max);
         let end = head.wrapping_add(count);
-        // Before the copies: should `each` panic, no value is read again.
+        // Before the copies: if `each` panics, no value is read again.
         guard.set_head(end);
         for offset in 0..count {
             // SAFETY:
@@ -174,26 +177,26 @@ impl<T> Worker<T> {
         count
     }
 
-    /// How many values no thief has claimed. Thieves may take more at any time.
+    /// Returns how many values no thief has claimed. Thieves may take more at any time.
     #[inline]
     pub fn len(&self) -> usize {
         // Relaxed: a hint, as documented.
         distance(self.shared.head.load(Relaxed), self.tail)
     }
 
-    /// Is there no value that no thief has claimed?
+    /// Returns true if there are no values that thieves have not claimed.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many values fit, at the moment for a growing deque.
+    /// Returns how many values fit. For a growing deque this is the current capacity.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Starts an empty deque's counts elsewhere than at 0, to see them wrap.
+    /// Starts the counts of an empty deque at `count` instead of 0, to test wrapping.
     #[cfg(all(test, not(garrick_loom)))]
     pub(super) fn start_at(&mut self, count: usize) {
         assert!(self.is_empty(), "only an empty deque can start elsewhere");
@@ -206,12 +209,12 @@ impl<T> Worker<T> {
         self.publish_tail(count);
     }
 
-    /// Is `shared` what this deque's handles share?
+    /// Returns true if `shared` is the state that this deque's handles share.
     pub(super) fn owns(&self, shared: &Arc<Shared<T>>) -> bool {
         Arc::ptr_eq(&self.shared, shared)
     }
 
-    /// Makes room for `count` values where that can be had, and says how many fit now.
+    /// Makes room for `count` values where possible. Returns how many values fit now.
     pub(crate) fn make_room_for(&mut self, count: usize) -> usize {
         if self.room() < count {
             self.make_room(count);
@@ -219,24 +222,25 @@ impl<T> Worker<T> {
         self.room()
     }
 
-    /// Adds `value` as the newest. The caller has seen that there is room.
+    /// Adds `value` as the newest. The caller has checked that there is room.
     #[inline(always)]
     pub(super) fn push_into_room(&mut self, value: T) {
         debug_assert!(self.room() > 0, "room must be made before a push");
         // SAFETY:
         // - alive: only we replace the buffer.
-        // - exclusive: `tail < done + capacity`, so the thief that emptied this slot has finished, and
-        //   no thief claims it before we publish it; `&mut self` excludes a second owner.
+        // - exclusive: `tail < done + capacity`, so the thief that emptied this slot has finished,
+        //   and no thief claims it before we publish it; `&mut self` excludes a second owner.
         unsafe { self.buffer.write(self.tail, value) };
         self.tail = self.tail.wrapping_add(1);
         self.publish_tail(self.tail);
     }
 
-    /// Shows `tail` to the thieves.
+    /// Publishes `tail` to the thieves.
     #[inline(always)]
     fn publish_tail(&self, tail: usize) {
-        // Release: pairs with the Acquire in `Stealer::claim`; publishes every slot below `tail`. It must
-        // be Release in a pop too: a thief that reads the lowered tail still relies on the pushes before.
+        // Release: pairs with the Acquire in `Stealer::claim`; publishes every slot below `tail`.
+        // It must be Release in a pop too: a thief that reads the lowered tail still relies on the
+        // pushes before.
         self.shared.tail.store(tail, Release);
     }
 
@@ -245,7 +249,8 @@ impl<T> Worker<T> {
         self.full_at.wrapping_sub(self.tail)
     }
 
-    /// Looks how far the thieves have come, and grows if that is not enough. Says how many values fit.
+    /// Checks how far the thieves have come, and grows if that is not enough. Returns how many
+    /// values fit.
     #[cold]
     fn make_room(&mut self, count: usize) -> usize {
         self.full_at = self.shared.done().wrapping_add(self.capacity);
@@ -255,7 +260,8 @@ impl<T> Worker<T> {
         self.room()
     }
 
-    /// Moves everything to a buffer of at least `capacity_min` slots, and twice as many as before.
+    /// Moves all values to a buffer of at least `capacity_min` slots, and at least twice as many as
+    /// before.
     #[cold]
     fn grow(&mut self, capacity_min: usize) {
         let capacity = super::shared::slot_count(capacity_min.max(2 * self.capacity));
@@ -280,7 +286,7 @@ impl<T> Worker<T> {
         self.full_at = head.wrapping_add(capacity);
     }
 
-    /// A pop that met a claim: `tail`, already published, is the value that we want.
+    /// Finishes a pop that met a claim: `tail`, already published, is the value that we want.
     #[cold]
     fn pop_contended(&mut self, tail: usize) -> Option<T> {
         let old_tail = tail.wrapping_add(1);
@@ -295,7 +301,7 @@ impl<T> Worker<T> {
         value
     }
 
-    /// Waits until no claim is in doubt, and takes value number `tail` if no thief got it.
+    /// Waits until no claim is open, and takes value number `tail` if no thief got it.
     fn pop_under_lock(&self, tail: usize) -> Option<T> {
         let guard = self.shared.lock();
         let is_ours = guard.head() != tail.wrapping_add(1);

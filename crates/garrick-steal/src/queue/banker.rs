@@ -1,8 +1,8 @@
 //! A banker's queue: an unbounded stack that the receiver takes whole and reverses.
 //!
-//! The queue of two lists of Hood and Melville (1981), named and analysed by Okasaki, with the rear list
-//! a stack as in Treiber, "Systems Programming: Coping with Parallelism" (1986). Since nobody pops from the
-//! shared stack, only takes it whole, the stack's ABA problem does not arise.
+//! The queue of two lists of Hood and Melville (1981), named and analysed by Okasaki, with the rear
+//! list a stack as in Treiber, "Systems Programming: Coping with Parallelism" (1986). The shared
+//! stack is never popped, only taken whole, so the stack's ABA problem does not arise.
 //!
 //! ```text
 //!     shared, newest first                        the receiver's own, oldest first
@@ -15,11 +15,12 @@
 //!     spare <-- emptied nodes, up to 64 at once, for senders to fill again
 //! ```
 //!
-//! `head` has two values that are no nodes: DOZING, empty and the receiver wants to be rung, and CLOSED.
+//! `head` has two values that are no nodes: DOZING (the stack is empty and the receiver waits for a
+//! ring) and CLOSED.
 //!
-//! `push` is lock-free. `try_pop` is wait-free, and a value costs it an amortized O(1). Any number of
-//! [`Producer`]s push, each owned by one thread at a time because it keeps nodes of its own; one
-//! [`Consumer`] pops.
+//! `push` is lock-free. `try_pop` is wait-free, and costs an amortized O(1) per value. Any number
+//! of [`Producer`]s push. Each is owned by one thread at a time because it keeps nodes of its own.
+//! One [`Consumer`] pops.
 
 use std::{cell::Cell, fmt, mem::MaybeUninit, ptr, time::Duration};
 
@@ -35,11 +36,11 @@ use garrick_core::prim::{
 use super::wait::{Doorbell, Doze, Sleeper, Waiter};
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 
-/// How many emptied nodes the consumer collects before it hands them back, and keeps at most: enough to
-/// make the two atomic operations of the hand-over cheap, little enough to waste no memory.
+/// Maximum number of emptied nodes that the consumer keeps before it hands them back. Enough to
+/// make the two atomic operations of the hand-over cheap, few enough to waste little memory.
 const SPENT_MAX: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// Names the banker's queue where a [`Queue`] is asked for.
+/// Type that selects the banker's queue in code generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Banker;
 
@@ -53,19 +54,20 @@ impl Queue for Banker {
 }
 
 struct Node<T> {
-    /// The node below in a chain. Written by who owns the node, before publishing it.
+    /// Node below in a chain. Written by the owner of the node, before publishing it.
     next: UnsafeCell<*mut Node<T>>,
 
-    /// Initialized in the stack and in `ready`; not in `free`, `spare` and `spent`.
+    /// Value of the node. Initialized in the stack and in `ready`; not in `free`, `spare` and
+    /// `spent`.
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
 struct Shared<T> {
-    /// The newest node, or null, DOZING or CLOSED. Producers put nodes on it, the consumer takes all.
+    /// Newest node, or null, DOZING or CLOSED. Producers put nodes on it, the consumer takes all.
     head: CachePadded<AtomicPtr<Node<T>>>,
 
-    /// A chain of emptied nodes, or null. The consumer puts one there if there is none; a producer takes
-    /// it whole.
+    /// Chain of emptied nodes, or null. The consumer puts a chain there if there is none; a
+    /// producer takes it whole.
     spare: CachePadded<AtomicPtr<Node<T>>>,
 
     doorbell: Doorbell,
@@ -74,7 +76,7 @@ struct Shared<T> {
 /// The pushing half; see [`channel`].
 pub struct Producer<T> {
     shared: Arc<Shared<T>>,
-    /// A chain of emptied nodes of our own.
+    /// Chain of emptied nodes that this producer owns.
     free: Cell<*mut Node<T>>,
 }
 
@@ -84,7 +86,7 @@ pub struct Consumer<T> {
     waiter: Waiter,
 }
 
-/// The consumer without what it waits with.
+/// The consumer without its waiter.
 struct Inbox<T> {
     shared: Arc<Shared<T>>,
     /// Nodes taken from the stack, oldest first.
@@ -95,8 +97,8 @@ struct Inbox<T> {
     spent_len: usize,
 }
 
-// SAFETY: the pointers lead to nodes that this handle owns alone, so the values in them (a producer's
-// `free` has none) move with it: `T: Send` is enough.
+// SAFETY: the pointers lead to nodes that this handle owns alone, so the values in them (a
+// producer's `free` has none) move with it: `T: Send` is enough.
 unsafe impl<T: Send> Send for Producer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for Inbox<T> {}
@@ -136,12 +138,12 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
     (producer, Consumer { inbox, waiter })
 }
 
-/// The head of an empty stack whose next pusher must ring.
+/// Returns the head of an empty stack whose next pusher must ring.
 fn dozing<T>() -> *mut Node<T> {
     ptr::without_provenance_mut(1)
 }
 
-/// The head of a stack that takes no more.
+/// Returns the head of a closed stack, which takes no more nodes.
 fn closed<T>() -> *mut Node<T> {
     ptr::without_provenance_mut(2)
 }
@@ -162,7 +164,7 @@ impl<T> Node<T> {
     ///
     /// # Safety
     ///
-    /// `node` is alive, and nobody writes its `next` meanwhile.
+    /// `node` is alive, and no other code writes its `next` meanwhile.
     unsafe fn next(node: *mut Self) -> *mut Self {
         debug_assert!(is_node(node), "a mark has no next");
         // SAFETY: the caller's.
@@ -221,11 +223,13 @@ impl<T> Node<T> {
 }
 
 impl<T> Producer<T> {
-    /// Puts a chain on the stack: `newest`, some more, `oldest`. Returns whether the queue was open.
+    /// Puts a chain on the stack: `newest`, some more, `oldest`. Returns true if the queue was
+    /// open.
     ///
     /// # Safety
     ///
-    /// The caller owns the chain, its nodes are full, and they are the stack's if this returns true.
+    /// The caller owns the chain, its nodes are full, and they are the stack's if this returns
+    /// true.
     #[inline]
     unsafe fn publish(&self, newest: *mut Node<T>, oldest: *mut Node<T>) -> bool {
         debug_assert!(is_node(newest) && is_node(oldest), "a chain has two ends");
@@ -238,8 +242,8 @@ impl<T> Producer<T> {
             let below = if is_node(head) { head } else { ptr::null_mut() };
             // SAFETY: `oldest` is ours until the exchange below succeeds.
             unsafe { Node::set_next(oldest, below) };
-            // Release: pairs with the Acquire in `Inbox::refill`; publishes values and links. Pushes
-            // before ours stay published, as the exchange carries on their release sequence.
+            // Release: pairs with the Acquire in `Inbox::refill`; publishes values and links.
+            // Pushes before ours stay published, as the exchange carries on their release sequence.
             let exchange = &self.shared.head;
             match exchange.compare_exchange_weak(head, newest, Release, Relaxed) {
                 Ok(_) => break,
@@ -252,7 +256,7 @@ impl<T> Producer<T> {
         true
     }
 
-    /// An empty node of our own: a used one if there is one.
+    /// Returns an empty node that this producer owns: a used node if there is one.
     #[inline]
     fn empty_node(&self) -> *mut Node<T> {
         let mut node = self.free.get();
@@ -270,11 +274,12 @@ impl<T> Producer<T> {
     #[cold]
     fn take_spare(&self) -> *mut Node<T> {
         let spare = &self.shared.spare;
-        // Relaxed: a look that spares the exchange when there is nothing.
+        // Relaxed: a look that saves the exchange when there is nothing.
         if spare.load(Relaxed).is_null() {
             return ptr::null_mut();
         }
-        // Acquire: pairs with the Release in `Inbox::hand_back`; the consumer is done with the nodes.
+        // Acquire: pairs with the Release in `Inbox::hand_back`; the consumer is done with the
+        // nodes.
         spare.swap(ptr::null_mut(), Acquire)
     }
 
@@ -290,8 +295,8 @@ impl<T> Producer<T> {
         let mut node = newest;
         let mut values = Vec::with_capacity(count);
         for _ in 0..count {
-            // SAFETY: the chain has `count` full nodes, which are ours; `next` is read before the node is
-            // linked elsewhere.
+            // SAFETY: the chain has `count` full nodes, which are ours; `next` is read before the
+            // node is linked elsewhere.
             unsafe {
                 values.push(Node::take(node));
                 let next = Node::next(node);
@@ -321,7 +326,8 @@ impl<T: Send> Sender<T> for Producer<T> {
     }
 
     fn push_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
-        // The iterator runs to its end first: were it to panic among half-linked nodes, they would leak.
+        // The iterator runs to its end first: if it panicked among half-linked nodes, they would
+        // leak.
         let values: Vec<T> = values.into_iter().collect();
         let count = values.len();
         let (mut newest, mut oldest) = (ptr::null_mut(), ptr::null_mut::<Node<T>>());
@@ -352,15 +358,16 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Inbox<T> {
-    /// Takes the stack and reverses it; returns whether there was anything.
+    /// Takes the stack and reverses it. Returns true if there was anything.
     #[inline]
     fn refill(&mut self) -> bool {
         let head = &self.shared.head;
-        // Relaxed: a look that spares the exchange when there is nothing.
+        // Relaxed: a look that saves the exchange when there is nothing.
         if !is_node(head.load(Relaxed)) {
             return false;
         }
-        // Acquire: pairs with the Release in `Producer::publish`, of every push since the last taking.
+        // Acquire: pairs with the Release in `Producer::publish`, of every push since the last
+        // taking.
         let mut node = head.swap(ptr::null_mut(), Acquire);
         while !node.is_null() {
             // SAFETY: the taken chain is ours alone.
@@ -391,12 +398,12 @@ impl<T> Inbox<T> {
 
     fn hand_back(&mut self) -> bool {
         let spare = &self.shared.spare;
-        // Relaxed: a look that spares the exchange when the last chain is still there.
+        // Relaxed: a look that saves the exchange when the last chain is still there.
         if !spare.load(Relaxed).is_null() {
             return false;
         }
-        // Release: pairs with the Acquire in `Producer::take_spare`; we are done with these nodes. It
-        // cannot fail, as only we put chains there.
+        // Release: pairs with the Acquire in `Producer::take_spare`; we are done with these nodes.
+        // It cannot fail, as only we put chains there.
         let result = spare.compare_exchange(ptr::null_mut(), self.spent, Release, Relaxed);
         debug_assert!(result.is_ok(), "a second consumer");
         self.spent = ptr::null_mut();
@@ -404,14 +411,15 @@ impl<T> Inbox<T> {
         true
     }
 
-    /// Counts the nodes on the stack: O(their number).
+    /// Returns the number of nodes on the stack, at a cost of O(nodes).
     fn stack_len(&self) -> usize {
         // Acquire: pairs with the Release in `Producer::publish`; we follow the links.
         let mut node = self.shared.head.load(Acquire);
         let mut len = 0;
         while is_node(node) {
             len += 1;
-            // SAFETY: a published node stays as it is until we take the stack, which needs `&mut self`.
+            // SAFETY: a published node stays as it is until we take the stack, which needs `&mut
+            // self`.
             node = unsafe { Node::next(node) };
         }
         len
@@ -436,7 +444,8 @@ impl<T> Sleeper<T> for Inbox<T> {
     }
 
     fn doze(&mut self) -> Doze {
-        // Relaxed: the mark carries nothing. A push before it is seen by the failure, one after it rings.
+        // Relaxed: the mark carries nothing. A push before it is seen by the failure, a push after
+        // it rings.
         let head = &self.shared.head;
         match head.compare_exchange(ptr::null_mut(), dozing(), Relaxed, Relaxed) {
             Ok(_) => Doze::Marked,
@@ -446,7 +455,8 @@ impl<T> Sleeper<T> for Inbox<T> {
     }
 
     fn rise(&mut self) {
-        // A mark left over costs a producer one ring, less than removing it would.
+        // A mark left over costs a producer one ring, which is less than the cost of removing the
+        // mark.
     }
 
     fn doorbell(&self) -> &Doorbell {
@@ -468,7 +478,7 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.inbox, Some(timeout))
     }
 
-    /// Counts exactly, at a cost of O(values pushed since the last refill).
+    /// Returns the exact number, at a cost of O(values pushed since the last refill).
     fn len(&self) -> usize {
         self.inbox.ready_len + self.inbox.stack_len()
     }
@@ -503,7 +513,8 @@ impl<T> Drop for Producer<T> {
 
 impl<T> Drop for Inbox<T> {
     fn drop(&mut self) {
-        // Acquire: pairs with the Release in `Producer::publish`; the last taking, and no push after it.
+        // Acquire: pairs with the Release in `Producer::publish`; the last taking, and no push
+        // after it.
         let mut newest = self.shared.head.swap(closed(), Acquire);
         if !is_node(newest) {
             newest = ptr::null_mut();
@@ -516,11 +527,11 @@ impl<T> Drop for Inbox<T> {
     }
 }
 
-/// What a consumer leaves behind. Made by its drop alone, which owns all of it.
+/// State that a consumer leaves behind. Created by its drop alone, which owns all of it.
 struct Left<T> {
     /// Chains of full nodes.
     full: [*mut Node<T>; 2],
-    /// A chain of empty nodes.
+    /// Chain of empty nodes.
     spent: *mut Node<T>,
 }
 
@@ -529,8 +540,8 @@ impl<T> Left<T> {
         for chain in &mut self.full {
             while !chain.is_null() {
                 let node = *chain;
-                // SAFETY: both chains are ours and full; each node leaves its chain, is emptied and freed before its
-                // value's drop, which may panic.
+                // SAFETY: both chains are ours and full; each node leaves its chain, is emptied and
+                // freed before its value's drop, which may panic.
                 let value = unsafe {
                     *chain = Node::next(node);
                     let value = Node::take(node);

@@ -1,17 +1,17 @@
-//! What can go wrong with a push or a pop. A value that was not sent comes back.
+//! Errors of a push or a pop. A value that was not sent is returned.
 
 use std::{error::Error, fmt};
 
-/// The queue is closed, or the receiver gone; what was to be sent comes back.
+/// The queue is closed, or the receiver is gone. Contains what was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
-/// A value could not be sent at once; it comes back.
+/// A value could not be sent at once. Contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
     /// The queue is full.
     Full(T),
-    /// The queue is closed, or the receiver gone.
+    /// The queue is closed, or the receiver is gone.
     Closed(T),
 }
 

@@ -1,6 +1,6 @@
 //! A locked queue: a ring under a mutex, bounded or not.
 //!
-//! The plain way, for bounds that make senders wait, and to compare the others with.
+//! The simplest queue, for bounds that make senders wait, and as a baseline for the other queues.
 //!
 //! ```text
 //!     senders --lock--> [ VecDeque | who sleeps ] <--lock-- receiver
@@ -8,8 +8,8 @@
 //!        +----- not_full -----+        +------ not_empty ------+
 //! ```
 //!
-//! Every operation takes the lock; nobody holds it while running foreign code. Who sleeps is counted
-//! under the lock, because notifying a condition variable is a system call even when nobody waits. Any
+//! Every operation takes the lock, and no foreign code runs under it. Sleepers are counted under
+//! the lock, because notifying a condition variable is a system call even when no thread waits. Any
 //! number of [`Producer`]s push, from any thread; one [`Consumer`] pops.
 
 use std::{
@@ -23,7 +23,7 @@ use garrick_core::prim::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::{PopTimeoutError, Queue, Receiver, SendError, Sender, TrySendError};
 
-/// Names the locked queue where a [`Queue`] is asked for.
+/// Type that selects the locked queue in code generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Locked;
 
@@ -39,24 +39,24 @@ impl Queue for Locked {
 struct State<T> {
     values: VecDeque<T>,
     senders: usize,
-    /// Senders that sleep on `not_full`.
+    /// Number of senders that sleep on `not_full`.
     senders_asleep: usize,
-    /// Whether the receiver sleeps on `not_empty`.
+    /// True while the receiver sleeps on `not_empty`.
     is_receiver_asleep: bool,
-    /// Whether the receiver is gone.
+    /// True once the receiver is gone.
     is_closed: bool,
 }
 
 struct Shared<T> {
     state: Mutex<State<T>>,
 
-    /// Where the receiver waits for a value or the last sender's end.
+    /// Condition variable on which the receiver waits for a value or for the last sender's drop.
     not_empty: Condvar,
 
-    /// Where senders wait for room or the receiver's end.
+    /// Condition variable on which senders wait for room or for the receiver's drop.
     not_full: Condvar,
 
-    /// How many values there may be; fixed.
+    /// Maximum number of values; fixed.
     capacity: usize,
 }
 
@@ -103,7 +103,7 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
 ///
 /// # Panics
 ///
-/// If `capacity` is 0.
+/// Panics if `capacity` is 0.
 #[track_caller]
 pub fn bounded<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     assert!(capacity > 0, "a queue has room for at least one value");
@@ -131,11 +131,11 @@ fn with_capacity<T>(capacity: usize) -> (Producer<T>, Consumer<T>) {
 
 impl<T> Shared<T> {
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        // Nobody panics with the lock held, so a poisoned one is as good as any.
+        // No code panics with the lock held, so a poisoned lock is still valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for room; none is needed once the queue is closed.
+    /// Waits for room. Returns at once if the queue is closed.
     fn wait_for_room<'a>(&self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         while state.values.len() >= self.capacity && !state.is_closed {
             state.senders_asleep += 1;
@@ -184,7 +184,7 @@ impl<T> Shared<T> {
     }
 
     fn pop(&self, timeout: Option<Duration>) -> Result<T, PopTimeoutError> {
-        // A timeout beyond what the clock can count is none.
+        // A timeout beyond the range of the clock counts as no timeout.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut state = self.lock();
         loop {
@@ -209,7 +209,7 @@ impl<T> Producer<T> {
     ///
     /// # Errors
     ///
-    /// Gives the value back if the queue is full or the receiver is gone.
+    /// Returns the value if the queue is full or the receiver is gone.
     pub fn try_push(&self, value: T) -> Result<(), TrySendError<T>> {
         let mut state = self.shared.lock();
         if state.is_closed {
@@ -237,7 +237,7 @@ impl<T: Send> Sender<T> for Producer<T> {
     }
 
     fn push_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
-        // The iterator is foreign code, not to be run with the lock held.
+        // The iterator is foreign code, which must not run with the lock held.
         let values: Vec<T> = values.into_iter().collect();
         let mut values = values.into_iter();
         while values.len() > 0 {

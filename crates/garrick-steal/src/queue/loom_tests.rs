@@ -1,5 +1,5 @@
-//! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here and the
-//! banker hands back every node, so that a few pushes reach every path.
+//! Models of the two lock-free queues, run through the traits. Chunks have one or two slots here
+//! and the banker hands back every node, so that a few pushes reach every path.
 
 use garrick_core::prim::{
     Arc,
@@ -16,9 +16,9 @@ fn check(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Lets the threads just spawned run first. loom keeps the last access of each atomic only, so where we
-/// look before a pusher looks and then exchanges, it would miss that the exchange could have come first;
-/// from a run in which the pusher was first, it goes back to every other order.
+/// Runs the threads just spawned first. loom keeps the last access of each atomic only. Where this
+/// thread looks before a pusher looks and then exchanges, loom would miss that the exchange could
+/// have come first. From a run in which the pusher was first, loom goes back to every other order.
 fn let_pushers_begin() {
     thread::yield_now();
 }
@@ -32,7 +32,7 @@ impl Drop for Counted {
     }
 }
 
-/// Tries `tries` times to pop the next numbers; returns the next one expected.
+/// Tries `tries` times to pop the next numbers. Returns the next number expected.
 fn pop_some(receiver: &mut impl Receiver<Box<usize>>, tries: usize, mut next: usize) -> usize {
     for _ in 0..tries {
         if let Some(value) = receiver.try_pop() {
@@ -111,8 +111,8 @@ fn two_batches<Q: Queue>() {
     });
 }
 
-/// After `pushed` pushes and `popped` pops, the next three pops empty some memory and give it back, while
-/// another thread pushes and may fill it again.
+/// After `pushed` pushes and `popped` pops, the next three pops empty some memory and hand it back.
+/// Meanwhile another thread pushes and may fill the memory again.
 fn recycling<Q: Queue>(pushed: usize, popped: usize) {
     loom::model(move || {
         let (sender, mut receiver) = Q::channel();
@@ -139,7 +139,7 @@ fn chunks_are_recycled() {
     recycling::<Chunked>(5, 2);
 }
 
-/// Counting follows the links of what is being pushed.
+/// Counting follows the links of nodes that are being pushed.
 fn counting<Q: Queue>() {
     loom::model(|| {
         let (sender, receiver) = Q::channel();
@@ -154,7 +154,7 @@ fn counting<Q: Queue>() {
     });
 }
 
-/// We hold a sender, so that it is the pushes that wake us, not the other sender's end.
+/// Pushes wake the receiver, not the drop of the other sender, because this thread holds a sender.
 fn waiting<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -171,7 +171,7 @@ fn waiting<Q: Queue>() {
     });
 }
 
-/// Two senders' ends race: the last one must not hide the other's value.
+/// The drops of two senders race: the last drop must not hide the other sender's value.
 fn ending<Q: Queue>() {
     check(|| {
         let (sender, mut receiver) = Q::channel();
@@ -196,7 +196,7 @@ fn closing<Q: Queue>() {
             let drops = drops.clone();
             thread::spawn(move || {
                 for _ in 0..3 {
-                    // Pushed or given back, it is dropped once.
+                    // Pushed or returned, the value is dropped once.
                     drop(sender.push(Box::new(Counted(drops.clone()))));
                 }
             })

@@ -12,11 +12,12 @@
 //!     Sender --push--+
 //! ```
 //!
-//! All are unbounded ([`locked::bounded`] is not). Dropping the receiver closes the queue: pushes give
-//! the value back, and what is left is dropped. Dropping the last sender lets the receiver empty the
-//! queue and then tells it so. A receiver that waits is parked and uses no core.
+//! All queues are unbounded, except [`locked::bounded`]. Dropping the receiver closes the queue:
+//! pushes return the value, and the values that are left are dropped. After the last sender is
+//! dropped, the receiver can still empty the queue and then learns that it is closed. A waiting
+//! receiver is parked and uses no core.
 //!
-//! The traits are static: code generic over [`Queue`] compiles to the queue it is given.
+//! The traits are static: code generic over [`Queue`] compiles to the chosen queue.
 
 pub mod banker;
 pub mod chunked;
@@ -61,10 +62,10 @@ pub use locked::Locked;
 /// assert_eq!(relay::<Locked>(), [1, 2, 3]);
 /// ```
 pub trait Queue {
-    /// The handle that pushes.
+    /// Handle that pushes.
     type Sender<T: Send + 'static>: Sender<T> + 'static;
 
-    /// The handle that pops.
+    /// Handle that pops.
     type Receiver<T: Send + 'static>: Receiver<T> + 'static;
 
     /// Creates an empty unbounded queue.
@@ -73,13 +74,14 @@ pub trait Queue {
 
 /// The pushing side of a queue. Clones push into the same queue.
 pub trait Sender<T>: Clone + Send {
-    /// Appends a value. Waits for nothing, unless the queue is bounded and full.
+    /// Appends a value. Does not wait, unless the queue is bounded and full.
     ///
-    /// A push during which the receiver goes away may succeed, and the value is dropped with the queue.
+    /// If the receiver is dropped during a push, the push may succeed. The value is then dropped
+    /// with the queue.
     ///
     /// # Errors
     ///
-    /// Gives the value back if the receiver is gone.
+    /// Returns the value if the receiver is gone.
     fn push(&self, value: T) -> Result<(), SendError<T>>;
 
     /// Appends all values in their order, at less cost each than [`push`](Self::push).
@@ -88,10 +90,10 @@ pub trait Sender<T>: Clone + Send {
     ///
     /// # Errors
     ///
-    /// Gives back the values that were not pushed if the receiver is gone.
+    /// Returns the values that were not pushed if the receiver is gone.
     fn push_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>>;
 
-    /// Whether the receiver is gone.
+    /// Returns true if the receiver is gone.
     fn is_closed(&self) -> bool;
 }
 
@@ -100,33 +102,33 @@ pub trait Receiver<T>: Send {
     /// Takes the oldest value, if there is one.
     fn try_pop(&mut self) -> Option<T>;
 
-    /// Moves up to `count_max` values to the end of `into`; returns how many there were.
+    /// Moves up to `count_max` values to the end of `into`. Returns the number of values moved.
     fn pop_many(&mut self, into: &mut Vec<T>, count_max: usize) -> usize {
         let len_before = into.len();
         into.extend(std::iter::from_fn(|| self.try_pop()).take(count_max));
         into.len() - len_before
     }
 
-    /// Takes the oldest value, parked until there is one; `None` once the queue is empty and no sender
-    /// is left.
+    /// Takes the oldest value, parked until there is one. Returns `None` once the queue is empty
+    /// and no sender is left.
     fn blocking_pop(&mut self) -> Option<T>;
 
-    /// As [`blocking_pop`](Self::blocking_pop), parked for at most `timeout`.
+    /// Takes the oldest value, parked for at most `timeout`.
     ///
     /// # Errors
     ///
-    /// [`Timeout`](PopTimeoutError::Timeout) if nothing came in time,
-    /// [`Closed`](PopTimeoutError::Closed) if nothing can come any more.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came in time, or
+    /// [`Closed`](PopTimeoutError::Closed) if no value can come any more.
     fn pop_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError>;
 
-    /// About how many values wait. May count one whose push is under way.
+    /// Returns roughly how many values wait. May count a value whose push is in progress.
     fn len(&self) -> usize;
 
-    /// Whether nothing seems to wait.
+    /// Returns true if no value seems to wait.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether no sender is left. Values may still wait.
+    /// Returns true if no sender is left. Values may still wait.
     fn is_closed(&self) -> bool;
 }

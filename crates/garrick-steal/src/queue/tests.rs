@@ -1,4 +1,4 @@
-//! One suite for all three queues, through their traits.
+//! A test suite for all three queues, through their traits.
 
 use std::collections::VecDeque;
 use std::sync::{
@@ -14,7 +14,7 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Enough to pass through several chunks of each class.
+/// Enough values to pass through several chunks of each class.
 const MANY: usize = 5_000;
 
 /// Counts its own drops.
@@ -108,7 +108,7 @@ fn every_value_is_dropped_once<Q: Queue>() {
     }
 }
 
-/// Panics in its drop if told so.
+/// Panics in its drop if it is marked for it.
 struct Fragile(bool);
 
 impl Drop for Fragile {
@@ -130,7 +130,7 @@ fn a_panic_in_drop_breaks_nothing<Q: Queue>() {
     assert!(sender.push(Fragile(false)).is_err());
 }
 
-/// Counts its drop, and panics then if told so.
+/// Counts its drop, and panics in the drop if it is marked for it.
 struct Fuse(Arc<AtomicUsize>, bool);
 
 impl Drop for Fuse {
@@ -167,7 +167,8 @@ fn timeouts<Q: Queue>() {
     late.join().unwrap().unwrap();
 }
 
-/// Request and reply: each waits for the other, so that both really sleep; a lost wake-up hangs.
+/// Request and reply: each side waits for the other, so that both really sleep. A lost wake-up
+/// hangs.
 fn waking<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) {
         5_000
@@ -190,7 +191,7 @@ fn waking<Q: Queue>() {
     echo.join().unwrap();
 }
 
-/// Three senders, one receiver that at times sleeps: nothing is lost, doubled or out of order.
+/// Three senders, and one receiver that sleeps at times: nothing is lost, doubled or out of order.
 fn stress<Q: Queue>() {
     const SENDERS: usize = 3;
     let count = if cfg!(debug_assertions) {
@@ -223,7 +224,7 @@ fn stress<Q: Queue>() {
     }
 }
 
-/// Sends the numbers below `count`, now one by one, now in batches.
+/// Sends the numbers below `count`, some one by one and some in batches.
 fn send_mixed(sender: &impl Sender<(usize, Box<usize>)>, me: usize, count: usize) {
     let mut next = 0;
     while next < count {
@@ -239,7 +240,7 @@ fn send_mixed(sender: &impl Sender<(usize, Box<usize>)>, me: usize, count: usize
     }
 }
 
-/// The receiver goes away amid pushes: every value is dropped once or given back.
+/// The receiver is dropped during pushes: every value is dropped once or returned.
 fn closing_under_load<Q: Queue>() {
     let rounds = if cfg!(debug_assertions) { 50 } else { 500 };
     for round in 0..rounds {
@@ -261,7 +262,7 @@ fn closing_under_load<Q: Queue>() {
     }
 }
 
-/// Returns how many values were made.
+/// Returns how many values were created.
 fn push_until_closed(sender: &impl Sender<Counted>, drops: &Arc<AtomicUsize>) -> usize {
     for made in 1.. {
         if sender.push(Counted(drops.clone())).is_err() {

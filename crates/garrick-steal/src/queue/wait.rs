@@ -1,7 +1,7 @@
-//! How the receiver of a lock-free queue waits, and how senders wake it.
+//! Waiting of the receiver of a lock-free queue, and its wake-up by senders.
 //!
-//! Ringing at each push would cost a read-modify-write. So the receiver *dozes* first: it leaves a mark
-//! in the very word that a push must change anyway, and only the pushes that find the mark ring.
+//! Ringing at each push would cost a read-modify-write. So the receiver *dozes* first: it leaves a
+//! mark in the word that a push must change anyway. Only the pushes that find the mark ring.
 //!
 //! ```text
 //!     receiver                                        sender
@@ -10,9 +10,9 @@
 //!     park                                            drop of the last sender: ring
 //! ```
 //!
-//! Both sides use a read-modify-write on one word, so one of them comes first: either the receiver sees
-//! the push and does not park, or the push sees the mark and rings. A ring before the park is kept as
-//! the parker's token.
+//! Both sides use a read-modify-write on one word, so one of them comes first. Either the receiver
+//! sees the push and does not park, or the push sees the mark and rings. A ring before the park is
+//! kept as the parker's token.
 
 use std::time::{Duration, Instant};
 
@@ -27,16 +27,16 @@ use garrick_core::prim::{
 
 use super::PopTimeoutError;
 
-/// The part of a queue's shared state by which senders reach the receiver.
+/// Part of a queue's shared state by which senders reach the receiver.
 pub(super) struct Doorbell {
-    /// How many senders there are. Written by senders, read by the receiver.
+    /// Number of senders. Written by senders, read by the receiver.
     senders: AtomicUsize,
 
-    /// Wakes the receiver. Used by senders.
+    /// Handle that wakes the receiver. Used by senders.
     unparker: Unparker,
 }
 
-/// What came of a receiver's wish to sleep.
+/// Result of a receiver's attempt to doze.
 #[must_use]
 pub(super) enum Doze {
     /// The mark is set: the next push rings.
@@ -45,31 +45,31 @@ pub(super) enum Doze {
     Disturbed,
 }
 
-/// What waiting needs of a queue's receiver.
+/// Operations that waiting requires of a queue's receiver.
 pub(super) trait Sleeper<T> {
     fn try_pop(&mut self) -> Option<T>;
 
     /// Sets the mark if nothing has come since the last pop.
     fn doze(&mut self) -> Doze;
 
-    /// Called after each sleep; the mark may be there or not.
+    /// Clears the mark, or leaves it. Called after each sleep; the mark may be set or not.
     fn rise(&mut self);
 
     fn doorbell(&self) -> &Doorbell;
 }
 
-/// What the receiver waits with.
+/// Parker and spinner of a waiting receiver.
 pub(super) struct Waiter {
     parker: Parker,
     spin: Spin,
 }
 
 impl Doorbell {
-    /// Creates a doorbell with one sender, and what it wakes.
+    /// Creates a doorbell with one sender, and the waiter that it wakes.
     pub(super) fn new() -> (Self, Waiter) {
         let waiter = Waiter {
             parker: Parker::new(),
-            // Of the threads that want a core we know only the receiver's own.
+            // The only thread known to want a core is the receiver's own.
             spin: Spin::new(1),
         };
         let doorbell = Self {
@@ -96,7 +96,8 @@ impl Doorbell {
         }
     }
 
-    /// When this is false, a pop that follows sees all that was ever pushed.
+    /// Returns true if a sender is left. If it returns false, a later pop sees all values ever
+    /// pushed.
     pub(super) fn has_senders(&self) -> bool {
         // Acquire: pairs with the Release in `remove_sender`, of all senders: they form one release
         // sequence.
@@ -124,7 +125,7 @@ impl Waiter {
         queue: &mut impl Sleeper<T>,
         timeout: Option<Duration>,
     ) -> Result<T, PopTimeoutError> {
-        // A timeout beyond what the clock can count is none.
+        // A timeout beyond the range of the clock counts as no timeout.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             if let Some(value) = self.spin.wait(|| queue.try_pop()) {
@@ -142,8 +143,8 @@ impl Waiter {
                     self.park(left);
                     queue.rise();
                 }
-                // The other thread is between two instructions of a push: let it go on. This cannot last
-                // unless that thread gets no core, and then ours is the one to give.
+                // The other thread is between two instructions of a push, so let it continue. This
+                // cannot last unless that thread gets no core, and then yielding gives it ours.
                 Doze::Disturbed => thread::yield_now(),
             }
         }
@@ -152,7 +153,7 @@ impl Waiter {
     fn park(&mut self, timeout: Option<Duration>) {
         match timeout {
             None => self.parker.park(),
-            // Whether the token came is no matter: the caller looks again, and then at the clock.
+            // The result does not matter: the caller looks again, and then at the clock.
             Some(timeout) => _ = self.parker.park_timeout(timeout),
         }
     }

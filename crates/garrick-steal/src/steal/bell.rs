@@ -1,7 +1,8 @@
-//! Who waits, and who is woken.
+//! The list of waiting receivers, and their wake-up.
 //!
-//! Everything that senders must know before and after each value stands in one word, which changes only when
-//! somebody goes to wait, is woken or closes:
+//! One word holds all that senders must know before and after each value. It changes only when a
+//! waiter joins or leaves the list, when a woken thread stops searching, or when the channel
+//! closes:
 //!
 //! ```text
 //!      63      62        32 31         0
@@ -13,13 +14,14 @@
 //!     waiting > 0, and searching == 0? wake      look at every place: anything? do not sleep
 //! ```
 //!
-//! By the two fences (Dekker) the sender sees the one who waits, or that one sees the value. Who is woken
-//! counts as *searching* until it has found something or goes to wait again, and while somebody is searching
-//! nobody else is woken: whoever stops searching last wakes the next one if there is more. So there are never more
-//! wake-ups under way than values, and a run of values wakes its workers one by the other.
+//! By the two fences (Dekker) the sender sees the waiting receiver, or the receiver sees the value.
+//! A woken receiver counts as *searching* until it has found something or goes to wait again. While
+//! a receiver is searching, no other receiver is woken. The last receiver to stop searching wakes
+//! the next one if there are more values. So there are never more wake-ups in progress than values,
+//! and a run of values wakes the workers one after the other.
 //!
-//! A future that is woken is not counted as searching, for nobody knows when it will be polled. It too
-//! wakes the next one when it is done.
+//! A future that is woken is not counted as searching, because the time of its next poll is
+//! unknown. It too wakes the next receiver when it is done.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
 
 use garrick_core::park::Unparker;
@@ -32,33 +34,34 @@ use garrick_core::prim::{
     },
 };
 
-/// Added for each one that waits and has not been woken.
+/// Added for each receiver that waits and has not been woken.
 const WAITING: u64 = 1;
 const WAITING_MASK: u64 = (1 << 32) - 1;
 /// Added for each thread that was woken and has not found anything yet.
 const SEARCHING: u64 = 1 << 32;
 const SEARCHING_MASK: u64 = CLOSED - SEARCHING;
-/// No value is taken in any more.
+/// Bit that is set once the channel takes no more values.
 const CLOSED: u64 = 1 << 63;
 
 pub(super) struct Bell {
-    /// See the module's documentation. `waiting` is changed under the lock only.
+    /// The word in the [module](self)'s diagram. `waiting` is changed under the lock only.
     word: AtomicU64,
 
-    /// Those who wait, as many as the word says. Reached by who waits and by who wakes.
+    /// Waiting sleepers, as many as the word counts. Accessed by waiting threads and wakers.
     list: Mutex<List>,
 }
 
 struct List {
-    /// By ticket. Who has withdrawn leaves a hole, and holes are closed when there are more of them than others.
+    /// Sleepers in the order of their tickets. A sleeper that has withdrawn leaves a hole. Holes
+    /// are removed when there are more holes than sleepers.
     waiting: VecDeque<(Ticket, Option<Sleeper>)>,
-    /// Those in the list.
+    /// Number of holes in the list.
     holes: usize,
     next: Ticket,
 }
 
 impl List {
-    /// Takes out who came first.
+    /// Takes the sleeper that came first.
     fn first(&mut self) -> Option<Sleeper> {
         while let Some((_, sleeper)) = self.waiting.pop_front() {
             if sleeper.is_some() {
@@ -69,7 +72,7 @@ impl List {
         None
     }
 
-    /// Takes out who is at that place, in O(1) on average.
+    /// Takes the sleeper at `place`, in O(1) on average.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
         let sleeper = self.waiting.get_mut(place)?.1.take();
         self.holes += 1;
@@ -81,30 +84,30 @@ impl List {
     }
 }
 
-/// A place in the list.
+/// A place in the list of waiting sleepers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
-/// How one who waits is woken.
+/// Handle that wakes a waiting receiver or sender.
 pub(super) enum Sleeper {
     Thread(Unparker),
     Task(Waker),
 }
 
-/// What became of one who waited.
+/// Result of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Call {
-    /// Nobody has woken it.
+    /// No wake-up came.
     None,
-    /// It was woken for a value, and must pass the call on when it is done: [`Bell::answer`].
+    /// A thread was woken for a value. It must pass the call on when it is done: [`Bell::answer`].
     Thread,
-    /// The same for a future.
+    /// A future was woken for a value. It must pass the call on when it is done: [`Bell::answer`].
     Task,
 }
 
 impl Sleeper {
-    /// What it adds to the word when it is woken.
+    /// Returns what the sleeper adds to the word when it is woken.
     fn searching(&self) -> u64 {
         match self {
             Self::Thread(_) => SEARCHING,
@@ -138,31 +141,32 @@ impl Bell {
         self.word.load(Relaxed) & CLOSED != 0
     }
 
-    /// Whether nobody waits or searches, and it is open: then a sender has nothing more to do.
+    /// Returns true if nothing waits or searches, and the bell is open. A sender then has nothing
+    /// more to do.
     #[inline(always)]
     pub(super) fn is_quiet(&self) -> bool {
         // Relaxed: the caller's fence orders it.
         self.word.load(Relaxed) == 0
     }
 
-    /// Whether somebody waits, so that a sender must [`ring`](Self::ring).
+    /// Returns true if a sleeper waits, so that a sender must [`ring`](Self::ring).
     #[inline]
     pub(super) fn is_awaited(&self) -> bool {
         // Relaxed: the caller's fence orders it.
         self.word.load(Relaxed) & WAITING_MASK != 0
     }
 
-    /// How many wait.
+    /// Returns the number of waiting sleepers.
     pub(super) fn waiting(&self) -> usize {
         // Relaxed: a hint.
         (self.word.load(Relaxed) & WAITING_MASK) as usize
     }
 
-    /// Wakes one of those who wait, unless somebody is searching anyway.
+    /// Wakes one waiting sleeper, unless a thread is searching already.
     #[cold]
     pub(super) fn ring(&self) {
-        // SeqCst: pairs with the one in `answer`: either it finds our value, or we see that it no longer
-        // searches.
+        // SeqCst: pairs with the one in `answer`: either it finds our value, or we see that it no
+        // longer searches.
         fence(SeqCst);
         // Relaxed: the fence orders it.
         let word = self.word.load(Relaxed);
@@ -172,7 +176,7 @@ impl Bell {
     }
 
     fn lock(&self) -> MutexGuard<'_, List> {
-        // Nothing that panics runs under the lock.
+        // No code that panics runs under the lock.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,19 +186,21 @@ impl Bell {
             return;
         };
         let searching = sleeper.searching();
-        // Relaxed: the lock orders it for those who wait; what senders must see of it, fences order.
+        // Relaxed: the lock orders it for waiting sleepers; fences order what senders must see of
+        // it.
         (self.word).fetch_add(searching.wrapping_sub(WAITING), Relaxed);
         drop(list);
         sleeper.wake();
     }
 
-    /// Joins those who wait, or rejoins them after `call`. The caller then passes a heavy fence and looks
-    /// at every place once more before it sleeps.
+    /// Adds a sleeper to the list, or adds it again after `call`. The caller then passes a heavy
+    /// fence and looks at every place once more before it sleeps.
     pub(super) fn enlist(&self, sleeper: Sleeper, call: Call) -> Ticket {
         let mut list = self.lock();
         let ticket = list.next;
         list.next = Ticket(ticket.0 + 1);
-        // A future that was forgotten stays in the list, so that there may be more of them than of handles.
+        // A future that was forgotten stays in the list, so the list may be longer than the number
+        // of handles.
         assert!(
             (list.waiting.len() as u64) < WAITING_MASK,
             "at most 2^32 - 1 may wait"
@@ -206,7 +212,7 @@ impl Bell {
         ticket
     }
 
-    /// Leaves those who wait; says whether it was woken meanwhile.
+    /// Removes a sleeper from the list. Returns `woken` if the sleeper was woken in the meantime.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
         let mut list = self.lock();
         let found = (list.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
@@ -215,16 +221,16 @@ impl Bell {
             return woken;
         };
         let left = list.take(place);
-        // Relaxed: nobody relies on it but for sparing a wake-up.
+        // Relaxed: no thread relies on it except to save a wake-up.
         self.word.fetch_sub(WAITING, Relaxed);
         drop(list);
-        // A waker's drop is foreign code, not to be run under the lock.
+        // A waker's drop is foreign code, which must not run under the lock.
         drop(left);
         Call::None
     }
 
-    /// One who was woken has found something, or gives up. If nobody searches any more, others wait
-    /// and `has_work`, the next one is woken.
+    /// Ends a call: a woken receiver or sender has found something, or gives up. Wakes the next
+    /// sleeper if no thread searches any more, a sleeper waits, and `has_work` returns true.
     pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
         let searching = match call {
             Call::None => return,
@@ -243,15 +249,16 @@ impl Bell {
         }
     }
 
-    /// Closes and returns whether that is new. Those who wait are woken by [`wake_all`](Self::wake_all).
+    /// Closes the bell. Returns true if it was open. [`wake_all`](Self::wake_all) wakes the waiting
+    /// sleepers.
     pub(super) fn close(&self) -> bool {
         // Relaxed: the caller's heavy fence orders it.
         self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0
     }
 
-    /// Wakes all who wait. Who joins them later sees what the caller did before.
+    /// Wakes all waiting sleepers. A sleeper that joins later sees what the caller did before.
     ///
-    /// A waker is foreign code: should one panic, the others are called all the same.
+    /// A waker is foreign code: if one panics, the others are called all the same.
     pub(super) fn wake_all(&self) {
         let mut list = self.lock();
         let all = std::mem::take(&mut list.waiting);
@@ -269,7 +276,7 @@ impl Bell {
     }
 }
 
-/// Those who were taken from the list and must be woken, also if one of their wakers panics.
+/// Sleepers that were taken from the list and must be woken, also if one of their wakers panics.
 struct Woken(VecDeque<(Ticket, Option<Sleeper>)>);
 
 impl Woken {

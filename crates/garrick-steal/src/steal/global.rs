@@ -1,7 +1,7 @@
-//! The queue that all share: what overflows, and what comes from outside.
+//! The queue that all handles share, for overflow and for values from outside.
 //!
-//! A ring under a lock, because what goes through it goes in batches: a lock for 128 values costs less than
-//! an atomic claim for each. Two counts beside it let others look without the lock.
+//! A ring under a lock, because values go through it in batches: a lock for 128 values costs less
+//! than an atomic claim for each. Two counts beside it let other threads look without the lock.
 //!
 //! ```text
 //!     overflow, outside senders --lock--> [ oldest ... newest ] --lock--> workers, outside receivers
@@ -23,25 +23,25 @@ use super::Capacity;
 pub(super) struct Global<T> {
     queue: Mutex<Queue<T>>,
 
-    /// Values pushed so far; wraps. Written under the lock, read by anyone.
+    /// Number of values pushed so far; wraps. Written under the lock, read by any thread.
     pushed: CachePadded<AtomicUsize>,
 
-    /// Values taken so far; wraps. Written under the lock, read by anyone.
+    /// Number of values taken so far; wraps. Written under the lock, read by any thread.
     taken: CachePadded<AtomicUsize>,
 
-    /// How many values there may be; fixed.
+    /// Maximum number of values; fixed.
     capacity: usize,
 }
 
 struct Queue<T> {
     values: VecDeque<T>,
-    /// Places promised to an overflow that is on its way.
+    /// Number of places promised to an overflow that is on its way.
     reserved: usize,
-    /// Whether the channel is closed to outside senders.
+    /// True once the channel is closed to outside senders.
     is_closed: bool,
 }
 
-/// Why outside values were not taken in.
+/// Reason why outside values were refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     Full,
@@ -67,31 +67,35 @@ impl<T> Global<T> {
         self.capacity != usize::MAX
     }
 
-    /// Values pushed so far, and so a mark by which a second look knows of every push since the first.
+    /// Returns the number of values pushed so far. A second look can compare it with the first to
+    /// detect every push in between.
     #[inline]
     pub(super) fn pushed(&self) -> usize {
-        // Relaxed: it publishes nothing. A look that finds this count also finds the values, for it finds them by
-        // this count; and the lock publishes what they are.
+        // Relaxed: it publishes nothing. A look that finds this count also finds the values, for it
+        // finds them by this count; and the lock publishes the values themselves.
         self.pushed.load(Relaxed)
     }
 
-    /// Values here at some moment of late. Who sees 0 sees all that was done before the last one was taken.
+    /// Returns the number of values here at some recent moment. If it is 0, all that was done
+    /// before the last value was taken is visible.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        // Acquire: pairs with the Release in `count_taken`; who took the last values says by its mark, before
-        // that, that it moves them: `Shared::verdict` looks at the marks once more after this.
+        // Acquire: pairs with the Release in `count_taken`; the thread that took the last values
+        // marks, before that, that it moves them: `Shared::verdict` looks at the marks once more
+        // after this.
         let taken = self.taken.load(Acquire);
-        // A push that comes in between counts, or not. One that was taken since makes the sum too large,
-        // never negative: `taken` is the older of the two.
+        // A push that comes in between counts, or not. A value pushed and taken since then makes
+        // the difference too large, never negative: `taken` is the older of the two.
         self.pushed().wrapping_sub(taken)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<T>> {
-        // Nothing that panics runs under the lock.
+        // No code that panics runs under the lock.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Promises up to `count` places to a worker that will [`push_reserved`](Self::push_reserved); says how many.
+    /// Promises up to `count` places to a worker that will [`push_reserved`](Self::push_reserved).
+    /// Returns the number of places granted.
     pub(super) fn reserve(&self, count: usize) -> usize {
         if !self.is_bounded() {
             return count;
@@ -113,7 +117,7 @@ impl<T> Global<T> {
         self.count_pushed(count);
     }
 
-    /// Appends values from outside, as many as there is room for; the rest stays in `values`.
+    /// Appends values from outside, as many as there is room for. The rest stays in `values`.
     pub(super) fn push_outside(&self, values: &mut VecDeque<T>) -> Result<(), Refusal> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -129,7 +133,7 @@ impl<T> Global<T> {
         }
     }
 
-    /// Appends one value from outside, or gives it back.
+    /// Appends one value from outside, or returns it.
     pub(super) fn push_one(&self, value: T) -> Result<(), (T, Refusal)> {
         let mut queue = self.lock();
         if queue.is_closed {
@@ -154,8 +158,8 @@ impl<T> Global<T> {
         Some(value)
     }
 
-    /// Moves a share of the values, oldest first, to the end of `into`: one in `sharers`, rounded up, and at most
-    /// `count_max`.
+    /// Moves a share of the values, oldest first, to the end of `into`. The share is the number of
+    /// values divided by `sharers`, rounded up, and at most `count_max`.
     pub(super) fn pop_share(&self, sharers: usize, count_max: usize, into: &mut Vec<T>) {
         let mut queue = self.lock();
         let count = queue.values.len().div_ceil(sharers).min(count_max);
@@ -168,7 +172,7 @@ impl<T> Global<T> {
         self.lock().is_closed = true;
     }
 
-    /// Whether there was room at some moment of late.
+    /// Returns true if there was room at some recent moment.
     pub(super) fn has_room(&self) -> bool {
         let queue = self.lock();
         self.room(&queue) > 0
@@ -188,7 +192,8 @@ impl<T> Global<T> {
     fn count_taken(&self, count: usize) {
         // Relaxed: only lock holders write it, and we hold the lock.
         let taken = self.taken.load(Relaxed).wrapping_add(count);
-        // Release: pairs with the Acquire in `len`; what we and those before us under the lock did is seen.
+        // Release: pairs with the Acquire in `len`; what we and those before us under the lock did
+        // is seen.
         self.taken.store(taken, Release);
     }
 }

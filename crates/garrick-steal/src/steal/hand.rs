@@ -1,4 +1,4 @@
-//! What a worker works with: its own deque, and its ways to the other places.
+//! A worker's state: its own deque, and its access to the other places.
 use crossbeam_utils::CachePadded;
 use garrick_core::fence::Asymmetric;
 use garrick_core::prim::Arc;
@@ -11,36 +11,39 @@ use super::{
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
 
-/// Every so many receives one is fair: it takes what has waited longest, so that what is old is received
-/// however fast new values come. A power of two, for the test of the count is on the fast path.
+/// Interval of fair receives. A fair receive takes what has waited longest, so that old values are
+/// received no matter how fast new values come. A power of two, for the test of the count is on the
+/// fast path.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
-/// Whether the receive after `received` others is fair.
+/// Returns true if the receive after `received` others is fair.
 #[inline(always)]
 fn is_fair(received: u64) -> bool {
     received % FAIR_EVERY == FAIR_EVERY - 1
 }
 
 pub(super) struct Hand<T> {
-    /// Ours.
+    /// Deque of this worker.
     deque: deque::Worker<T>,
     pub(super) shared: Arc<Shared<T>>,
-    /// Shows others when something comes to our deque, and counts it. We write it.
+    /// Shows other threads when something comes to this worker's deque, and counts it. Written by
+    /// this worker.
     mark: Arc<CachePadded<Mark>>,
-    /// Our own copy of the shared one.
+    /// Local copy of the shared pair of fences.
     fence: Asymmetric,
-    /// Which of the two kinds of fair receive is next.
+    /// True if the next fair receive takes from the far end of the worker's own deque, false if it
+    /// takes from the global queue.
     is_far_end_next: bool,
-    /// Our number.
+    /// Number of this worker.
     pub(super) id: usize,
-    /// Where the last theft succeeded, or our own number.
+    /// Place where the last theft succeeded, or this worker's own number.
     victim: usize,
-    /// Half of the deque's capacity, at least 1: how much moves at a time.
+    /// Half of the deque's capacity, at least 1: the number of values that move at a time.
     half: usize,
     tally: Tally,
     /// Values between two places; empty between calls.
     batch: Vec<T>,
-    /// Room for [`Shared::verdict`].
+    /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
 }
 
@@ -76,12 +79,13 @@ impl<T> Hand<T> {
         }
     }
 
-    /// A value has just come to our deque: is there anybody to tell, or must we take it back?
+    /// Completes a send after the value has come to this worker's deque: wakes a receiver, or takes
+    /// the value back if the channel is closed.
     #[inline(always)]
     fn sent(&mut self) -> Result<(), TrySendError<T>> {
         self.mark.came();
-        // Pairs with the heavy fences of who goes to wait and of `Shared::close`: either we see them, or they see
-        // the value.
+        // Pairs with the heavy fences of a receiver that goes to wait and of `Shared::close`:
+        // either we see them, or they see the value.
         self.fence.light();
         if self.shared.bell.is_quiet() {
             Ok(())
@@ -92,7 +96,8 @@ impl<T> Hand<T> {
 
     #[cold]
     fn sent_unquietly(&mut self) -> Result<(), TrySendError<T>> {
-        // Only a thief takes away from the other end, and our value after all others: what we find here is ours.
+        // Only a thief takes from the other end, and it takes our value after all others: a value
+        // found here is ours.
         if self.shared.bell.is_closed()
             && let Some(value) = self.deque.pop()
         {
@@ -115,7 +120,7 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes the newest of our own, or when it is time what is oldest.
+    /// Takes the newest of this worker's own values, or the oldest value at a fair receive.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
         let received = self.tally.received.get();
@@ -132,7 +137,8 @@ impl<T> Hand<T> {
         self.deque.len()
     }
 
-    /// Moves the older half of our deque to the global queue, or as much as there is room for there.
+    /// Moves the older half of this worker's deque to the global queue, or as much as there is room
+    /// for there.
     fn overflow(&mut self) {
         let mark = self.mark.begin();
         let reserved = self.shared.global.reserve(self.half);
@@ -141,12 +147,13 @@ impl<T> Hand<T> {
         self.shared.global.push_reserved(&mut self.batch, reserved);
         self.moved(mark);
         if moved < reserved {
-            // Somebody may have taken the places that we did not need for a lack of room.
+            // A sender may have found no room because of places that were reserved here and not
+            // used.
             self.shared.announce_room();
         }
     }
 
-    /// Ends what began with `mark`.
+    /// Ends the move that began with `mark`.
     fn moved(&mut self, mark: u64) {
         self.tally.other_comings.add(1);
         self.mark.end(mark);
@@ -157,7 +164,8 @@ impl<T> Hand<T> {
         self.take_oldest().or_else(|| self.deque.pop())
     }
 
-    /// Takes what has waited longest: from the global queue and from the far end of our own deque, by turns.
+    /// Takes the value that has waited longest: from the global queue and from the far end of this
+    /// worker's deque, by turns.
     fn take_oldest(&mut self) -> Option<T> {
         self.is_far_end_next = !self.is_far_end_next;
         if self.is_far_end_next {
@@ -171,7 +179,7 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes our share of the global queue: returns the oldest, keeps the others.
+    /// Takes this worker's share of the global queue: returns the oldest value, keeps the others.
     fn take_share(&mut self) -> Option<T> {
         if self.shared.global.len() == 0 {
             return None;
@@ -189,7 +197,7 @@ impl<T> Hand<T> {
         oldest
     }
 
-    /// Steals from the others, from where it worked last time on.
+    /// Steals from the other workers. Starts at the place where the last theft succeeded.
     fn steal(&mut self) -> Option<T> {
         let workers = self.shared.places.len();
         let first = self.victim;
@@ -203,7 +211,7 @@ impl<T> Hand<T> {
     }
 
     fn steal_from(&mut self, victim: usize) -> Option<T> {
-        // The look is cheap; making room and showing a mark are not to be done in vain.
+        // The look is cheap. Making room and showing a mark would be wasted on an empty place.
         if self.shared.places[victim].stealer.is_empty() {
             return None;
         }
@@ -217,8 +225,9 @@ impl<T> Hand<T> {
         self.keep(mark)
     }
 
-    /// Ends a move to us: returns the oldest value of the batch and puts the others into our deque, such that the
-    /// oldest are popped first, and tells those who wait.
+    /// Ends a move to this worker. Returns the oldest value of the batch and puts the others into
+    /// the worker's deque, such that the oldest are popped first. Wakes a waiting receiver if there
+    /// are others.
     fn keep(&mut self, mark: u64) -> Option<T> {
         let is_more = self.batch.len() > 1;
         let mut batch = self.batch.drain(..);
@@ -237,7 +246,7 @@ impl<T> Hand<T> {
 
 impl<T> Hunter<T> for Hand<T> {
     fn look(&mut self) -> Option<T> {
-        // A pop in vain would write to the line that thieves look at.
+        // A pop in vain would write to the cache line that thieves look at.
         let own = if self.deque.is_empty() {
             None
         } else {

@@ -1,7 +1,7 @@
 //! Every interleaving and every allowed stale read of small channels.
 //!
-//! Values are [`Track`]ed, so that loom misses what is leaked. A thread that waits for ever is a deadlock, which
-//! loom reports: that is how a lost wake-up shows.
+//! Values are [`Track`]ed, so that loom reports a leak. A thread that waits for ever is a deadlock,
+//! which loom reports: that is how a lost wake-up shows.
 use std::{
     future::Future,
     iter,
@@ -22,8 +22,8 @@ use super::bell::{Bell, Call, Sleeper};
 use super::*;
 use crate::testing::assert_each_once;
 
-/// Runs `f` with each thread taken off the core at most `preemptions_max` times, or fewer if `LOOM_MAX_PREEMPTIONS`
-/// says so: with one more, a model of three threads takes minutes.
+/// Runs `f` with at most `preemptions_max` preemptions of each thread, or fewer if
+/// `LOOM_MAX_PREEMPTIONS` is lower. With one more, a model of three threads takes minutes.
 fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = Builder::new();
     let bound = builder.preemption_bound.unwrap_or(preemptions_max);
@@ -33,10 +33,11 @@ fn model(preemptions_max: usize, f: impl Fn() + Sync + Send + 'static) {
 
 /// Runs both closures at the same time: `first` on this thread, or `second` if `is_swapped`.
 ///
-/// Loom runs this thread until it must wait, and tries other orders where two accesses collide. It knows the last
-/// access to each word only: where the spawned thread reads a word before it writes it, what this thread read
-/// there before is forgotten, and the orders in which it reads later are never tried. So a model of one who looks
-/// and one who counts is run both ways.
+/// Loom runs this thread until it must wait, and tries other orders where two accesses collide. It
+/// knows the last access to each word only. Where the spawned thread reads a word before it writes
+/// it, loom forgets what this thread read there before, and never tries the orders in which this
+/// thread reads later. So a model of one thread that looks and one thread that counts is run both
+/// ways.
 fn beside<A: 'static, B: 'static>(
     is_swapped: bool,
     first: impl FnOnce() -> A + 'static,
@@ -58,7 +59,7 @@ fn open(workers: usize, local_capacity: usize, global: Capacity) -> Channel<Valu
     channel_with_fence(workers, local_capacity, global, Asymmetric::symmetric())
 }
 
-/// The workers alone.
+/// Returns the workers alone.
 fn workers<const N: usize>(local_capacity: usize) -> [Worker<Value>; N] {
     let channel = open(N, local_capacity, Capacity::Unbounded);
     channel.workers.try_into().expect("there are N")
@@ -83,7 +84,8 @@ fn drain(worker: &mut Worker<Value>) -> Vec<u32> {
         .collect()
 }
 
-/// Owner and thief want the only value. Who does not get it may say empty only because the other has it.
+/// Owner and thief want the only value. The loser may report empty only because the other thread
+/// has the value.
 #[test]
 fn the_last_value_goes_to_one() {
     model(3, || {
@@ -96,7 +98,8 @@ fn the_last_value_goes_to_one() {
     });
 }
 
-/// A deque of one overflows with the second value, while a thief takes from it or from the global queue.
+/// A deque of one value overflows with the second value, while a thief takes from it or from the
+/// global queue.
 #[test]
 fn overflow_beside_a_thief() {
     model(2, || {
@@ -110,7 +113,7 @@ fn overflow_beside_a_thief() {
     });
 }
 
-/// A bounded global queue: what does not fit comes back, and is not lost.
+/// A bounded global queue: values that do not fit are returned, and are not lost.
 #[test]
 fn a_full_channel_gives_back() {
     model(2, || {
@@ -125,7 +128,7 @@ fn a_full_channel_gives_back() {
     });
 }
 
-/// What was sent is received, by whoever drains; what was not comes back.
+/// Values that were sent are received by a drainer. Values that were not sent are returned.
 #[test]
 fn close_beside_a_send() {
     model(3, || {
@@ -141,8 +144,9 @@ fn close_beside_a_send() {
     });
 }
 
-/// The same where a third closes: the drainer knows of the close by what it reads only. It is no worker, because
-/// a worker passes a fence whenever it looks at its own deque.
+/// Values that were sent are received where a third thread closes. The drainer knows of the close
+/// by its reads only. It is no worker, because a worker passes a fence whenever it looks at its own
+/// deque.
 #[test]
 fn close_by_a_third() {
     model(2, || {
@@ -158,7 +162,8 @@ fn close_by_a_third() {
     });
 }
 
-/// The last one to leave closes: what those who left before have sent is drained.
+/// The last handle to leave closes the channel. The values that earlier handles have sent are
+/// drained.
 #[test]
 fn leaving_beside_a_send() {
     model(2, || {
@@ -211,7 +216,7 @@ fn who_parks_is_woken_by_an_outside_sender() {
     });
 }
 
-/// The last handle that could send is gone: who waits learns it.
+/// The last handle that could send is dropped: a waiting receiver learns it.
 #[test]
 fn who_parks_hears_of_the_close() {
     model(3, || {
@@ -223,7 +228,8 @@ fn who_parks_hears_of_the_close() {
     });
 }
 
-/// Two sleepers and two values: while one who was woken still searches, nobody else is, so it must pass the call on.
+/// Two sleepers and two values. While a woken thread still searches, no other thread is woken, so
+/// it must pass the call on.
 #[test]
 fn a_searcher_wakes_the_next() {
     model(1, || {
@@ -239,8 +245,8 @@ fn a_searcher_wakes_the_next() {
     });
 }
 
-/// The same with the bell alone: either the sender sees that nobody searches any more, or the one who did sees what
-/// was sent.
+/// Two sleepers and two values with the bell alone. Either the sender sees that no thread searches
+/// any more, or the thread that searched sees what was sent.
 #[test]
 fn a_searcher_that_stops_misses_nothing() {
     model(3, || {
@@ -253,25 +259,25 @@ fn a_searcher_that_stops_misses_nothing() {
         bell.ring();
         let searcher = thread::spawn({
             let (bell, work) = (bell.clone(), work.clone());
-            // Relaxed, as senders and searchers know of work.
+            // Relaxed, like the reads by which senders and searchers know of work.
             move || bell.answer(Call::Thread, || work.load(Relaxed))
         });
         work.store(true, Relaxed);
         bell.ring();
         searcher.join().unwrap();
-        // For ever, if both relied on the other.
+        // Waits for ever if both relied on the other.
         let [_, mut second] = parkers;
         second.park();
     });
 }
 
-/// A thief takes two and keeps one: who sleeps must hear of that.
+/// A thief takes two values and keeps one: a sleeping thread must learn of that value.
 #[test]
 fn what_a_thief_keeps_is_announced() {
     model(2, || {
         let [mut sender, mut thief, mut sleeper] = workers(4);
         (0..3).for_each(|value| send(&mut sender, value));
-        // It leaves the others for ever.
+        // The sender is gone for good.
         drop(sender);
         let other = thread::spawn(move || {
             let first = sleeper.recv().map(Track::into_inner);
@@ -285,7 +291,7 @@ fn what_a_thief_keeps_is_announced() {
     });
 }
 
-/// A sender that waits for room is woken by who makes it.
+/// A sender that waits for room is woken by the thread that makes room.
 #[test]
 fn who_waits_for_room_is_woken() {
     model(2, || {
@@ -299,8 +305,8 @@ fn who_waits_for_room_is_woken() {
     });
 }
 
-/// Before the juggler lets go of what it holds in one place it has put something into another, so the channel is
-/// never empty.
+/// The juggler puts a value into another place before it lets go of the value in one place. So the
+/// channel is never empty.
 #[test]
 fn empty_means_all_at_one_moment() {
     for is_swapped in [false, true] {
@@ -309,7 +315,7 @@ fn empty_means_all_at_one_moment() {
             send(&mut other, 0);
             let juggle = move || {
                 send(&mut juggler, 1);
-                // From the other's deque, where it was before.
+                // Taken from the other worker's deque, where it was before.
                 let taken = receive(&mut other);
                 assert_ne!(taken, None, "there are two values, and one looker");
                 (juggler, other)
@@ -321,7 +327,8 @@ fn empty_means_all_at_one_moment() {
     }
 }
 
-/// The same with a value that comes to the global queue, from outside, before the one in a deque is let go.
+/// A value comes to the global queue from outside before the value in a deque is let go: the
+/// channel is never empty.
 #[test]
 fn empty_is_not_said_while_a_value_comes_from_outside() {
     for is_swapped in [false, true] {
@@ -343,8 +350,9 @@ fn empty_is_not_said_while_a_value_comes_from_outside() {
     }
 }
 
-/// The same with values that move from the global queue to a worker's deque, all at once. Who looks is no worker,
-/// and takes no lock where it sees nothing: what it sees of the queue's count must tell it of the move.
+/// Values move from the global queue to a worker's deque, all at once: the channel is never empty.
+/// The looking thread is no worker, and takes no lock where it sees nothing. Its view of the
+/// queue's count must reveal the move.
 #[test]
 fn empty_is_not_said_while_values_move() {
     for is_swapped in [false, true] {
@@ -366,7 +374,8 @@ fn empty_is_not_said_while_values_move() {
     }
 }
 
-/// The same with values that a thief moves: of three it takes two and keeps one, which is in no place meanwhile.
+/// Values that a thief moves are not missed: of three values it takes two and keeps one, which is
+/// in no place in the meantime.
 #[test]
 fn empty_is_not_said_during_a_theft() {
     for is_swapped in [false, true] {
@@ -382,7 +391,7 @@ fn empty_is_not_said_during_a_theft() {
     }
 }
 
-/// Unparks the thread that polls.
+/// Unparks the polling thread.
 struct Unpark(Unparker);
 
 impl Wake for Unpark {

@@ -1,10 +1,12 @@
-//! A channel for threads that both send and receive: each prefers what is its own, and steals when that runs out.
+//! A channel for threads that both send and receive: each worker prefers its own values, and steals
+//! when they run out.
 //!
-//! The system is that of `BeamDequeChannel` of the Zig library zig-beam: a bounded deque for each worker, a global
-//! queue for what is too much, and stealing. Its deque is [`crate::deque`], a THE deque (Frigo, Leiserson, Randall,
-//! 1998) whose owner pays no read-modify-write; how one knows that everything is empty, how sleepers are woken, and
-//! that the oldest value does not starve, are ours. The parts say more where they are: `shared` on emptiness and the
-//! close, `bell` on wake-ups, `global` on the queue.
+//! The design is that of `BeamDequeChannel` of the Zig library zig-beam: a bounded deque for each
+//! worker, a global queue for the overflow, and stealing. Its deque is [`crate::deque`], a THE
+//! deque (Frigo, Leiserson, Randall, 1998) whose owner pays no read-modify-write. Garrick adds the
+//! detection of emptiness, the wake-up of sleepers, and the fair receive that protects the oldest
+//! value from starvation. Three modules document the details: `shared` emptiness and the close,
+//! `bell` the wake-ups, `global` the queue.
 //!
 //! ```text
 //!     Sender --+                                      +--> Receiver
@@ -17,9 +19,10 @@
 //!               oldest ................ half, stolen ......................^
 //! ```
 //!
-//! A worker receives the newest value of its own deque, else from the global queue, else it steals half of another
-//! deque, oldest first. Every 64th receive is *fair*: it takes the oldest value of the global queue or of the
-//! own deque, by turns. There is no order among values that different threads receive, and none to rely on in general.
+//! A worker receives the newest value of its own deque, else from the global queue, else it steals
+//! half of another deque, oldest first. Every 64th receive is *fair*: it takes the oldest value of
+//! the global queue or of its own deque, by turns. Values that different threads receive have no
+//! order, and code should not rely on an order in general.
 //!
 //! | operation | progress |
 //! | --- | --- |
@@ -30,15 +33,16 @@
 //! | [`Sender::try_send`] | waits for the global queue's lock |
 //! | `send`, `recv`, `recv_timeout` | park when there is nothing to do |
 //!
-//! **What is promised.** Each value is received once, or dropped once with the last handle. "Empty" and "closed" are
-//! answers about one moment at which every place was empty; a look that meets a move waits for it to end. A value
-//! sent wakes one of those who wait, unless one is up and searching already; that one wakes the next if there is
-//! more. What a dropped worker held is there for the others to steal. A send that runs beside a close either gives
-//! the value back or is received.
+//! **Guarantees.** Each value is received once, or dropped once with the last handle. "Empty" and
+//! "closed" describe one moment at which every place was empty. A look that meets a move waits for
+//! the move to end. A value sent wakes one of the waiting receivers, unless one receiver is awake
+//! and searching already. That receiver wakes the next if there are more values. The others can
+//! steal the values that a dropped worker held. A send that runs beside a close either returns the
+//! value, or the value is received.
 //!
-//! A worker that finds nothing spins a little if there are cores to spare, yields its core twice, and parks.
-//! Between looks at places that are not all empty it backs off as the Zig library does, for min(attempt, workers / 2)
-//! pauses, with more than two workers.
+//! A worker that finds nothing spins a little if there are cores to spare, yields its core twice,
+//! and parks. Between looks at places that are not all empty it backs off like the Zig library, for
+//! min(attempt, workers / 2) pauses, with more than two workers.
 //!
 //! # Examples
 //!
@@ -46,7 +50,7 @@
 //! use std::thread;
 //! use garrick_steal::steal::{self, Capacity};
 //!
-//! // Each number n above 1 is replaced by two smaller ones that add up to it, by whoever is free.
+//! // An idle worker replaces each number n above 1 by two smaller numbers that add up to it.
 //! let channel = steal::channel(2, 256, Capacity::Unbounded);
 //! channel.sender.send(1000_u32).unwrap();
 //! let workers = channel.workers.into_iter().map(|mut worker| {
@@ -64,7 +68,7 @@
 //!     })
 //! });
 //! let ones: u32 = workers.collect::<Vec<_>>().into_iter().map(|worker| worker.join().unwrap()).sum();
-//! // Whoever found nothing left, and the others did the rest.
+//! // A worker that finds the channel empty leaves. The other workers do the rest.
 //! assert_eq!(ones, 1000);
 //! ```
 use std::{error, fmt};
@@ -106,12 +110,13 @@ use hand::Hand;
 use shared::{Mark, Place, Shared};
 use stats::Tally;
 
-/// How many values the global queue may hold.
+/// Capacity of the global queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capacity {
-    /// So many, at least one; when they are there and a worker's deque is full, it cannot send.
+    /// At least one value, and at most this many. When the queue and a worker's deque are full,
+    /// that worker cannot send.
     Bounded(usize),
-    /// Any number.
+    /// No limit.
     Unbounded,
 }
 
@@ -124,21 +129,22 @@ impl Capacity {
     }
 }
 
-/// The handles of a new channel.
+/// Handles of a new channel.
 #[derive(Debug)]
 pub struct Channel<T> {
-    /// One for each thread that both sends and receives, or does one of the two all the time.
+    /// One handle for each thread that both sends and receives, or that only does one of the two.
     pub workers: Vec<Worker<T>>,
-    /// For those who are no workers.
+    /// Sender for threads that are not workers.
     pub sender: Sender<T>,
-    /// For those who are no workers.
+    /// Receiver for threads that are not workers.
     pub receiver: Receiver<T>,
 }
 
-/// Creates a channel with so many workers, each with a deque of `local_capacity` values.
+/// Creates a channel with `workers` workers, each with a deque of `local_capacity` values.
 ///
-/// 256 is a good local capacity: half of it is what moves at a time, and a value is received from there at once.
-/// With no workers this is a channel for any number of senders and receivers, by one locked queue.
+/// 256 is a good local capacity. Half of it moves at a time, and a value in the deque is received
+/// at once. With no workers this is a channel for any number of senders and receivers, by one
+/// locked queue.
 ///
 /// # Examples
 ///
@@ -153,7 +159,8 @@ pub struct Channel<T> {
 ///
 /// # Panics
 ///
-/// If `local_capacity` or the global queue's capacity is 0, or a deque is too large to allocate.
+/// Panics if `local_capacity` or the global queue's capacity is 0, or if a deque is too large to
+/// allocate.
 #[track_caller]
 pub fn channel<T>(workers: usize, local_capacity: usize, global: Capacity) -> Channel<T> {
     channel_with_fence(workers, local_capacity, global, Asymmetric::detect())
@@ -191,12 +198,12 @@ fn channel_with_fence<T>(
     }
 }
 
-/// There was nothing to receive.
+/// Error of a receive: there was no value to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TryRecvError {
     /// There was no value anywhere at one moment.
     Empty,
-    /// There was none, and the channel is closed.
+    /// There was no value anywhere at one moment, and the channel is closed.
     Closed,
 }
 

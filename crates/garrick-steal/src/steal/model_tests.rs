@@ -1,4 +1,4 @@
-//! One thread, every operation of every handle, against lists as the oracle; and what is dropped, how often.
+//! One thread, every operation of every handle, against lists as the oracle; also counts the drops.
 use std::{cell::Cell, collections::HashSet, rc::Rc, time::Duration};
 
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The channel under test and what should be in it, wherever.
+/// The channel under test and its expected values, wherever they are.
 struct Pair {
     channel: Channel<Counted>,
     present: HashSet<u32>,
@@ -110,7 +110,7 @@ impl Pair {
                 assert_eq!(self.channel.receiver.close(), !self.is_closed);
                 self.is_closed = true;
             }
-            // There is no worker left.
+            // No worker is left.
             _ => {}
         }
     }
@@ -126,7 +126,7 @@ impl Pair {
         let sent = self.channel.workers[worker].try_send(value);
         let is_sent = sent.is_ok();
         self.went(sent);
-        // What a worker sends is what it receives next, unless it is the turn of something older.
+        // A worker receives next the value that it sent last, unless an older value is due.
         let is_fair = self.channel.workers[worker].stats().received % 64 == 63;
         if is_sent && newest.is_multiple_of(5) && !is_fair {
             let received = self.channel.workers[worker].try_recv();
@@ -135,7 +135,7 @@ impl Pair {
         }
     }
 
-    /// A send of the value numbered `next` came to this.
+    /// Checks the result of a send of the value numbered `next`.
     fn went(&mut self, sent: Result<(), TrySendError<Counted>>) {
         let next = self.next;
         match sent {
@@ -176,7 +176,7 @@ impl Pair {
         self.went_many(count, sent);
     }
 
-    /// Whether sending so many might wait for ever.
+    /// Returns true if sending this many values might wait for ever.
     fn is_short_of(&self, count: u32) -> bool {
         self.bound
             .is_some_and(|bound| self.present.len() + count as usize > bound)

@@ -1,4 +1,4 @@
-//! The handles of those who are no workers: they have no deque, and use the global queue.
+//! Handles for threads that are not workers. They have no deque and use the global queue.
 use std::{collections::VecDeque, fmt, time::Duration};
 
 use garrick_core::prim::Arc;
@@ -13,33 +13,35 @@ use super::{
 use crate::deque::Steal;
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
-/// Values that [`Sender::send_many`] puts into the global queue at a time.
+/// Maximum number of values that [`Sender::send_many`] puts into the global queue at a time.
 const BATCH_MAX: usize = 256;
 
-/// Sends to a work-stealing channel from outside, through its global queue. Clones send to the same channel.
+/// Sends to a work-stealing channel from outside, through its global queue. Clones send to the same
+/// channel.
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// Receives from a work-stealing channel from outside, one value at a time. Clones receive from the same channel.
+/// Receives from a work-stealing channel from outside, one value at a time. Clones receive from the
+/// same channel.
 ///
-/// A thread that does nothing but receive is better off as a [`Worker`](super::Worker), which takes many values
-/// at a time.
+/// A thread that only receives should be a [`Worker`](super::Worker), which takes many values at a
+/// time.
 pub struct Receiver<T> {
     prowler: Prowler<T>,
     waiter: Waiter,
 }
 
-/// What a receiver works with.
+/// State of an outside receiver apart from its waiter.
 struct Prowler<T> {
     shared: Arc<Shared<T>>,
-    /// Where the last theft succeeded.
+    /// Place where the last theft succeeded.
     victim: usize,
-    /// Room for [`Shared::verdict`].
+    /// Buffer for [`Shared::verdict`].
     marks: Vec<u64>,
 }
 
-/// Sends by `try_send`, parked while there is no room.
+/// Sends with `try_send`, parked while there is no room.
 #[cold]
 pub(super) fn send_waiting<T>(
     shared: &Shared<T>,
@@ -71,7 +73,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// Gives the value back if a bounded global queue is full, or the channel is closed.
+    /// Returns the value if a bounded global queue is full, or the channel is closed.
     #[inline]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         match self.shared.global.push_one(value) {
@@ -88,7 +90,7 @@ impl<T> Sender<T> {
     ///
     /// # Errors
     ///
-    /// Gives the value back if the channel is closed.
+    /// Returns the value if the channel is closed.
     ///
     /// # Examples
     ///
@@ -118,14 +120,14 @@ impl<T> Sender<T> {
 
     /// Sends all values in their order, at less cost each than [`send`](Self::send).
     ///
-    /// Up to 256 are taken from `values` before the first of them is sent.
+    /// Up to 256 values are taken from `values` before the first of them is sent.
     ///
     /// # Errors
     ///
-    /// Gives back the values that were not sent if the channel is closed meanwhile.
+    /// Returns the values that were not sent if the channel is closed in the meantime.
     pub fn send_many(&self, values: impl IntoIterator<Item = T>) -> Result<(), SendError<Vec<T>>> {
         let mut values = values.into_iter();
-        // The iterator is foreign code, not to be run under the lock.
+        // The iterator is foreign code, which must not run under the lock.
         let mut batch: VecDeque<T> = VecDeque::new();
         loop {
             batch.extend(values.by_ref().take(BATCH_MAX - batch.len()));
@@ -135,7 +137,7 @@ impl<T> Sender<T> {
             let pushed = self.shared.global.push_outside(&mut batch);
             self.shared.announce();
             let sent = match (pushed, batch.pop_front()) {
-                // It is full: wait with the first of those left.
+                // The queue is full: wait with the first of the values left.
                 (Err(Refusal::Full), Some(value)) => self.send(value),
                 (Err(Refusal::Closed), Some(value)) => Err(SendError(value)),
                 _ => Ok(()),
@@ -147,29 +149,30 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Closes the channel for all: nothing more can be sent, what is there can be received.
+    /// Closes the channel for all handles. No more values can be sent. The values in the channel
+    /// can still be received.
     ///
-    /// Returns whether it was open.
+    /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
         self.shared.close()
     }
 
-    /// Whether the channel is closed. Values may still be there.
+    /// Returns true if the channel is closed. It may still hold values.
     pub fn is_closed(&self) -> bool {
         self.shared.bell.is_closed()
     }
 
-    /// About how many values are in the whole channel.
+    /// Returns roughly how many values are in the whole channel.
     pub fn len(&self) -> usize {
         self.shared.len()
     }
 
-    /// Whether nothing seems to be in the whole channel.
+    /// Returns true if the whole channel seems to be empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What each worker has done so far, by its number.
+    /// Returns the counts of each worker so far, by worker number.
     pub fn stats(&self) -> Vec<Stats> {
         self.shared.stats()
     }
@@ -188,17 +191,19 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Receives a value if there is one: the oldest of the global queue, else the oldest that can be stolen.
+    /// Receives a value if there is one: the oldest of the global queue, else the oldest that can
+    /// be stolen.
     ///
     /// # Errors
     ///
-    /// [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment,
-    /// [`Closed`](TryRecvError::Closed) if there was none and none can come.
+    /// Returns [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment, or
+    /// [`Closed`](TryRecvError::Closed) if there was no value and none can come.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.prowler.try_take()
     }
 
-    /// Receives a value, parked until there is one; `None` once the channel is closed and empty.
+    /// Receives a value, parked until there is one. Returns `None` once the channel is closed and
+    /// empty.
     ///
     /// # Examples
     ///
@@ -220,13 +225,13 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// [`Timeout`](PopTimeoutError::Timeout) if nothing came in time, [`Closed`](PopTimeoutError::Closed) once
-    /// the channel is closed and empty.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came in time, or
+    /// [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
         self.waiter.recv(&mut self.prowler, Some(timeout))
     }
 
-    /// Receives a value, as a future that any executor can run.
+    /// Receives a value as a future that any executor can run.
     ///
     /// # Cancel safety
     ///
@@ -238,36 +243,37 @@ impl<T> Receiver<T> {
         Recv::new(&mut self.prowler)
     }
 
-    /// Closes the channel for all: nothing more can be sent, what is there can be received.
+    /// Closes the channel for all handles. No more values can be sent. The values in the channel
+    /// can still be received.
     ///
-    /// Returns whether it was open.
+    /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
         self.prowler.shared.close()
     }
 
-    /// Whether the channel is closed. Values may still be there.
+    /// Returns true if the channel is closed. It may still hold values.
     pub fn is_closed(&self) -> bool {
         self.prowler.shared.bell.is_closed()
     }
 
-    /// About how many values are in the whole channel.
+    /// Returns roughly how many values are in the whole channel.
     pub fn len(&self) -> usize {
         self.prowler.shared.len()
     }
 
-    /// Whether nothing seems to be in the whole channel.
+    /// Returns true if the whole channel seems to be empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What each worker has done so far, by its number.
+    /// Returns the counts of each worker so far, by worker number.
     pub fn stats(&self) -> Vec<Stats> {
         self.prowler.shared.stats()
     }
 }
 
 impl<T> Prowler<T> {
-    /// Steals one value, from where it worked last time on.
+    /// Steals one value. Starts at the place where the last theft succeeded.
     fn steal(&mut self) -> Option<T> {
         let places = &self.shared.places;
         let first = self.victim;

@@ -1,7 +1,8 @@
-//! What all handles share, and how one of them knows that there is nothing anywhere.
+//! State that all handles share, and the check that every place is empty.
 //!
-//! A look at one place after the other proves nothing: while we look at the second, a value may come to the first
-//! and the second's last one go. So each place has a mark that changes with every value that comes:
+//! A look at one place after the other proves nothing. During the look at the second place, a value
+//! may come to the first, and the second may lose its last value. So each place has a mark that
+//! changes with every value that comes:
 //!
 //! ```text
 //!     read all marks      m1  m2  m3        odd: something is on its way there, so the look is void
@@ -10,16 +11,19 @@
 //!                                           what was empty stayed empty: all were, at the last look
 //! ```
 //!
-//! That is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993), on places whose marks
-//! never repeat.
+//! That is the double collect of Afek and others, "Atomic Snapshots of Shared Memory" (1993), on
+//! places whose marks never repeat.
 //!
-//! A value that is *moved* is in no place for a while: so a worker's mark is odd from before it takes a batch out of
-//! one place until that is in the other. A value that is *sent* changes the mark once it is there. If a look falls
-//! between the two, the send has not returned, and counts as later than the look.
+//! A value that is *moved* is in no place for a while. So a worker's mark is odd from before the
+//! worker takes a batch out of one place until the batch is in the other. A value that is *sent*
+//! changes the mark once it is there. If a look falls between the two, the send has not returned,
+//! and counts as later than the look.
 //!
-//! **Close.** A send puts the value into the deque, passes a light fence and looks whether the channel is closed; a
-//! close says so, passes a heavy fence and settles. So either the value is there for all who see the channel
-//! settled, or the sender sees the close and takes the value back, unless a thief was faster: then it is received.
+//! **Close.** A send puts the value into the deque, passes a light fence and checks whether the
+//! channel is closed. A close marks the channel closed, passes a heavy fence and settles. So either
+//! every thread that sees the channel settled can see the value, or the sender sees the close. In
+//! the second case the sender takes the value back, unless a thief was faster: then the value is
+//! received.
 use crossbeam_utils::CachePadded;
 use garrick_core::fence::Asymmetric;
 use garrick_core::prim::{
@@ -39,8 +43,8 @@ use super::{
 use crate::deque::Stealer;
 
 pub(super) struct Shared<T> {
-    /// Who waits for a value, and whether the channel is closed. Read by every send, so on a line of its
-    /// own that changes only when somebody waits.
+    /// Waiting receivers, and whether the channel is closed. Read by every send, so on a cache line
+    /// of its own that changes only when a receiver waits.
     pub(super) bell: CachePadded<Bell>,
 
     /// Senders that wait for room in the global queue.
@@ -48,42 +52,43 @@ pub(super) struct Shared<T> {
 
     pub(super) global: Global<T>,
 
-    /// One for each worker, in the order of their numbers. Fixed.
+    /// One place for each worker, in the order of their numbers. Fixed.
     pub(super) places: Box<[Place<T>]>,
 
-    /// Fixed, and the same as in the deques.
+    /// Pair of fences. Fixed, and equal to that of the deques.
     pub(super) fence: Asymmetric,
 
-    /// Set once the channel is closed and every send that did not see it can be seen. Read by receivers.
+    /// True once the channel is closed and every send that did not see the close is visible. Read
+    /// by receivers.
     is_settled: AtomicBool,
 
-    /// Workers and outside senders alive. When none is left the channel closes.
+    /// Number of live workers and outside senders. At 0 the channel closes.
     senders: AtomicUsize,
 
-    /// Workers and outside receivers alive. When none is left the channel closes.
+    /// Number of live workers and outside receivers. At 0 the channel closes.
     receivers: AtomicUsize,
 }
 
-/// What others see of a worker.
+/// Part of a worker that other threads see.
 pub(super) struct Place<T> {
     pub(super) stealer: Stealer<T>,
     pub(super) mark: Arc<CachePadded<Mark>>,
     pub(super) stats: TallyReader,
 }
 
-/// Changes with each value that comes to a worker's deque, and is odd while a batch is moved. Written by the worker,
-/// read by who looks whether all is empty.
+/// A counter that changes with each value that comes to a worker's deque, and is odd while a batch
+/// is moved. Written by the worker, read by threads that check whether all places are empty.
 pub(super) struct Mark(AtomicU64);
 
-/// What a look at all places came to.
+/// Result of a look at all places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum Verdict {
-    /// All were empty at one moment.
+    /// All places were empty at one moment.
     Empty,
-    /// The same, and nothing can come any more.
+    /// All places were empty at one moment, and no value can come any more.
     Closed,
-    /// There was something, or it came while we looked.
+    /// There was something, or it came during the look.
     Unclear,
 }
 
@@ -92,31 +97,32 @@ impl Mark {
         Self(AtomicU64::new(0))
     }
 
-    /// Says that a value has come. For the owner alone, as all that writes.
+    /// Records that a value has come. Like all writing methods, for the owner alone.
     #[inline(always)]
     pub(super) fn came(&self) {
         // Relaxed: only the owner writes it.
         self.end(self.0.load(Relaxed));
     }
 
-    /// Says that values are on their way from now on; [`end`](Self::end) gets what this returns.
+    /// Marks values as on their way from now on. Returns the mark to pass to [`end`](Self::end).
     pub(super) fn begin(&self) -> u64 {
         // Relaxed: only the owner writes it.
         let mark = self.0.load(Relaxed);
         debug_assert!(mark.is_multiple_of(2), "one thing comes at a time");
-        // Relaxed: whoever sees that a value has left its old place sees this by the Release of that.
+        // Relaxed: a thread that sees that a value has left its old place sees this by the Release
+        // of that.
         self.0.store(mark.wrapping_add(1), Relaxed);
         mark
     }
 
-    /// Says that they have come.
+    /// Records that the values have come.
     #[inline(always)]
     pub(super) fn end(&self, mark: u64) {
-        // Release: pairs with the Acquire in `load`; who sees this mark sees what came.
+        // Release: pairs with the Acquire in `load`; a thread that sees this mark sees what came.
         self.0.store(mark.wrapping_add(2), Release);
     }
 
-    /// How often something has come.
+    /// Returns how often something has come.
     pub(super) fn count(&self) -> u64 {
         // Relaxed: a count.
         self.0.load(Relaxed) / 2
@@ -144,33 +150,35 @@ impl<T> Shared<T> {
             places,
             fence,
             is_settled: AtomicBool::new(false),
-            // The outside ones are counted here, too.
+            // The outside handles are counted here, too.
             senders: AtomicUsize::new(workers + 1),
             receivers: AtomicUsize::new(workers + 1),
         }
     }
 
-    /// Values in all places at about the same moment.
+    /// Returns the number of values in all places at about the same moment.
     pub(super) fn len(&self) -> usize {
         let local = |place: &Place<T>| place.stealer.len();
         self.global.len() + self.places.iter().map(local).sum::<usize>()
     }
 
-    /// Whether a look at every place, one after the other, finds anything.
+    /// Returns true if a look at every place, one after the other, finds a value.
     ///
-    /// After a fence that pairs with a sender's, it does not miss what that sender sent before.
+    /// After a fence that pairs with a sender's fence, the look does not miss what that sender sent
+    /// before.
     pub(super) fn has_work(&self) -> bool {
         self.global.len() > 0 || self.places.iter().any(|place| !place.stealer.is_empty())
     }
 
-    /// Whether there is no point in waiting: something is there, or nothing can come any more.
+    /// Returns true if waiting is pointless: there is a value, or no value can come any more.
     pub(super) fn is_disturbed(&self) -> bool {
         self.is_settled() || self.has_work()
     }
 
-    /// Looks whether all places are empty at one moment. `marks` is room to work in.
+    /// Checks whether all places are empty at one moment. `marks` is scratch space.
     pub(super) fn verdict(&self, marks: &mut Vec<u64>) -> Verdict {
-        // Before the look: only then is what it does not find not there for ever.
+        // Read before the look. Otherwise a value could still come after the look and before the
+        // close.
         let is_settled = self.is_settled();
         marks.clear();
         marks.extend(self.places.iter().map(|place| place.mark.load()));
@@ -187,20 +195,22 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Tells one who waits that something came. The caller has published it.
+    /// Wakes a waiting receiver after a value came. The caller has published the value.
     #[inline(always)]
     pub(super) fn announce(&self) {
-        // Pairs with the heavy fence before the last look of who goes to wait.
+        // Pairs with the heavy fence before the last look of a receiver that goes to wait.
         self.fence.light();
         if self.bell.is_awaited() {
             self.bell.ring();
         }
     }
 
-    /// Tells senders that wait that the global queue has room. The caller has just made it, under the queue's lock.
+    /// Wakes a waiting sender after room was made in the global queue. The caller has just made the
+    /// room, under the queue's lock.
     ///
-    /// No fence is needed here: who goes to wait looks for room under that lock, after it has joined those who
-    /// wait. If that came before us we see it waiting, and if we came first it sees the room.
+    /// No fence is needed here. A sender that goes to wait looks for room under that lock, after it
+    /// has joined the waiting senders. If its look came before our change we see it waiting, and if
+    /// we came first it sees the room.
     #[inline]
     pub(super) fn announce_room(&self) {
         if self.global.is_bounded() && self.room.is_awaited() {
@@ -208,18 +218,18 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Takes no more values in; returns whether that is new.
+    /// Closes the channel: it takes no more values. Returns true if the channel was open.
     pub(super) fn close(&self) -> bool {
         if !self.bell.close() {
             return false;
         }
         self.global.close();
-        // Pairs with the light fence in `Hand::sent`: what a send that did not see the close has sent is seen by
-        // everybody who sees us settled.
+        // Pairs with the light fence in `Hand::sent`: what a send that did not see the close has
+        // sent is visible to every thread that sees us settled.
         self.fence.heavy();
         // Release: pairs with the Acquire in `is_settled`; who sees us settled sees what was sent before.
         self.is_settled.store(true, Release);
-        // Only threads wait for room; among those who wait for values may be a waker that panics.
+        // Only threads wait for room; among the waiting receivers may be a waker that panics.
         self.room.wake_all();
         self.bell.wake_all();
         true

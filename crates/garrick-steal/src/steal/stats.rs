@@ -1,7 +1,7 @@
-//! What each worker has done, counted by the worker alone.
+//! Counts of each worker, written by that worker alone.
 use garrick_core::count::{Counter, CounterReader};
 
-/// What one worker has done so far.
+/// Counts of one worker so far.
 ///
 /// # Examples
 ///
@@ -17,24 +17,24 @@ use garrick_core::count::{Counter, CounterReader};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Values it has sent.
+    /// Number of values sent.
     pub sent: u64,
-    /// Values it has received.
+    /// Number of values received.
     pub received: u64,
-    /// Values it has taken from other workers, received or not.
+    /// Number of values taken from other workers, received or not.
     pub stolen: u64,
-    /// Values it has moved from its own deque to the global queue.
+    /// Number of values moved from the worker's own deque to the global queue.
     pub overflowed: u64,
 }
 
-/// The writing side, one for each worker. What a worker has sent follows from its mark, which counts all that
-/// came to its deque.
+/// The writing side, one for each worker. The number of values sent follows from the worker's mark,
+/// which counts all that came to its deque.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) received: Counter,
     pub(super) stolen: Counter,
     pub(super) overflowed: Counter,
-    /// Times that its mark changed for something else than a value sent: a move, or a value taken back.
+    /// Number of mark changes other than a value sent: a move, or a value taken back.
     pub(super) other_comings: Counter,
 }
 
@@ -59,10 +59,10 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// The counts, where `came` things have come to the worker's deque.
+    /// Returns the counts of a worker to whose deque `came` things have come.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
-            // Those are counted before the mark says so: never too many sent.
+            // Other comings are counted before the mark shows them, so `sent` is never too high.
             sent: came.saturating_sub(self.other_comings.get()),
             received: self.received.get(),
             stolen: self.stolen.get(),

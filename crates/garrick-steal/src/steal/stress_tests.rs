@@ -1,8 +1,9 @@
-//! Real threads: every value is received exactly once, nobody sleeps while there is work, and empty is never said
-//! where there is something.
+//! Real threads: every value is received exactly once, no thread sleeps while there is work, and
+//! "empty" is never reported where there is a value.
 //!
-//! The counts are small enough for every run of the tests. `GARRICK_STEAL_STRESS` says how many values the test of
-//! exact accounting sends instead: `GARRICK_STEAL_STRESS=500000000` makes 10^9 operations.
+//! The counts are small enough for every run of the tests. `GARRICK_STEAL_STRESS` sets how many
+//! values the test of exact accounting sends instead: `GARRICK_STEAL_STRESS=500000000` makes 10^9
+//! operations.
 use std::{
     env,
     sync::{
@@ -29,8 +30,8 @@ fn values() -> u64 {
     })
 }
 
-/// What was received: how many, their sum, and the sum of their squares, all wrapping. A value that came twice for
-/// one that was lost would have to have all three the same.
+/// Received values: their number, their sum, and the sum of their squares, all wrapping. A value
+/// that came twice in place of a lost value would have to have all three the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Account {
     count: u64,
@@ -115,8 +116,8 @@ fn every_value_is_received_once() {
     );
 }
 
-/// Producers that never receive, consumers that only wait, a bound that makes producers wait: whoever sleeps must
-/// be woken, or this never ends.
+/// Producers that never receive, consumers that only wait, and a bound that makes producers wait. A
+/// sleeping thread must be woken, or this never ends.
 #[test]
 fn those_who_wait_are_woken() {
     const EACH: u64 = if cfg!(debug_assertions) {
@@ -151,7 +152,7 @@ fn those_who_wait_are_woken() {
     }
 }
 
-/// One value goes round; each worker that is woken for it must find it.
+/// One value goes round. Each worker that is woken for it must find it.
 #[test]
 fn one_value_wakes_one_after_the_other() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {
@@ -183,7 +184,8 @@ fn one_value_wakes_one_after_the_other() {
     assert_eq!(count, ROUNDS + 1);
 }
 
-/// A juggler always has a value in the channel before it takes one out, so nobody else may find it empty.
+/// A juggler always has a value in the channel before it takes one out, so no other thread may find
+/// it empty.
 #[test]
 fn empty_is_never_said_of_a_channel_that_is_not() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {
@@ -192,7 +194,7 @@ fn empty_is_never_said_of_a_channel_that_is_not() {
         300_000
     };
     let mut channel = channel(8, 4, Capacity::Unbounded);
-    // More values than lookers hold at a time.
+    // More values than the looking threads hold at a time.
     channel.workers[0].send_many(0..4).unwrap();
     let mut lookers = channel.workers.split_off(6);
     let juggling = thread::spawn(move || {
@@ -207,7 +209,8 @@ fn empty_is_never_said_of_a_channel_that_is_not() {
     thread::scope(|scope| {
         for looker in &mut lookers {
             scope.spawn(|| {
-                // What it takes it gives back first thing, so that four are there or in two hands.
+                // A value taken is given back first, so that four values are in the channel or in
+                // two threads' hands.
                 while let Ok(value) = looker.try_recv() {
                     if looker.send(value).is_err() {
                         return;
@@ -220,7 +223,7 @@ fn empty_is_never_said_of_a_channel_that_is_not() {
     juggling.join().unwrap();
 }
 
-/// What all handles leave behind is dropped once, whoever comes last.
+/// Values that the handles leave behind are dropped once, by the last handle.
 #[test]
 fn values_are_dropped_once() {
     let values: Vec<Arc<u64>> = (0..3000).map(Arc::new).collect();

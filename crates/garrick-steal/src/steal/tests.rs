@@ -1,4 +1,4 @@
-//! One thread, one rule of the channel a test.
+//! Tests on one thread, each of one rule of the channel.
 use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -94,7 +94,7 @@ fn a_lone_value_is_found_wherever_it_is() {
     assert_eq!(channel.workers[0].try_recv(), Err(TryRecvError::Empty));
 }
 
-/// A worker that always has something newer of its own gets to what is older all the same.
+/// A worker that always has a newer value of its own reaches older values all the same.
 #[test]
 fn the_oldest_does_not_starve() {
     let mut channel = unbounded(1, 8);
@@ -145,7 +145,7 @@ fn a_closed_channel_drains() {
         channel.workers[0].recv_timeout(timeout),
         Err(PopTimeoutError::Closed)
     );
-    // What came back was not sent.
+    // Values that were returned were not sent.
     assert_eq!(channel.workers[0].stats().sent, 5);
 }
 
@@ -319,7 +319,8 @@ fn all_hear_of_the_close_although_a_waker_panics() {
     assert_eq!(polled, Poll::Ready(None));
 }
 
-/// Each of so many values wakes one of those who wait, and no more are woken than there are values.
+/// Each value wakes one of the waiting receivers, and no more receivers are woken than there are
+/// values.
 #[test]
 fn as_many_are_woken_as_there_are_values() {
     const WAITERS: usize = 8;

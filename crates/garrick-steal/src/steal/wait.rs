@@ -1,4 +1,4 @@
-//! Waiting: for a value, for room, as a thread or as a future.
+//! Waiting for a value or for room, as a thread or as a future.
 use std::{
     future::Future,
     pin::Pin,
@@ -16,25 +16,25 @@ use super::{
 };
 use crate::queue::PopTimeoutError;
 
-/// Looks at places that were not all empty before a thread lets another have its core: who keeps them so may have
-/// been preempted.
+/// Number of looks at places that were not all empty before a thread yields its core. The thread
+/// that keeps a place busy may have been preempted.
 const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 
-/// How often a thread lets others have its core before it parks. Where cores are scarce, what it waits for often
-/// comes meanwhile, and nobody pays for waking it.
+/// Number of times that a thread yields its core before it parks. Where cores are scarce, the
+/// awaited value often comes in the meantime, which saves a wake-up.
 const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
 
-/// One who looks for values.
+/// A handle that searches for values.
 pub(super) trait Hunter<T> {
     /// Looks at every place once, one after the other.
     fn look(&mut self) -> Option<T>;
 
-    /// Looks whether every place is empty at one moment.
+    /// Checks whether every place is empty at one moment.
     fn verdict(&mut self) -> Verdict;
 
     fn shared(&self) -> &Shared<T>;
 
-    /// Looks until it has something, or until every place was empty at one moment.
+    /// Looks until it finds a value, or until every place was empty at one moment.
     #[cold]
     fn try_take(&mut self) -> Result<T, TryRecvError> {
         let mut attempt = 0;
@@ -52,14 +52,15 @@ pub(super) trait Hunter<T> {
     }
 }
 
-/// What a handle waits with.
+/// Parker and spinner of a handle.
 pub(super) struct Waiter {
     parker: Parker,
     spin: Spin,
 }
 
-/// Spins between two looks for as long as the seed of this channel does: longer with each attempt, and the more
-/// workers there are, the longer it may get; not at all for two.
+/// Spins between two looks for as long as zig-beam's `BeamDequeChannel` does. The spin grows with
+/// each attempt, up to a limit that grows with the number of workers. With two workers or fewer it
+/// does not spin.
 fn back_off(attempt: usize, workers: usize) {
     if !(0..LOOKS_MAX).contains(&attempt) {
         thread::yield_now();
@@ -85,7 +86,7 @@ impl Waiter {
         hunter: &mut impl Hunter<T>,
         timeout: Option<Duration>,
     ) -> Result<T, PopTimeoutError> {
-        // A timeout beyond what the clock can count is none.
+        // A timeout beyond the range of the clock counts as no timeout.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let mut call = Call::None;
         let received = self.search(hunter, deadline, &mut call);
@@ -94,8 +95,9 @@ impl Waiter {
         received
     }
 
-    /// Looks and sleeps by turns. A value that is on its way between two places is not seen, and need not be: who
-    /// moves it tells those who wait. `call` says on return whether somebody woke us for a value.
+    /// Looks and sleeps by turns. A value that is on its way between two places is not seen, and
+    /// need not be: the thread that moves it wakes a waiting receiver. On return, `call` records
+    /// whether this thread was woken for a value.
     fn search<T>(
         &mut self,
         hunter: &mut impl Hunter<T>,
@@ -115,7 +117,7 @@ impl Waiter {
             }
             let shared = hunter.shared();
             if shared.has_work() {
-                // What is there and cannot be had is in the hands of one who needs a core to go on.
+                // The rest is in the hands of a thread that needs a core to continue.
                 thread::yield_now();
             } else {
                 let is_disturbed = || shared.is_disturbed();
@@ -124,7 +126,7 @@ impl Waiter {
         }
     }
 
-    /// Spins where there are cores to spare, and lets others have ours where there are not.
+    /// Spins where there are cores to spare, and yields the core where there are not.
     fn look_a_while<T>(&mut self, hunter: &mut impl Hunter<T>) -> Option<T> {
         let awake = hunter
             .shared()
@@ -141,8 +143,8 @@ impl Waiter {
         })
     }
 
-    /// Sleeps until `bell` rings for us, at most `left`, unless `is_disturbed` after we have joined those who
-    /// wait. Returns whether it rang.
+    /// Sleeps until `bell` wakes this thread, at most `left`, unless `is_disturbed` returns true
+    /// after the thread was added to the list. Returns whether the thread was woken.
     pub(super) fn sleep<T>(
         &mut self,
         shared: &Shared<T>,
@@ -157,7 +159,7 @@ impl Waiter {
         if !is_disturbed() {
             match left {
                 None => self.parker.park(),
-                // Whether the token came is no matter: the caller looks again, and then at the clock.
+                // The result does not matter: the caller looks again, and then at the clock.
                 Some(left) => _ = self.parker.park_timeout(left),
             }
         }
@@ -166,17 +168,19 @@ impl Waiter {
     }
 }
 
-/// A value to come; from `recv_async`. Resolves to `None` once the channel is closed and empty.
+/// Future of a received value; from `recv_async`. Resolves to `None` once the channel is closed and
+/// empty.
 ///
 /// # Cancel safety
 ///
-/// No value is lost when it is dropped: it takes one only when it is polled to its end, and if it was woken for
-/// one that it does not take, it wakes another. One that is forgotten (`mem::forget`) keeps its place among those who
-/// wait: a value sent later may wake it, and nobody else.
+/// No value is lost when the future is dropped. It takes a value only when it is polled to its end.
+/// If it was woken for a value that it does not take, it wakes another receiver. A future that is
+/// forgotten (`mem::forget`) keeps its place in the list of waiting receivers: a value sent later
+/// may wake it, and no other receiver.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
-    /// Our place among those who wait.
+    /// Place in the list of waiting receivers.
     ticket: Option<Ticket>,
 }
 
@@ -188,7 +192,7 @@ impl<'a, T> Recv<'a, T> {
         }
     }
 
-    /// Leaves those who wait; says whether we were woken.
+    /// Leaves the list of waiting receivers. Returns whether the future was woken.
     fn rise(&mut self) -> Call {
         let bell = &self.hunter.shared().bell;
         self.ticket
@@ -201,7 +205,8 @@ impl<'a, T> Recv<'a, T> {
         shared.bell.answer(call, || shared.has_work());
     }
 
-    /// Looks, and joins those who wait. `call` says on return whether we were woken for a value.
+    /// Looks for a value, and joins the waiting receivers. On return, `call` records whether this
+    /// future was woken for a value.
     fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
         loop {
             if let Some(value) = self.hunter.look() {

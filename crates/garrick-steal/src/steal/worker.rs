@@ -1,4 +1,4 @@
-//! A worker's handle: sends to its own deque, receives from there first.
+//! A worker's handle: sends to its own deque, and receives from there first.
 use std::{cell::Cell, fmt, marker::PhantomData, time::Duration};
 
 use super::{
@@ -9,11 +9,12 @@ use super::{
 };
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
-/// One thread's handle to a work-stealing channel: sends to its own deque, and receives from there first.
+/// One thread's handle to a work-stealing channel: sends to its own deque, and receives from there
+/// first.
 ///
-/// Dropping it leaves what it holds to the others.
+/// Dropping it leaves its values to the other handles.
 ///
-/// It may move to another thread but not be shared:
+/// A worker may move to another thread but cannot be shared:
 ///
 /// ```compile_fail,E0277
 /// fn shared(_: impl Sync) {}
@@ -23,7 +24,7 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 pub struct Worker<T> {
     hand: Hand<T>,
     waiter: Waiter,
-    /// One owner: `Send`, not `Sync`.
+    /// Makes the worker `Send` but not `Sync`: it has one owner.
     not_sync: PhantomData<Cell<T>>,
 }
 
@@ -36,13 +37,15 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Sends `value`: to our own deque, of which half goes to the global queue if it is full.
+    /// Sends `value` to the worker's own deque. If the deque is full, half of it goes to the global
+    /// queue.
     ///
-    /// Never waits, but for a thief at work when the deque is full.
+    /// Does not wait, except for a thief at work when the deque is full.
     ///
     /// # Errors
     ///
-    /// Gives the value back if the deque and a bounded global queue are full, or the channel is closed.
+    /// Returns the value if the deque and a bounded global queue are full, or the channel is
+    /// closed.
     ///
     /// # Examples
     ///
@@ -60,14 +63,15 @@ impl<T> Worker<T> {
         self.hand.try_send(value)
     }
 
-    /// Sends `value` as [`try_send`](Self::try_send) does, parked until there is room.
+    /// Sends `value`, parked until there is room; see [`try_send`](Self::try_send).
     ///
-    /// Where all workers only wait for room, nobody makes any: a worker that shares a bounded channel with no
-    /// other receivers should rather receive when [`try_send`](Self::try_send) says full.
+    /// If all workers only wait for room, no worker makes any. A worker of a bounded channel
+    /// without other receivers should receive when [`try_send`](Self::try_send) returns
+    /// [`Full`](TrySendError::Full).
     ///
     /// # Errors
     ///
-    /// Gives the value back if the channel is closed.
+    /// Returns the value if the channel is closed.
     #[inline]
     pub fn send(&mut self, value: T) -> Result<(), SendError<T>> {
         match self.hand.try_send(value) {
@@ -86,11 +90,11 @@ impl<T> Worker<T> {
         })
     }
 
-    /// Sends all values, each as [`send`](Self::send) does.
+    /// Sends all values, each with [`send`](Self::send).
     ///
     /// # Errors
     ///
-    /// Gives back the values that were not sent if the channel is closed meanwhile.
+    /// Returns the values that were not sent if the channel is closed in the meantime.
     ///
     /// # Examples
     ///
@@ -115,15 +119,16 @@ impl<T> Worker<T> {
         Ok(())
     }
 
-    /// Receives a value if there is one: the newest of our own, else the oldest of the global queue, else the
-    /// oldest that can be stolen.
+    /// Receives a value if there is one: the newest of the worker's own values, else the oldest of
+    /// the global queue, else the oldest that can be stolen.
     ///
-    /// Every 64th receive takes the oldest value of the global queue or of our own, by turns.
+    /// Every 64th receive takes the oldest value of the global queue or of the worker's own deque,
+    /// by turns.
     ///
     /// # Errors
     ///
-    /// [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment,
-    /// [`Closed`](TryRecvError::Closed) if there was none and none can come.
+    /// Returns [`Empty`](TryRecvError::Empty) if there was no value anywhere at one moment, or
+    /// [`Closed`](TryRecvError::Closed) if there was no value and none can come.
     #[inline]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         match self.hand.pop() {
@@ -132,7 +137,8 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Receives a value, parked until there is one; `None` once the channel is closed and empty.
+    /// Receives a value, parked until there is one. Returns `None` once the channel is closed and
+    /// empty.
     ///
     /// # Examples
     ///
@@ -157,8 +163,8 @@ impl<T> Worker<T> {
     ///
     /// # Errors
     ///
-    /// [`Timeout`](PopTimeoutError::Timeout) if nothing came in time, [`Closed`](PopTimeoutError::Closed) once
-    /// the channel is closed and empty.
+    /// Returns [`Timeout`](PopTimeoutError::Timeout) if no value came in time, or
+    /// [`Closed`](PopTimeoutError::Closed) once the channel is closed and empty.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<T, PopTimeoutError> {
         match self.hand.pop() {
             Some(value) => Ok(value),
@@ -166,7 +172,7 @@ impl<T> Worker<T> {
         }
     }
 
-    /// Receives a value, as a future that any executor can run.
+    /// Receives a value as a future that any executor can run.
     ///
     /// # Cancel safety
     ///
@@ -178,50 +184,51 @@ impl<T> Worker<T> {
         Recv::new(&mut self.hand)
     }
 
-    /// Closes the channel for all: nothing more can be sent, what is there can be received.
+    /// Closes the channel for all handles. No more values can be sent. The values in the channel
+    /// can still be received.
     ///
-    /// Returns whether it was open.
+    /// Returns true if the channel was open.
     pub fn close(&self) -> bool {
         self.hand.shared.close()
     }
 
-    /// Whether the channel is closed. Values may still be there.
+    /// Returns true if the channel is closed. It may still hold values.
     pub fn is_closed(&self) -> bool {
         self.hand.shared.bell.is_closed()
     }
 
-    /// About how many values are in the whole channel.
+    /// Returns roughly how many values are in the whole channel.
     pub fn len(&self) -> usize {
         self.hand.shared.len()
     }
 
-    /// Whether nothing seems to be in the whole channel.
+    /// Returns true if the whole channel seems to be empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// About how many values are in our own deque.
+    /// Returns roughly how many values are in the worker's own deque.
     pub fn local_len(&self) -> usize {
         self.hand.len()
     }
 
-    /// Our number, from 0: the index of our counts in [`Receiver::stats`].
+    /// Returns the worker's number, from 0: the index of its counts in [`Receiver::stats`].
     pub fn id(&self) -> usize {
         self.hand.id
     }
 
-    /// What we have done so far.
+    /// Returns the worker's counts so far.
     pub fn stats(&self) -> Stats {
         self.hand.shared.places[self.hand.id].stats()
     }
 
-    /// Makes an outside sender.
+    /// Creates an outside sender.
     pub fn sender(&self) -> Sender<T> {
         self.hand.shared.add_sender();
         Sender::new(self.hand.shared.clone())
     }
 
-    /// Makes an outside receiver.
+    /// Creates an outside receiver.
     pub fn receiver(&self) -> Receiver<T> {
         self.hand.shared.add_receiver();
         Receiver::new(self.hand.shared.clone())

@@ -39,11 +39,11 @@ pub(super) const MUTANTS: &[Logic] = &[
         find: "self.take()
                }
 
-               /// The count, exactly.",
+               /// Returns the exact count.",
         put: "if MUTANT { None } else { self.take() }
               }
 
-              /// The count, exactly.",
+              /// Returns the exact count.",
         tests: UNIT,
     },
     Logic {

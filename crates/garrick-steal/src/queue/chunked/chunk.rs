@@ -1,4 +1,4 @@
-//! One array of slots, each with its own `ready` flag.
+//! An array of slots, each with its own `ready` flag.
 
 use std::{mem::MaybeUninit, ptr};
 
@@ -10,15 +10,15 @@ use garrick_core::prim::{
     },
 };
 
-/// Lengths by class: small queues stay small, busy ones come to few chunk changes. Tiny under loom, so that
-/// models change chunks.
+/// Lengths by class: small queues stay small, and busy queues reach few chunk changes. Tiny under
+/// loom, so that models change chunks.
 const LENS: [usize; 3] = if cfg!(garrick_loom) {
     [1, 1, 2]
 } else {
     [128, 256, 512]
 };
 
-/// How long a chunk is.
+/// Length class of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Class(u8);
 
@@ -39,7 +39,7 @@ impl Class {
         self.0
     }
 
-    /// The class whose [`number`](Self::number) this is.
+    /// Returns the class with this [`number`](Self::number).
     #[inline]
     pub(super) fn from_number(number: u8) -> Self {
         Self(number)
@@ -47,18 +47,20 @@ impl Class {
 }
 
 struct Slot<T> {
-    /// Whether the value is there. Set by the producer that claimed the slot, cleared by the consumer.
+    /// True while the value is there. Set by the producer that claimed the slot, cleared by the
+    /// consumer.
     is_ready: AtomicBool,
 
-    /// Written by that producer before, read by the consumer after `is_ready` is set.
+    /// Value of the slot. Written by that producer before it sets `is_ready`, read by the consumer
+    /// after.
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
-/// Aligned so that the low six bits of its address are free for marks.
+/// A chunk of slots. Aligned so that the low six bits of its address are free for marks.
 #[repr(align(64))]
 pub(super) struct Chunk<T> {
-    /// The chunk after this one. Set once, by the producer that replaced this one in the tail; read by
-    /// the consumer.
+    /// Next chunk. Set once, by the producer that replaced this chunk in the tail; read by the
+    /// consumer.
     next: AtomicPtr<Chunk<T>>,
 
     class: Class,
@@ -88,8 +90,8 @@ impl<T> Chunk<T> {
         self.class
     }
 
-    /// Fills a slot. Takes a pointer because the chunk may be gone when this returns, or even while it
-    /// does.
+    /// Fills a slot. Takes a pointer because the chunk may be freed when this returns, or even
+    /// before.
     ///
     /// # Safety
     ///
@@ -98,7 +100,7 @@ impl<T> Chunk<T> {
     pub(super) unsafe fn write(chunk: *mut Self, index: usize, value: T) {
         // SAFETY: the chunk lives until the slot is ready.
         let slot: *const Slot<T> = unsafe { &raw const (&(*chunk).slots)[index] };
-        // Relaxed: who claimed the slot learned by that of all that was done to it before.
+        // Relaxed: the claim of the slot has made all that was done to it before visible.
         // SAFETY: as above.
         debug_assert!(unsafe { !(*slot).is_ready.load(Relaxed) }, "filled twice");
         // SAFETY:
@@ -123,23 +125,24 @@ impl<T> Chunk<T> {
         if !slot.is_ready.load(Acquire) {
             return None;
         }
-        // SAFETY: ready means initialized and left by its producer; only the consumer gets here, and
-        // clears the flag below.
+        // SAFETY: ready means initialized and left by its producer; only the consumer gets here,
+        // and clears the flag below.
         let value = slot
             .value
             .with_mut(|place| unsafe { (*place).assume_init_read() });
-        // Relaxed: the next to look is us, or who gets the chunk from us, with an ordering of its own.
+        // Relaxed: the next reader is the consumer, or a thread that gets the chunk from it, with
+        // an ordering of its own.
         slot.is_ready.store(false, Relaxed);
         Some(value)
     }
 
-    /// The chunk after this one, or null as long as there is none.
+    /// Returns the next chunk, or null as long as there is none.
     pub(super) fn next(&self) -> *mut Self {
         // Acquire: pairs with the Release in `link`; the next chunk is initialized.
         self.next.load(Acquire)
     }
 
-    /// Sets the chunk after this one. Takes a pointer as [`write`](Self::write) does.
+    /// Sets the next chunk. Takes a pointer for the reason given at [`write`](Self::write).
     ///
     /// # Safety
     ///
@@ -151,7 +154,7 @@ impl<T> Chunk<T> {
         unsafe { (*chunk).next.store(next, Release) };
     }
 
-    /// Prepares an emptied chunk for another use; returns its class.
+    /// Prepares an emptied chunk for another use. Returns its class.
     pub(super) fn reset(&self) -> Class {
         debug_assert!(
             // Relaxed: as below.

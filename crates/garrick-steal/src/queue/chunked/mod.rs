@@ -1,8 +1,8 @@
 //! A chunked queue: linked arrays of 128, 256, 512, 512, ... slots.
 //!
-//! In the line of the array-linked queues of Gidenstam, Sundell and Tsigas (2010) and of crossbeam's
-//! `SegQueue`, with one difference: the address of the newest chunk, the next index in it and two marks
-//! stand in *one* word, so one atomic add claims a slot and says whose it is.
+//! A descendant of the array-linked queues of Gidenstam, Sundell and Tsigas (2010) and of
+//! crossbeam's `SegQueue`, with one difference. The address of the newest chunk, the next index in
+//! it and two marks stand in *one* word. So one atomic add claims a slot and identifies its chunk.
 //!
 //! ```text
 //!     tail:  [ index, 16 bits ][ address of the newest chunk, 48 bits, of which the low 6 are marks ]
@@ -13,16 +13,17 @@
 //!           consumer's index                                    tail's index           x claimed
 //! ```
 //!
-//! **Reclamation** needs no counts. A producer touches a chunk only between claiming a slot in it and
-//! setting that slot's `ready`, or between replacing the chunk in `tail` and setting its `next`. The
-//! consumer leaves a chunk once it has seen all `ready`s and the `next`, so nobody is in there. A producer
-//! that finds no slot left learns so from the word alone (the chunk's size is in the marks), and touches
-//! nothing. That a chunk may be freed and come back at the same address does no harm: the word always
-//! describes what it says *now*.
+//! **Reclamation** needs no counts. A producer touches a chunk only between claiming a slot in it
+//! and setting that slot's `ready`, or between replacing the chunk in `tail` and setting its
+//! `next`. The consumer leaves a chunk once it has seen all `ready`s and the `next`, so no producer
+//! is in there. A producer that finds no slot left learns so from the word alone (the chunk's size
+//! is in the marks), and touches nothing. A chunk may be freed and come back at the same address.
+//! That does no harm: the word always describes its *current* chunk.
 //!
-//! `push` is wait-free, but at the end of a chunk lock-free: whoever finds no slot left tries to install
-//! a chunk. `try_pop` is wait-free; it says "nothing" when the oldest value is claimed but not ready yet.
-//! Any number of [`Producer`]s push, from any thread; one [`Consumer`] pops.
+//! `push` is wait-free, but at the end of a chunk lock-free: a producer that finds no slot left
+//! tries to install a chunk. `try_pop` is wait-free. It returns `None` when the oldest value is
+//! claimed but not ready yet. Any number of [`Producer`]s push, from any thread; one [`Consumer`]
+//! pops.
 
 mod chunk;
 mod tail;
@@ -43,7 +44,7 @@ use super::{PopTimeoutError, Queue, Receiver, SendError, Sender};
 use chunk::{Chunk, Class};
 use tail::Tail;
 
-/// Names the chunked queue where a [`Queue`] is asked for.
+/// Type that selects the chunked queue in code generic over [`Queue`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunked;
 
@@ -57,14 +58,15 @@ impl Queue for Chunked {
 }
 
 struct Shared<T> {
-    /// A [`Tail`]. Producers claim slots and install chunks, the consumer sets the marks.
+    /// A [`Tail`] word. Producers claim slots and install chunks, the consumer sets the marks.
     tail: CachePadded<AtomicU64>,
 
-    /// An emptied chunk of the largest class, or null. The consumer puts one there if there is none; a
-    /// producer takes it.
+    /// Emptied chunk of the largest class, or null. The consumer puts a chunk there if there is
+    /// none; a producer takes it.
     spare: CachePadded<AtomicPtr<Chunk<T>>>,
 
-    /// The oldest chunk once the consumer is gone. Written by the consumer's drop, read by ours.
+    /// Oldest chunk once the consumer is gone. Written by the consumer's drop, read by the drop of
+    /// `Shared`.
     left_at: AtomicPtr<Chunk<T>>,
 
     doorbell: Doorbell,
@@ -81,17 +83,17 @@ pub struct Consumer<T> {
     waiter: Waiter,
 }
 
-/// The consumer without what it waits with.
+/// The consumer without its waiter.
 struct Reader<T> {
     shared: Arc<Shared<T>>,
-    /// The oldest chunk, alive until we leave it.
+    /// Oldest chunk, alive until the reader leaves it.
     chunk: *mut Chunk<T>,
-    /// The next slot to read in it, or its length.
+    /// Next slot to read in `chunk`, or the length of `chunk`.
     index: usize,
 }
 
-// SAFETY: a slot is reached by one side at a time, so values are moved between threads, never shared:
-// `T: Send` is enough. (The atomic pointers in `Shared` would not ask for it.)
+// SAFETY: a slot is reached by one side at a time, so values are moved between threads, never
+// shared: `T: Send` is enough. (The atomic pointers in `Shared` would not ask for it.)
 unsafe impl<T: Send> Send for Producer<T> {}
 // SAFETY: as above; `&Producer` moves values too, and shares none.
 unsafe impl<T: Send> Sync for Producer<T> {}
@@ -100,7 +102,8 @@ unsafe impl<T: Send> Send for Reader<T> {}
 
 /// Creates an unbounded chunked queue.
 ///
-/// More than 32,000 threads amid a push at one time, all at the end of one chunk, abort the process.
+/// Aborts the process if more than 32,000 threads are in the middle of a push at one time, all at
+/// the end of one chunk.
 ///
 /// # Examples
 ///
@@ -135,8 +138,8 @@ pub fn channel<T>() -> (Producer<T>, Consumer<T>) {
 }
 
 impl<T> Producer<T> {
-    /// Claims up to `count_max` slots in a row, at least one; returns where and how many, or `None` if
-    /// the queue is closed.
+    /// Claims up to `count_max` contiguous slots, at least one. Returns the first slot and the
+    /// number of slots, or `None` if the queue is closed.
     fn claim_many(&self, count_max: usize) -> Option<(Tail, usize)> {
         // Relaxed: the exchange below acquires.
         let mut tail = Tail(self.shared.tail.load(Relaxed));
@@ -160,7 +163,7 @@ impl<T> Producer<T> {
         }
     }
 
-    /// Rings if the consumer dozed when slots were claimed that are ready now.
+    /// Rings if the consumer dozed when the slots were claimed. The slots are ready now.
     #[inline]
     fn announce(&self, claimed: Tail) {
         if claimed.is_dozing() {
@@ -173,16 +176,16 @@ impl<T: Send> Sender<T> for Producer<T> {
     #[inline]
     fn push(&self, value: T) -> Result<(), SendError<T>> {
         loop {
-            // Acquire: pairs with the Release in `Shared::grow`; the chunk is initialized. A claim that
-            // overshoots the chunk's end claims nothing; each thread makes at most one before `Shared::grow`
-            // sees to it that 16 bits suffice.
+            // Acquire: pairs with the Release in `Shared::grow`; the chunk is initialized. A claim
+            // that overshoots the chunk's end claims nothing; each thread makes at most one before
+            // `Shared::grow` ensures that 16 bits suffice.
             let tail = Tail(self.shared.tail.fetch_add(Tail::ONE, Acquire));
             if tail.is_closed() {
                 return Err(SendError(value));
             }
             if !tail.is_full() {
-                // SAFETY: the slot is claimed by us alone, so it is unwritten, and its chunk lives until it
-                // has been read.
+                // SAFETY: the slot is claimed by us alone, so it is unwritten, and its chunk lives
+                // until it has been read.
                 unsafe { Chunk::write(tail.chunk(), tail.index(), value) };
                 self.announce(tail);
                 return Ok(());
@@ -200,8 +203,8 @@ impl<T: Send> Sender<T> for Producer<T> {
                 return Err(SendError(values.collect()));
             };
             for (index, value) in (tail.index()..).zip(values.by_ref().take(count)) {
-                // SAFETY: as in `push`, for each of the `count` slots. After the last one the chunk may be
-                // gone, and is not touched.
+                // SAFETY: as in `push`, for each of the `count` slots. After the last one the chunk
+                // may be gone, and is not touched.
                 unsafe { Chunk::write(tail.chunk(), index, value) };
             }
             self.announce(tail);
@@ -215,7 +218,7 @@ impl<T: Send> Sender<T> for Producer<T> {
 }
 
 impl<T> Shared<T> {
-    /// Installs a chunk after a full one, unless somebody else does or the queue is closed.
+    /// Installs a chunk after a full chunk, unless another thread does or the queue is closed.
     #[cold]
     fn grow(&self) {
         // Relaxed: the exchange below acquires.
@@ -224,7 +227,7 @@ impl<T> Shared<T> {
             return;
         }
         if tail.is_overrun() {
-            // Not a panic, which could be caught, and the push tried again.
+            // Not a panic: a panic could be caught, and the push tried again.
             std::process::abort();
         }
         let class = tail.class().larger();
@@ -234,11 +237,12 @@ impl<T> Shared<T> {
             let next = Tail::new(fresh, class, 0).with_marks_of(tail);
             // Release: pairs with the Acquires on `tail` in `Producer`; publishes the chunk. Later
             // read-modify-writes of the word carry the release on.
-            // Acquire: pairs with the same Release of who installed `tail`'s chunk; we write to it.
+            // Acquire: pairs with the same Release of the thread that installed `tail`'s chunk; we
+            // write to it.
             match self.tail.compare_exchange(tail.0, next.0, AcqRel, Relaxed) {
                 Ok(_) => {
-                    // SAFETY: the consumer does not leave that chunk before it sees this `next`, which we
-                    // alone set: the exchange that replaces a chunk succeeds once.
+                    // SAFETY: the consumer does not leave that chunk before it sees this `next`,
+                    // which we alone set: the exchange that replaces a chunk succeeds once.
                     unsafe { Chunk::link(tail.chunk(), fresh) };
                     return;
                 }
@@ -250,9 +254,10 @@ impl<T> Shared<T> {
     }
 
     fn fresh_chunk(&self, class: Class) -> *mut Chunk<T> {
-        // Relaxed: a look that spares the exchange when there is nothing.
+        // Relaxed: a look that saves the exchange when there is nothing.
         if class == Class::LAST && !self.spare.load(Relaxed).is_null() {
-            // Acquire: pairs with the Release in `retire`; whoever emptied the chunk is done with it.
+            // Acquire: pairs with the Release in `retire`; the thread that emptied the chunk is
+            // done with it.
             let spare = self.spare.swap(ptr::null_mut(), Acquire);
             if !spare.is_null() {
                 return spare;
@@ -287,7 +292,7 @@ impl<T> Reader<T> {
         unsafe { &*self.chunk }
     }
 
-    /// Leaves a chunk that was read to its end; returns whether there was another.
+    /// Leaves a chunk that was read to its end. Returns true if there was a next chunk.
     #[cold]
     fn turn_over(&mut self) -> bool {
         let next = self.chunk().next();
@@ -301,7 +306,7 @@ impl<T> Reader<T> {
         true
     }
 
-    /// The word that `tail` has while no slot beyond those read is claimed.
+    /// Returns the word that `tail` has while no slot beyond those read is claimed.
     fn tail_if_idle(&self) -> Tail {
         Tail::new(self.chunk, self.chunk().class(), self.index)
     }
@@ -321,7 +326,8 @@ impl<T> Sleeper<T> for Reader<T> {
 
     fn doze(&mut self) -> Doze {
         let idle = self.tail_if_idle();
-        // Relaxed: the mark carries nothing. A claim before it is seen by the failure, one after it rings.
+        // Relaxed: the mark carries nothing. A claim before it is seen by the failure, a claim
+        // after it rings.
         let exchange = &self.shared.tail;
         match exchange.compare_exchange(idle.0, idle.dozing().0, Relaxed, Relaxed) {
             Ok(_) => Doze::Marked,
@@ -353,7 +359,7 @@ impl<T: Send> Receiver<T> for Consumer<T> {
         self.waiter.pop(&mut self.reader, Some(timeout))
     }
 
-    /// Counts the claimed slots, at a cost of O(chunks).
+    /// Returns the number of claimed slots, at a cost of O(chunks).
     fn len(&self) -> usize {
         // Relaxed: a hint; the chunks are reached by their `next`.
         let tail = Tail(self.reader.shared.tail.load(Relaxed));
@@ -393,12 +399,15 @@ impl<T> Drop for Producer<T> {
 
 impl<T> Drop for Reader<T> {
     fn drop(&mut self) {
-        // Relaxed: the mark carries nothing; a claim before it fills its slot, one after it is refused.
+        // Relaxed: the mark carries nothing; a claim before it fills its slot, a claim after it is
+        // refused.
         self.shared.tail.fetch_or(Tail::CLOSED, Relaxed);
-        // Whatever is still being written is dropped with `Shared`, so that nobody waits here.
+        // A value that is still being written is dropped with `Shared`, so that no thread waits
+        // here.
         loop {
             let value = self.try_pop();
-            // Relaxed: dropping the `Arc` synchronizes. Stored before the value's drop, which may panic.
+            // Relaxed: dropping the `Arc` synchronizes. Stored before the value's drop, which may
+            // panic.
             self.shared.left_at.store(self.chunk, Relaxed);
             if value.is_none() {
                 break;
@@ -412,7 +421,8 @@ impl<T> Drop for Shared<T> {
         // Relaxed: both halves are gone, and dropping the `Arc` synchronized.
         let mut chunk = self.left_at.load(Relaxed);
         while !chunk.is_null() {
-            // SAFETY: nobody else is left; every chunk came out of a box, whose drop sees to the values.
+            // SAFETY: nobody else is left; every chunk came out of a box, whose drop sees to the
+            // values.
             let owned = unsafe { Box::from_raw(chunk) };
             chunk = owned.next();
         }

@@ -1,14 +1,15 @@
-//! The word that producers add to.
+//! Tail word of a chunked queue, to which producers add.
 //!
 //! ```text
 //!      63        48 47                           6  5 4   3        2      1   0
 //!     [   index    |   address of the chunk       | 0 0 | CLOSED | DOZING | class ]
 //! ```
 //!
-//! The index may overshoot the chunk's length, by one for each thread that found no slot left. Were it to come
-//! round to 0, a slot would be given out twice; the process is aborted long before
-//! ([`is_overrun`](Tail::is_overrun)). A carry out of it is lost, as in any addition, and spoils nothing below:
-//! that is so once the queue is closed, when the index means nothing.
+//! The index may overshoot the chunk's length, by one for each thread that found no slot left. If
+//! it wrapped to 0, a slot would be given out twice. The process is aborted long before that
+//! ([`is_overrun`](Tail::is_overrun)). A carry out of the index is lost, as in any addition, and
+//! does not affect the bits below. That happens only once the queue is closed, when the index means
+//! nothing.
 
 use std::{fmt, ptr};
 
@@ -21,26 +22,27 @@ const INDEX_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << INDEX_SHIFT) - (1 << 6);
 const CLASS: u64 = 0b11;
 
-/// Half of what the index can count.
+/// Half of the range of the index.
 const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
-    /// Added to claim one slot.
+    /// Added to the word to claim one slot.
     pub(super) const ONE: u64 = 1 << INDEX_SHIFT;
 
-    /// The consumer saw no claimed slot and wants to be rung.
+    /// Mark: the consumer saw no claimed slot and waits for a ring.
     pub(super) const DOZING: u64 = 1 << 2;
 
-    /// The consumer is gone. The index means nothing from then on.
+    /// Mark: the consumer is gone. The index means nothing from then on.
     pub(super) const CLOSED: u64 = 1 << 3;
 
     const MARKS: u64 = Self::DOZING | Self::CLOSED;
 
-    /// A word without marks.
+    /// Creates a word without marks.
     ///
     /// # Panics
     ///
-    /// If the chunk's address has more than 48 bits, which no allocator hands out unasked.
+    /// Panics if the chunk's address has more than 48 bits, which no allocator returns unless
+    /// requested.
     #[inline]
     pub(super) fn new<T>(chunk: *mut Chunk<T>, class: Class, index: usize) -> Self {
         let address = chunk.expose_provenance() as u64;
@@ -73,7 +75,7 @@ impl Tail {
         self.0 & Self::DOZING != 0
     }
 
-    /// Whether no slot is left to claim.
+    /// Returns true if no slot is left to claim.
     #[inline]
     pub(super) fn is_full(self) -> bool {
         self.index() >= self.class().len()
@@ -83,23 +85,24 @@ impl Tail {
         self.is_full() && !self.is_closed()
     }
 
-    /// Whether so many threads are at the end of one chunk at a time that the index could come round. Each of them looks at
-    /// this before it adds again, so that half of the index is left for those that have not looked yet.
+    /// Returns true if so many threads are at the end of one chunk at a time that the index could
+    /// wrap. Each thread checks this before it adds again, so half of the index range is left for
+    /// threads that have not checked yet.
     pub(super) fn is_overrun(self) -> bool {
         self.index() > INDEX_MAX
     }
 
-    /// How many slots are claimed.
+    /// Returns how many slots are claimed.
     pub(super) fn claimed(self) -> usize {
         self.index().min(self.class().len())
     }
 
-    /// How many slots are left to claim.
+    /// Returns how many slots are left to claim.
     pub(super) fn free(self) -> usize {
         self.class().len() - self.claimed()
     }
 
-    /// The word after claiming `count` slots.
+    /// Returns the word after claiming `count` slots.
     pub(super) fn claim(self, count: usize) -> Self {
         debug_assert!(count <= self.free(), "claimed beyond the chunk's end");
         Self(self.0 + count as u64 * Self::ONE)
