@@ -1,7 +1,10 @@
-//! Rule: README and ARCHITECTURE name every crate.
+//! Rule: README and ARCHITECTURE name every crate, and ARCHITECTURE every module of a crate root.
 
 use std::path::Path;
 
+use syn::Item;
+
+use super::source::{Source, is_test};
 use super::tree::Read;
 use super::violation::Violation;
 use crate::workspace::Workspace;
@@ -20,6 +23,44 @@ pub(crate) fn check(workspace: &Workspace, read: &Read<'_>) -> Vec<Violation> {
         .iter()
         .flat_map(|document| check_document(Path::new(document), &crates, read))
         .collect()
+}
+
+/// The document that maps the modules.
+const MAP: &str = "ARCHITECTURE.md";
+
+/// Reports each module that a library's root declares and its crate's section of the map leaves out.
+pub(crate) fn check_modules(krate: &str, root: &Source, read: &Read<'_>) -> Vec<Violation> {
+    let Some(text) = read(Path::new(MAP)) else {
+        // Reported by `check`.
+        return Vec::new();
+    };
+    let section = section_of(&text, krate);
+    let missing = modules(root).filter(|name| !section.contains(&format!("`{name}`")));
+    missing
+        .map(|name| {
+            root.violation(
+                name.span(),
+                format!("{MAP} does not name the module `{name}` of `{krate}`"),
+                format!("its name in backquotes below the heading `crates/{krate}`"),
+            )
+        })
+        .collect()
+}
+
+fn modules(root: &Source) -> impl Iterator<Item = &syn::Ident> {
+    root.syntax.items.iter().filter_map(|item| match item {
+        Item::Mod(module) if !is_test(&module.attrs) => Some(&module.ident),
+        _ => None,
+    })
+}
+
+/// Returns the part of the map between the crate's heading and the next one.
+fn section_of<'a>(text: &'a str, krate: &str) -> &'a str {
+    let heading = format!("\n## `crates/{krate}`\n");
+    let Some((_, section)) = text.split_once(&heading) else {
+        return "";
+    };
+    section.split("\n## ").next().unwrap_or(section)
 }
 
 fn check_document(document: &Path, crates: &[&str], read: &Read<'_>) -> Vec<Violation> {
@@ -64,6 +105,30 @@ mod tests {
     fn a_document_that_lists_all_passes() {
         assert_eq!(check_text(Some("| `garrick` | `garrick-core` |")), []);
         assert_eq!(check_text(Some("## `crates/garrick`, `garrick-core`")), []);
+    }
+
+    fn check_map(text: &str) -> usize {
+        let code = "mod low; pub mod high; #[cfg(test)] mod tests;";
+        let root = Source::parse(Path::new("lib.rs"), &[], false, code.to_owned());
+        let read = |_: &Path| Some(text.to_owned());
+        check_modules("a", &root.expect("valid Rust"), &read).len()
+    }
+
+    #[test]
+    fn a_map_with_all_modules_passes() {
+        assert_eq!(
+            check_map("# Map\n## `crates/a`\n`low`, `high`\n## `crates/b`\n"),
+            0
+        );
+    }
+
+    #[test]
+    fn a_module_left_out_of_its_section_is_reported() {
+        assert_eq!(
+            check_map("# Map\n## `crates/a`\n`low`\n## `crates/b`\n`high`\n"),
+            1
+        );
+        assert_eq!(check_map("# Map\n## `crates/b`\n`low`, `high`\n"), 2);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! | [`layers`] | a module uses only modules declared above it in the crate root |
 //! | [`crates`] | a crate depends only on crates of a lower rank |
 //! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
-//! | [`documents`] | README and ARCHITECTURE name every crate |
+//! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
 //! | [`unsafety`] | `unsafe` in three crates, forbidden in every other root |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
 //! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
@@ -137,6 +137,12 @@ impl Findings {
             }
             if target.kind == Kind::Lib {
                 self.check_library(package, &tree.sources);
+                if let Some(root) = tree.sources.first()
+                    && package.dir.starts_with("crates")
+                {
+                    self.violations
+                        .extend(documents::check_modules(&package.name, root, read));
+                }
             }
             self.violations.extend(tree.violations);
         }
