@@ -3,7 +3,7 @@
 //! A pipeline ends from its sources on: a stage without input ends, and closes its outputs. In a
 //! loop no stage comes first, since each stage waits for the one before it. So the graph has to
 //! detect that the loop has come to a *standstill*, and then close its feedback channels
-//! ([`Line::cut`]). From there on it ends like any pipeline. A loop stands still when
+//! (`Line::cut`). From there on it ends like any pipeline. A loop stands still when
 //!
 //! - all channels that lead into it from outside are closed,
 //! - each of its stages rests or has ended, and none is a source that could go on,

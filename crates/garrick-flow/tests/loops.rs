@@ -155,7 +155,7 @@ fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     assert_eq!(
         refusal(graph),
         "channel \"numbers\" is marked as feedback, but nothing leads back from \"read\", which has its receiver, to \
-         \"count\", which has its sender, by what the stages tell; closures tell by `with_ends`"
+         \"count\", which has its sender, by the declared ends; closures declare ends by `with_ends`"
     );
 
     let mut graph = Graph::new();
@@ -166,7 +166,7 @@ fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     graph.stage("b", silent(there_in, back));
     assert_eq!(
         refusal(graph),
-        "channel 1 is marked as feedback, but no stage tells that it has its sender; closures tell by `with_ends`"
+        "channel 1 is marked as feedback, but no stage declares its sender; closures declare ends by `with_ends`"
     );
     Ok(())
 }

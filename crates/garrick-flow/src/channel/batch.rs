@@ -1,10 +1,10 @@
 //! The default size of a batch.
 //!
 //! A batch shares the cost of one fence, one look at the other end and one step among its messages.
-//! It has to stay in the second-level cache until it is read, together with the writer's batch, the
-//! reader's batch, and the other data of both stages. The table shows the cost of a message by the
-//! bytes of a batch, measured with three stages and messages of 8 and 16 bytes on a core with 32
-//! KiB of first-level and 512 KiB of second-level cache:
+//! It has to stay in the second-level cache until it is read, beside the writer's batch, the
+//! reader's batch, and their other data. The table shows the cost of a message by the bytes of a
+//! batch. It was measured with three stages and messages of 8 and 16 bytes, on a core with 32 KiB
+//! of first-level and 512 KiB of second-level cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |

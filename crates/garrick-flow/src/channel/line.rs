@@ -194,7 +194,8 @@ impl Line {
     /// Returns true if the graph has closed the channel.
     #[inline]
     pub(crate) fn is_cut(&self) -> bool {
-        // Acquire: pairs with the Release in `cut`; what was sent before the loop stood still is seen.
+        // Acquire: pairs with the Release in `cut`; what was sent before the loop stood still is
+        // seen.
         self.cut.load(Acquire)
     }
 

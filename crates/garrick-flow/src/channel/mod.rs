@@ -18,9 +18,9 @@
 //! A waiting stage on another core is woken at once, and works beside the stage that woke it. A
 //! stage that rested on the same core would only displace the waking stage after each batch, and be
 //! displaced in turn. With small channels, thread switches would then take most of the time. So
-//! this wake-up is held back until the stage that owes it rests or ends, when the channel is full
-//! or empty, or until that stage has taken a few more steps ([`Post::settle`]). The core is only a
-//! guess; a wrong guess delays a wake-up by these steps.
+//! this wake-up is held back until the stage that owes it rests or ends; by then the channel is
+//! full or empty. It is also sent once that stage has taken a few more steps ([`Post::settle`]).
+//! The core is only a guess; a wrong guess delays a wake-up by these steps.
 
 mod area;
 mod batch;

@@ -178,14 +178,14 @@ fn check(
 ) -> Result<(), StartError> {
     let component = |stage: StageId| components[stage as usize];
     let missing = match users {
-        [None, _] => "no stage tells that it has its sender; closures tell by `with_ends`".into(),
-        [_, None] => "no stage tells that it has its receiver; closures tell by `with_ends`".into(),
+        [None, _] => "no stage declares its sender; closures declare ends by `with_ends`".into(),
+        [_, None] => "no stage declares its receiver; closures declare ends by `with_ends`".into(),
         [Some(from), Some(to)] if component(from) == component(to) => return Ok(()),
         [Some(from), Some(to)] => {
             let names = wires.names_of(&[from, to]);
             format!(
-                "nothing leads back from \"{}\", which has its receiver, to \"{}\", which has its sender, by what the \
-                 stages tell; closures tell by `with_ends`",
+                "nothing leads back from \"{}\", which has its receiver, to \"{}\", which has its sender, by the \
+                 declared ends; closures declare ends by `with_ends`",
                 names[1], names[0],
             )
         }
