@@ -1,4 +1,4 @@
-//! Foreign code where it hurts: wakers and destructors that panic, and panics whose own destructors do.
+//! User code that panics: wakers and destructors that panic, and panics whose own destructors do.
 
 mod common;
 
@@ -11,10 +11,10 @@ use std::time::Duration;
 use common::{Result, fail, silence_panics};
 use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, Restarts, Wait, restarting, stages};
 
-/// Longer than any of this takes.
+/// Time limit: longer than any of these tests takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a panic leaves behind: dropping it is one more panic.
+/// Payload of a panic; dropping it panics again.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -23,7 +23,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Something that ends with a panic of that kind.
+/// A value whose drop panics with a [`Bomb`].
 struct BadEnd;
 
 impl Drop for BadEnd {
@@ -55,7 +55,7 @@ fn a_call_that_panics_does_not_end_the_stage_that_makes_it() -> Result {
     Ok(())
 }
 
-/// A waker that panics when it goes.
+/// A waker that panics when it is dropped.
 struct Frail {
     drops: Arc<AtomicUsize>,
     _kept: Mutex<()>,
@@ -147,7 +147,7 @@ fn a_stage_is_started_again_whatever_the_panic_leaves_behind() -> Result {
             Wait::done()
         },
     );
-    // The last state ends badly as well.
+    // The drop of the last state panics as well.
     graph.stage("again", stage.policy(Restarts::unlimited()));
     let running = graph.start()?;
     assert!(running.wait_timeout(PATIENCE), "it hangs");

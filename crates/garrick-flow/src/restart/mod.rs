@@ -79,7 +79,7 @@ pub struct Restarting<E, S, M, F> {
 /// graph.source("numbers", stages::produce(numbers, 1..=1000));
 /// let square = restarting(
 ///     (input, output),
-///     |_| 0, // How many values this state has seen.
+///     |_| 0, // Number of values that this state has seen.
 ///     |seen, (input, output), _| {
 ///         map_batch(input, output, 16, |n| {
 ///             *seen += 1;
@@ -115,7 +115,7 @@ pub struct Restarting<E, S, M, F> {
 /// ```
 /// use garrick_flow::{Cx, Receiver, Sender, Wait};
 ///
-/// /// Sends pairs' sums.
+/// /// Sends the sums of pairs.
 /// fn step(_: &mut (), (input, output): &mut (Receiver<u64>, Sender<u64>), _: &mut Cx<'_>) -> Wait {
 ///     let mut values = input.peek();
 ///     let mut sums = output.poke(values.len() / 2);

@@ -1,4 +1,4 @@
-//! What several scenarios use.
+//! Helpers that several scenarios use.
 #![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
 #[path = "../../../garrick-sched/tests/common/panics.rs"]
@@ -6,5 +6,5 @@ mod panics;
 
 pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
 
-/// How a scenario ends.
+/// Result of a scenario.
 pub(crate) type Result = std::result::Result<(), Box<dyn std::error::Error>>;
