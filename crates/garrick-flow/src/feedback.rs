@@ -7,8 +7,8 @@
 //!
 //! - all channels that lead into it from outside are closed,
 //! - each of its stages rests or has ended, and none is a source that could go on,
-//! - each resting stage needs a channel of the loop to go on: time, a future or a channel that
-//!   leads out is not enough.
+//! - each resting stage can go on only through a channel of the loop, not by time, a future or a
+//!   channel that leads out alone.
 //!
 //! From then on nothing can change in the loop: only a stage of the loop could wake a resting
 //! stage, and none is at work. A message that still goes round is in a channel, and its reader

@@ -23,8 +23,8 @@
 //! channels (`garrick_core::gate`), looks once more, and rests. The other end compares its own
 //! count with the registered count once per batch. The one batch that reaches it sends one wake-up
 //! message. The message is sent at once if the two stages can run side by side. If the waiting
-//! stage rested on the same core, the message is held back until the sender has nothing more to do,
-//! or for a few steps.
+//! stage rested on the same core, the message is held back. It is sent when the waking stage has
+//! nothing more to do, or has taken a few more steps.
 //!
 //! # Ending
 //!

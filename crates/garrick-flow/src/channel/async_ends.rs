@@ -31,7 +31,7 @@ use super::{Receiver, Sender};
 /// graph.stage("read", stages::consume(numbers_in, |_| ()));
 /// let running = graph.start()?;
 ///
-/// Any executor does; this one is the smallest there is.
+/// // Any executor does; this one is the smallest there is.
 /// let mut numbers = AsyncSender::from(numbers);
 /// pollster::block_on(async move {
 ///     for number in 0..100 {

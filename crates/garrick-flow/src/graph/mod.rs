@@ -257,7 +257,7 @@ impl Graph {
     ///
     /// let running = graph.start()?;
     /// running.stop();
-    /// The three messages would go round forever.
+    /// // The three messages would go round forever.
     /// running.join();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -39,7 +39,7 @@ struct Slot<Fut> {
 /// ```
 /// use garrick_flow::{Graph, stages};
 ///
-/// The function could await anything here.
+/// /// The function could await anything here.
 /// async fn store(number: u32) {
 ///     assert!(number < 1000);
 /// }
