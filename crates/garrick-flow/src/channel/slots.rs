@@ -2,7 +2,7 @@
 
 /// Describes a channel: its capacity, and optionally its name and the size of its batches.
 ///
-/// Where only the capacity matters, pass a plain number instead.
+/// Pass a plain number instead if only the capacity matters.
 ///
 /// # Examples
 ///

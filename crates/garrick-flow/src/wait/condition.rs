@@ -22,7 +22,7 @@ pub(super) enum Condition {
     },
     /// The bell on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
-    /// This much time has passed since the step.
+    /// The given time has passed since the step.
     After(Duration),
     /// The clock shows at least this time.
     Until(Nanos),
