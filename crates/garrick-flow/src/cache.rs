@@ -1,13 +1,13 @@
-//! How large the caches of this machine are.
+//! Sizes of this machine's caches.
 
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// What the second level has where the system does not say.
+/// Assumed size of the second-level cache if the system does not report it.
 const SECOND_LEVEL_BYTES_USUAL: usize = 512 * 1024;
 
-/// The bytes of a core's second-level cache.
+/// Returns the bytes of a core's second-level cache.
 pub(crate) fn second_level_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -16,7 +16,7 @@ pub(crate) fn second_level_bytes() -> usize {
     })
 }
 
-/// The bytes of the second-level cache, as Linux tells them in `folder`.
+/// Returns the bytes of the second-level cache, as Linux reports them in `folder`.
 fn second_level(folder: &Path) -> Option<usize> {
     let caches = fs::read_dir(folder).ok()?.flatten();
     let sizes = caches.filter_map(|cache| {
@@ -29,7 +29,7 @@ fn second_level(folder: &Path) -> Option<usize> {
     sizes.max()
 }
 
-/// A size as the system writes it: "512K", "2M", or a number of bytes.
+/// Parses a size as the system writes it: "512K", "2M", or a number of bytes.
 fn parse_size(text: &str) -> Option<usize> {
     let (number, unit) = match text.strip_suffix(['K', 'M']) {
         Some(number) if text.ends_with('K') => (number, 1 << 10),

@@ -1,4 +1,4 @@
-//! Closures that tell their channel ends.
+//! Stages made of channel ends and a closure, for closures whose graph must know their ends.
 
 use std::fmt;
 
@@ -6,17 +6,17 @@ use crate::{Cx, Ends, Stage, Wait, Wiring};
 
 /// A stage of channel ends and a closure; from [`with_ends`].
 pub struct WithEnds<E, F> {
-    /// What is lent to the closure.
+    /// Channel ends, lent to the closure.
     ends: E,
-    /// Takes a step with them.
+    /// Closure that takes a step with the ends.
     step: F,
 }
 
-/// Makes a stage of channel ends and a closure that they are lent to.
+/// Makes a stage of channel ends and a closure that borrows them.
 ///
-/// It is as a closure that owns its ends, but its graph knows them before it runs ([`Stage::wiring`]): so
-/// [`Graph::start`](crate::Graph::start) sees cycles, and a stage can be part of a loop that is meant
-/// ([`Graph::feedback`](crate::Graph::feedback)).
+/// The stage works like a closure that owns its ends, but its graph knows the ends before it runs
+/// ([`Stage::wiring`]). So [`Graph::start`](crate::Graph::start) sees cycles, and the stage can be
+/// part of an intended loop ([`Graph::feedback`](crate::Graph::feedback)).
 ///
 /// # Examples
 ///

@@ -1,16 +1,19 @@
-//! Loops that are meant, and their end.
+//! Intended loops, and their end.
 //!
-//! A pipeline ends from its sources on: who has no input left ends, and closes its outputs. In a loop nobody comes first,
-//! for each stage waits for the one before it. So somebody has to see that the loop has come to a *standstill*, and then
-//! close its feedback channels ([`Line::cut`]); the rest is as in any pipeline. It stands still when
+//! A pipeline ends from its sources on: a stage without input ends, and closes its outputs. In a
+//! loop no stage comes first, since each stage waits for the one before it. So the graph has to
+//! detect that the loop has come to a *standstill*, and then close its feedback channels
+//! (`Line::cut`). From there on it ends like any pipeline. A loop stands still when
 //!
-//! - all channels that lead into it from without are closed,
+//! - all channels that lead into it from outside are closed,
 //! - each of its stages rests or has ended, and none is a source that could go on,
-//! - each that rests cannot go on without a channel of the loop, so not by time, a future or a channel that leads out alone.
+//! - each resting stage can go on only through a channel of the loop, not by time, a future or a
+//!   channel that leads out alone.
 //!
-//! From then on nothing can change in there: who rests could be woken by a stage of the loop only, and none is at work.
-//! A message that still goes round is in a channel, and its reader wakes, or it is in the hands of a stage at work. So what
-//! goes round goes on until it leaves the loop, and nothing polls for that.
+//! From then on nothing can change in the loop: only a stage of the loop could wake a resting
+//! stage, and none is at work. A message that still goes round is in a channel, and its reader
+//! wakes, or it is held by a stage at work. So messages go round until they leave the loop, and
+//! nothing polls for that.
 //!
 //! ```text
 //!   a stage of the loop:   at work --rests--> resting   (looks: am I the last one?)
@@ -18,12 +21,13 @@
 //!                             '----- a step -----'      (says so first)
 //! ```
 //!
-//! A message that goes round for ever keeps its loop at work. So a loop has its *grace*, which begins when the sources are told to end:
-//! each stage of the loop looks at its own clock, and the first one that finds the grace over closes the feedback channels.
+//! A message that goes round forever keeps its loop at work. So a loop has its *grace*, which
+//! begins when the sources are told to end. Each stage of the loop checks its own clock, and the
+//! first stage that finds the grace over closes the feedback channels.
 //!
-//! Both changes are made under one lock, so that who is last to rest sees all others rest. A stage says that it is at work
-//! before it takes a step, so what it sends comes after that. Stages of no loop take no part, but look at the loops when
-//! they end.
+//! Both changes are made under one lock, so that the last stage to rest sees all others rest. A
+//! stage is marked as at work before it takes a step, so the values that it sends come after that.
+//! Stages outside all loops take no part, but check the loops when they end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,23 +39,23 @@ use crate::wait::{Lines, Wait};
 /// The loops of a graph.
 pub(crate) type Loops = Arc<[Loop]>;
 
-/// Stages that reach one another, with the help of feedback channels.
+/// Stages that reach one another through channels, feedback channels included.
 pub(crate) struct Loop {
-    /// The channels between its stages, by their numbers, in order.
+    /// Channels between the loop's stages, by number, in order.
     inside: Vec<u32>,
-    /// Those that lead into it.
+    /// Channels that lead into the loop.
     entering: Vec<u32>,
-    /// Those inside that are marked as feedback.
+    /// Channels inside that are marked as feedback.
     feedback: Vec<u32>,
-    /// Time that it has left once the sources are told to end.
+    /// Time that the loop has left once the sources are told to end.
     grace: Nanos,
-    /// How its stages are.
+    /// State of the loop's stages.
     state: Mutex<State>,
 }
 
 struct State {
     members: Vec<Member>,
-    /// Whether its feedback channels were closed.
+    /// True once the feedback channels were closed.
     is_cut: bool,
 }
 
@@ -62,14 +66,14 @@ pub(crate) struct Member {
     pub(crate) pace: Pace,
 }
 
-/// What a stage of a loop is at.
+/// State of a stage of a loop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pace {
-    /// It may take a step.
+    /// The stage may take a step.
     Works,
-    /// It waits for this.
+    /// The stage waits for this.
     Rests(Wait),
-    /// It is gone, and its ends are closed.
+    /// The stage is gone, and its ends are closed.
     Ended,
 }
 
@@ -91,7 +95,7 @@ impl Loop {
         }
     }
 
-    /// Takes note of what `stage` is at, if it is of this loop.
+    /// Records the state of `stage`, if it is in this loop.
     pub(crate) fn set(&self, stage: StageId, pace: Pace) {
         let mut state = self.lock();
         let mut members = state.members.iter_mut();
@@ -100,7 +104,7 @@ impl Loop {
         }
     }
 
-    /// Closes the feedback channels if nothing goes on any more.
+    /// Closes the feedback channels if the loop stands still.
     pub(crate) fn look(&self, lines: &Lines, post: &Post) {
         let state = self.lock();
         if !state.is_cut && self.stands_still(&state, lines, post) {
@@ -108,17 +112,17 @@ impl Loop {
         }
     }
 
-    /// Returns the time that it has left once the sources are told to end.
+    /// Returns the time that the loop has left once the sources are told to end.
     pub(crate) fn grace(&self) -> Nanos {
         self.grace
     }
 
-    /// Returns whether its feedback channels were closed.
+    /// Returns true if the feedback channels were closed.
     pub(crate) fn is_cut(&self) -> bool {
         self.lock().is_cut
     }
 
-    /// Closes the feedback channels, whatever goes on.
+    /// Closes the feedback channels in any state of the loop.
     pub(crate) fn cut(&self, lines: &Lines, post: &Post) {
         self.cut_now(self.lock(), lines, post);
     }

@@ -1,8 +1,9 @@
-//! Pipelines: stages that own the ends of zero-copy channels and are woken once a batch.
+//! Pipelines: stages that own the ends of zero-copy channels and are woken once per batch.
 //!
-//! A [`Graph`] is built of channels and stages, then started. A [`Stage`] is a state with a `step`: it looks
-//! at its channel ends, does what can be done, and returns a [`Wait`] that says when the next step pays.
-//! Each stage has a thread of its own, or shares one with the others of its [`Team`].
+//! Build a [`Graph`] of channels and stages, then start it. A [`Stage`] is a state with a `step`.
+//! The step looks at its channel ends, does what can be done now, and returns a [`Wait`]: the
+//! condition for the next step. Each stage has its own thread, or shares one with the other stages
+//! of its [`Team`].
 //!
 //! ```text
 //!    source              stage                    stage
@@ -18,22 +19,25 @@
 //!
 //! # Waking
 //!
-//! Nothing polls. A stage that cannot go on tells the gates of its channels (`garrick_core::gate`) which count
-//! it waits for, looks once more, and rests. The other end compares its count with that once a batch, and
-//! the one batch that reaches it sends one message: at once if the two can run side by side, and when it has
-//! nothing more to do, or some steps later, if the stage to be woken rested on the same core.
+//! No stage polls. A stage that cannot go on registers the count it waits for with the gates of its
+//! channels (`garrick_core::gate`), looks once more, and rests. The other end compares its own
+//! count with the registered count once per batch. The one batch that reaches it sends one wake-up
+//! message. The message is sent at once if the two stages can run side by side. If the waiting
+//! stage rested on the same core, the message is held back. It is sent when the waking stage has
+//! nothing more to do, or has taken a few more steps.
 //!
-//! # The end
+//! # Ending
 //!
-//! A stage that returns [`Wait::done`] is dropped, and its channel ends with it. A closed channel counts as
-//! ready: its consumer is woken, takes what is left, and ends in turn; a producer whose consumer is gone
-//! sees [`Sender::is_closed`]. So the end runs down the graph, and nothing in flight is lost.
-//! [`Running::stop`] asks all stages whether the graph may end ([`Cx::veto`] says no); when all agree, the sources
-//! end. A panic in a stage ends that stage, and the others in order, unless it is one that begins anew
-//! ([`restarting`]).
+//! A stage that returns [`Wait::done`] is dropped, and its channel ends with it. A closed channel
+//! counts as ready: its consumer is woken, takes what is left, and ends in turn. A producer whose
+//! consumer is gone sees [`Sender::is_closed`]. So the end runs down the graph, and no message in
+//! flight is lost. [`Running::stop`] asks all stages if the graph may end; a stage objects with
+//! [`Cx::veto`]. When all agree, the sources end. A panic in a stage ends that stage, and the
+//! others end in order. A [`restarting`] stage starts again instead.
 //!
-//! Stages in a cycle would wait for one another's end, so [`Graph::start`] refuses a cycle, unless one of its channels is
-//! marked by [`Graph::feedback`]: then the loop ends when nothing goes round in it any more.
+//! Stages in a cycle would wait for one another's end, so [`Graph::start`] refuses a cycle, unless
+//! one of its channels is marked by [`Graph::feedback`]. A marked loop ends when no message goes
+//! round in it any more.
 //!
 //! # Examples
 //!

@@ -1,28 +1,30 @@
-//! Where a thread runs: whether the one that is woken can run beside the one that wakes it.
+//! Places of threads: they show if a woken thread can run beside the thread that wakes it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use garrick_core::park::current_core;
 
 thread_local! {
-    /// The number of this thread, for telling it from others.
+    /// Number of this thread, distinct from those of other threads.
     static THREAD: u32 = {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         NEXT.fetch_add(1, Relaxed)
     };
 }
 
-/// The number of the calling thread, which is not 0.
+/// Returns the number of the calling thread, which is not 0.
 pub(crate) fn thread() -> u32 {
     THREAD.with(|thread| *thread)
 }
 
-/// A thread on a core: the thread's number above, the core's number and 1 below. A core of 0 is not known.
+/// A thread on a core: the thread's number in the upper half, and the core's number plus 1 in the
+/// lower half. A lower half of 0 stands for an unknown core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place(u64);
 
 impl Place {
-    /// Where the calling thread is now. It may be elsewhere soon: this is good for guesses only.
+    /// Returns the place of the calling thread now. The thread may move soon, so this is good for
+    /// guesses only.
     pub(crate) fn here() -> Self {
         Self::new(thread(), current_core())
     }
@@ -36,25 +38,25 @@ impl Place {
         self.0 as u32
     }
 
-    /// Whether these are two threads on one core, of which only one can run.
+    /// Returns true if these are two threads on one core, so that only one of them can run.
     pub(crate) fn competes_with(self, other: Self) -> bool {
         self.core() != 0 && self.core() == other.core() && self != other
     }
 }
 
-/// The place where a stage rested last. Written by the stage that is about to rest, read by the one that is to
-/// wake it.
+/// The place where a stage rested last. Written by the stage that is about to rest, read by the
+/// stage that is to wake it.
 #[derive(Debug, Default)]
 pub(crate) struct LastPlace(AtomicU64);
 
 impl LastPlace {
-    /// Takes note that the calling thread is about to rest.
+    /// Records that the calling thread is about to rest.
     pub(crate) fn set_here(&self) {
-        // Relaxed, here and below: nothing is done on the strength of it but a wake-up sooner or later.
+        // Relaxed, here and below: it only decides if a wake-up comes sooner or later.
         self.0.store(Place::here().0, Relaxed);
     }
 
-    /// Where it was.
+    /// Returns the place that was last recorded.
     pub(crate) fn get(&self) -> Place {
         Place(self.0.load(Relaxed))
     }

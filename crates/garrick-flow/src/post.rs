@@ -1,4 +1,4 @@
-//! Who is where in a graph: the addresses of its stages, and the word that it is to stop.
+//! The state that all ends and stages of a graph share: addresses, votes, and the request to stop.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -12,41 +12,42 @@ use crate::wires::{self, Wires};
 
 pub(crate) use crate::vote::StageId;
 
-/// Why a stage is looked after.
+/// Reason for waking a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// It told itself to go on. There is at most one of these on its way to a stage.
+    /// The stage sent this to itself to go on. At most one of these is on its way to a stage.
     Again,
-    /// A channel got as far as it had asked for, was closed, or the graph is to stop.
+    /// A channel reached the count that the stage waits for, or was closed, or the graph is to
+    /// stop.
     Note,
-    /// The time it had asked for has come.
+    /// The time that the stage waits for has come.
     Timer,
-    /// Somebody wants to know what it waits for.
+    /// A caller asks what the stage waits for.
     Tell,
 }
 
-/// Steps of a stage until it sends a wake-up that it holds back: some batches, so that they are worth changing
-/// to another thread for, but not so many that this would wait long for a slow stage.
+/// Number of steps after which a stage sends a wake-up that it holds back. A few batches make the
+/// thread switch worthwhile, but more would keep the woken stage waiting for a slow stage.
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {
     /// Wake-ups that the stages of this thread owe. Empty whenever none of them has a step to take.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
-    /// The stage whose step, or end, this thread is in, behind the number of its graph.
+    /// The stage whose step, or end, this thread is in, with the number of its graph.
     static CURRENT: Cell<Option<(u64, StageId)>> = const { Cell::new(None) };
 }
 
 /// A wake-up that is owed, see [`Post::wake_later`].
 struct Held {
-    /// Who owes it.
+    /// The stage that owes it.
     by: StageId,
-    /// Whom to wake.
+    /// The stage to wake.
     waiter: StageId,
-    /// Steps that `by` has taken since.
+    /// Number of steps that `by` has taken since.
     steps: u32,
 }
 
-/// Takes the wake-ups away that `by`, a step further now, has to send.
+/// Takes the wake-ups that `by` has to send after one more step.
 fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     HELD.with_borrow_mut(|held| {
         let due = |held: &mut Held| {
@@ -57,19 +58,19 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
     })
 }
 
-/// What all ends and stages of a graph share.
+/// State that all ends and stages of a graph share.
 pub(crate) struct Post {
-    /// The number of the graph in this process: a stage may have ends of channels of another one.
+    /// Number of the graph in this process. A stage may also have ends of another graph's channels.
     graph: u64,
-    /// Where each stage can be told to look. Written once, when the graph starts.
+    /// Address of each stage, for wake-ups. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,
-    /// What the stages say to the end of the graph.
+    /// Votes of the stages on the end of the graph.
     ballot: Ballot,
-    /// Which stage sends to which, as far as that is known.
+    /// Edges from sending to receiving stages, as far as they are known.
     wires: Mutex<Wires>,
-    /// Whether a stage is refused. Written by that stage's thread, in its step.
+    /// True once a stage is refused. Written by that stage's thread, in its step.
     is_refused: AtomicBool,
-    /// Which one, and why.
+    /// The refused stage, and the reason.
     refused: Mutex<Option<(StageId, String)>>,
 }
 
@@ -87,18 +88,18 @@ impl Post {
         }
     }
 
-    /// The number of the graph in this process.
+    /// Returns the number of the graph in this process.
     pub(crate) fn graph(&self) -> u64 {
         self.graph
     }
 
-    /// Takes over what the stages have told of who sends to whom.
+    /// Takes over the edges that the stages have declared.
     pub(crate) fn know(&self, wires: Wires) {
         *locked(&self.wires) = wires;
     }
 
-    /// Takes note that `from` sends to `to`, as has come to light in a step of `stage`. If that closes a cycle, `stage` is
-    /// refused.
+    /// Records that `from` sends to `to`, as was discovered in a step of `stage`. If that closes a
+    /// cycle, `stage` is refused.
     pub(crate) fn join(&self, stage: StageId, from: StageId, to: StageId) {
         let mut wires = locked(&self.wires);
         if let Some(cycle) = wires.cycle_by(from, to) {
@@ -112,7 +113,7 @@ impl Post {
         }
     }
 
-    /// Why `stage` cannot go on, if its step has just closed a cycle.
+    /// Returns the reason `stage` cannot go on, if its step has just closed a cycle.
     #[inline]
     pub(crate) fn refusal_of(&self, stage: StageId) -> Option<String> {
         if !self.is_refused.load(Relaxed) {
@@ -123,7 +124,7 @@ impl Post {
         (*by == stage).then(|| words.clone())
     }
 
-    /// Fills in what is known at the start, and makes each stage take its first step.
+    /// Sets the addresses of the stages at the start, and makes each stage take its first step.
     pub(crate) fn open(&self, addresses: Vec<Address<Wake>>) {
         // The ballot first: a stage may stop the graph in its first step.
         self.ballot.open(addresses.len());
@@ -132,18 +133,18 @@ impl Post {
         self.wake_all(Wake::Again);
     }
 
-    /// As [`open`](Self::open), for `stages` that somebody steps by hand: there is nobody to wake.
+    /// Opens the ballot for `stages` that the caller steps by hand. There is no stage to wake.
     pub(crate) fn open_by_hand(&self, stages: usize) {
         self.ballot.open(stages);
     }
 
-    /// The stage of this graph whose step, or end, the calling thread is in.
+    /// Returns the stage of this graph whose step, or end, the calling thread is in.
     pub(crate) fn current(&self) -> Option<StageId> {
         let (graph, stage) = CURRENT.get()?;
         (graph == self.graph).then_some(stage)
     }
 
-    /// Makes `stage` the current one for the time of `run`, also if that panics.
+    /// Makes `stage` the current one while `run` runs, also if it panics.
     #[inline]
     pub(crate) fn with_current<R>(&self, stage: StageId, run: impl FnOnce() -> R) -> R {
         struct Back(Option<(u64, StageId)>);
@@ -156,12 +157,13 @@ impl Post {
         run()
     }
 
-    /// Has `stage` look again. Before the start there is nobody to wake: all stages begin with a look.
+    /// Makes `stage` look again. Before the start there is no stage to wake: all stages begin with
+    /// a look.
     pub(crate) fn wake(&self, stage: StageId) {
         self.tell(stage, Wake::Note);
     }
 
-    /// Sends `wake` to `stage`; says whether it was there to take it.
+    /// Sends `wake` to `stage`. Returns true if the stage was there to take it.
     pub(crate) fn tell(&self, stage: StageId, wake: Wake) -> bool {
         let addresses = self.addresses.get();
         addresses.is_some_and(|addresses| addresses[stage as usize].send(wake).is_ok())
@@ -169,20 +171,20 @@ impl Post {
 
     fn wake_all(&self, wake: Wake) {
         for address in self.addresses.get().into_iter().flatten() {
-            // A stage that has ended already needs no waking.
+            // A stage that has ended needs no waking.
             let _ = address.send(wake);
         }
     }
 
-    /// As [`wake`](Self::wake), but when the stage `by`, whose step this thread is in, has
+    /// Holds a wake-up of `waiter` back until the stage `by`, whose step this thread is in, has
     /// [settled](Self::settle) its debts.
     pub(crate) fn wake_later(&self, by: StageId, waiter: StageId) {
         let steps = 0;
         HELD.with_borrow_mut(|held| held.push(Held { by, waiter, steps }));
     }
 
-    /// A step of stage `by` is over. Sends the wake-ups that it owes, if it is about to rest or has owed them
-    /// for long. Who rests or ends must come here last.
+    /// Sends the wake-ups that `by` owes, after a step of `by`, if it is about to rest or has owed
+    /// them for long. A stage that rests or ends must call this last.
     #[inline]
     pub(crate) fn settle(&self, by: StageId, rests: bool) {
         if HELD.with_borrow(Vec::is_empty) {
@@ -193,14 +195,14 @@ impl Post {
         }
     }
 
-    /// Asks all stages whether the graph may end.
+    /// Asks all stages if the graph may end.
     pub(crate) fn stop(&self) {
         self.ballot.ask();
-        // Each has to vote, or sees that it is agreed.
+        // Each stage has to vote, or sees that the end is agreed.
         self.wake_all(Wake::Note);
     }
 
-    /// Ends the sources, whoever is against it.
+    /// Ends the sources even if a stage objects.
     pub(crate) fn overrule(&self) {
         self.ballot.overrule();
         self.wake_all(Wake::Note);
@@ -214,25 +216,25 @@ impl Post {
         }
     }
 
-    /// What `stage` says to the end.
+    /// Returns the vote of `stage`.
     pub(crate) fn vote(&self, stage: StageId) -> Vote {
         self.ballot.vote(stage)
     }
 
-    /// Whether the end of the graph was asked for.
+    /// Returns true if the end of the graph was requested.
     #[inline]
     pub(crate) fn is_stopping(&self) -> bool {
         self.ballot.is_asked()
     }
 
-    /// Whether the sources are to end.
+    /// Returns true if the sources are to end.
     #[inline]
     pub(crate) fn is_ending(&self) -> bool {
         self.ballot.is_agreed()
     }
 }
 
-/// A lock that does not mind a panic elsewhere: what it holds is whole at any time.
+/// Locks `mutex`, also if it is poisoned: what it holds is valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

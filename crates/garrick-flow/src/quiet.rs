@@ -1,11 +1,12 @@
-//! Foreign code that must not end what is none of its business: wakers, and destructors of states and of panics.
+//! Calls of user code whose panic must not end its caller: wakers, and destructors of states and of
+//! panics.
 //!
-//! The process's panic hook has had its say by the time a panic arrives here; what is left is to go on.
+//! The process's panic hook has already run when a panic arrives here. What is left is to go on.
 
 use garrick_core::quiet;
 pub(crate) use garrick_core::quiet::drop;
 
-/// Calls `f`; what it panicked with as words.
+/// Calls `f`, and turns a panic into its message.
 #[inline]
 pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     quiet::call(f).map_err(|panic| panic.message())

@@ -1,8 +1,8 @@
 //! Asking stages what they wait for.
 //!
-//! A stage does not tell what it waits for: nobody wants to know while all goes well. Who does sends each stage a
-//! [`Wake::Tell`](crate::post::Wake::Tell) and gathers the answers for a while. A stage that is in a step does not
-//! answer in time, and that is an answer too.
+//! A stage does not report what it waits for, since nobody needs that while all goes well. A caller
+//! who needs it sends each stage a [`Wake::Tell`](crate::post::Wake::Tell) and gathers the answers
+//! for a while. A stage that is in a step does not answer in time, which is an answer too.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use crate::post::StageId;
 use crate::wait::Wait;
 
-/// How long the answers are waited for: longer than any step should be.
+/// Longest time to wait for the answers: longer than any step should be.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What a stage says.
+/// Answer of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    /// It rests, for this.
+    /// The stage rests, for this.
     Rests(Wait),
-    /// It has something to do.
+    /// The stage has something to do.
     Goes,
 }
 
@@ -26,14 +26,14 @@ pub(crate) enum Answer {
 #[derive(Debug, Default)]
 struct Answers {
     given: Vec<Option<Answer>>,
-    /// Whose answers are waited for. Empty until all are asked.
+    /// For each stage, true if its answer is awaited. Empty until all are asked.
     awaited: Vec<bool>,
-    /// How many of these are still to come.
+    /// Number of awaited answers that are still to come.
     missing: usize,
 }
 
 impl Answers {
-    /// All are asked; these are there to answer.
+    /// Records which stages were asked and are there to answer.
     fn wait_for(&mut self, awaited: Vec<bool>) {
         let pairs = awaited.iter().zip(&self.given);
         let missing = pairs.filter(|(is_awaited, answer)| **is_awaited && answer.is_none());
@@ -42,7 +42,7 @@ impl Answers {
     }
 
     fn give(&mut self, stage: usize, answer: Answer) {
-        // Who answers late has no place any more.
+        // A late answer has no place any more.
         let Some(place) = self.given.get_mut(stage) else {
             return;
         };
@@ -58,17 +58,17 @@ impl Answers {
 /// The answers of the stages of a graph.
 #[derive(Debug, Default)]
 pub(crate) struct RollCall {
-    /// The answers to the latest call. Written by the stages, read by who calls.
+    /// The answers to the latest call. Written by the stages, read by the caller.
     answers: Mutex<Answers>,
     /// Notified of each answer.
     heard: Condvar,
-    /// Held during a call: one at a time.
+    /// Held during a call: one call at a time.
     calling: Mutex<()>,
 }
 
 impl RollCall {
-    /// Asks `stages` stages, each by `ask`, which says whether it is there to answer; the answers of those that
-    /// gave one in time.
+    /// Asks `stages` stages, each by `ask`, which returns true if the stage is there to answer.
+    /// Returns the answers of the stages that answered in time.
     pub(crate) fn call(&self, stages: usize, ask: impl Fn(StageId) -> bool) -> Vec<Option<Answer>> {
         let _calling = self.calling.lock().unwrap_or_else(PoisonError::into_inner);
         *self.lock() = Answers {
@@ -88,7 +88,7 @@ impl RollCall {
         std::mem::take(&mut *answers).given
     }
 
-    /// Stage number `stage` answers.
+    /// Records the answer of stage number `stage`.
     pub(crate) fn answer(&self, stage: StageId, answer: Answer) {
         self.lock().give(stage as usize, answer);
         self.heard.notify_all();

@@ -1,4 +1,4 @@
-//! Waking a stage at a time: the one place that knows how.
+//! Waking a stage at a given time.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use garrick_sched::{Nanos, Turn};
 
 use crate::post::Wake;
 
-/// Sends [`Wake::Timer`] to the stage whose turn it is when its world's clock says `deadline`.
+/// Sends [`Wake::Timer`] to the stage whose turn it is when its world's clock reaches `deadline`.
 pub(crate) fn wake_at(deadline: Nanos, turn: &Turn<'_, Wake>) {
     let delay = Duration::from_nanos(deadline.saturating_sub(turn.now()));
-    // It is sent to the stage itself, which has not ended.
+    // The stage sends it to itself, and has not ended.
     let _ = turn.send_after(delay, &turn.address(), Wake::Timer);
 }

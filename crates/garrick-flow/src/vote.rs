@@ -1,8 +1,9 @@
 //! The vote on the end of a graph.
 //!
-//! Who wants the graph to end asks its stages ([`Ballot::ask`]). Each stage then takes a step, and says with it
-//! whether it agrees; it may say otherwise with each step that follows, as long as not all have agreed. A stage
-//! that has ended agrees. When nobody is missing and nobody is against it, the end is agreed, for good.
+//! A thread that wants the graph to end asks its stages ([`Ballot::ask`]). Each stage then takes a
+//! step, and votes with it. A stage may change its vote with each later step, as long as not all
+//! have agreed. A stage that has ended agrees. When no vote is missing and no stage objects, the
+//! end is agreed, for good.
 //!
 //! ```text
 //!   running --ask--> asked --the last stage agrees, or overrule--> agreed
@@ -10,8 +11,8 @@
 //!                     '--' a stage votes
 //! ```
 //!
-//! A vote is taken under a lock, but only after the end was asked for, and only where a stage changes its mind. Before
-//! that, a step costs one look at a flag that nobody writes.
+//! A vote takes a lock, but only after the end was requested, and only where a stage changes its
+//! vote. Before that, a step costs one look at a flag that nobody writes.
 
 use std::sync::atomic::{
     AtomicBool,
@@ -19,39 +20,41 @@ use std::sync::atomic::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The number of a stage in its graph.
+/// Number of a stage in its graph.
 pub(crate) type StageId = u32;
 
-/// What a stage says to the end.
+/// Vote of a stage on the end of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Vote {
-    /// Nothing yet.
+    /// The stage has not voted yet.
     Missing,
-    /// It agrees.
+    /// The stage agrees.
     Yes,
-    /// It is against it, and says why.
+    /// The stage objects, for this reason.
     No(String),
 }
 
-/// What all stages say to the end.
+/// Votes of all stages on the end of the graph.
 #[derive(Debug, Default)]
 pub(crate) struct Ballot {
-    /// Whether the end was asked for. Written once, by whoever asks first; read by every step.
+    /// True once the end was requested. Written once, by the first thread that asks; read by every
+    /// step.
     asked: AtomicBool,
-    /// Whether it is agreed. Written once, by the last one to agree or by who overrules; read by every step of a
-    /// source.
+    /// True once the end is agreed. Written once, by the last stage to agree or by the thread that
+    /// overrules; read by every step of a source.
     agreed: AtomicBool,
-    /// The votes by the numbers of the stages.
+    /// The votes, by the numbers of the stages.
     votes: Mutex<Vec<Vote>>,
 }
 
 impl Ballot {
-    /// Makes room for the votes of so many stages. Until then there are none, and a vote is for nobody.
+    /// Makes room for the votes of this number of stages. Until then there are none, and a vote is
+    /// ignored.
     pub(crate) fn open(&self, stages: usize) {
         self.lock().resize(stages, Vote::Missing);
     }
 
-    /// Asks for the end; says whether it is agreed, which it is where all have ended.
+    /// Requests the end. Returns true if it is agreed, as it is where all stages have ended.
     pub(crate) fn ask(&self) -> bool {
         let votes = self.lock();
         // Release: pairs with the Acquire in `is_asked`. Votes are under the lock.
@@ -59,7 +62,7 @@ impl Ballot {
         self.count(&votes)
     }
 
-    /// Takes the vote of `stage`; says whether that has made the end agreed.
+    /// Takes the vote of `stage`. Returns true if that made the end agreed.
     pub(crate) fn cast(&self, stage: StageId, vote: Vote) -> bool {
         let mut votes = self.lock();
         if let Some(place) = votes.get_mut(stage as usize) {
@@ -68,30 +71,31 @@ impl Ballot {
         !self.is_agreed() && self.is_asked() && self.count(&votes)
     }
 
-    /// Ends it whoever is against it.
+    /// Agrees to the end even if a stage objects.
     pub(crate) fn overrule(&self) {
         // Release, both: pair with the Acquires in `is_asked` and `is_agreed`.
         self.asked.store(true, Release);
         self.agreed.store(true, Release);
     }
 
-    /// What `stage` says.
+    /// Returns the vote of `stage`.
     pub(crate) fn vote(&self, stage: StageId) -> Vote {
         let votes = self.lock();
         votes.get(stage as usize).cloned().unwrap_or(Vote::Missing)
     }
 
-    /// Whether the end was asked for.
+    /// Returns true if the end was requested.
     #[inline]
     pub(crate) fn is_asked(&self) -> bool {
         // Acquire: pairs with the Release in `ask` and `overrule`.
         self.asked.load(Acquire)
     }
 
-    /// Whether the end is agreed: the sources are to end.
+    /// Returns true if the end is agreed: the sources are to end.
     #[inline]
     pub(crate) fn is_agreed(&self) -> bool {
-        // Acquire: pairs with the Release in `count` and `overrule`; what was done before the last vote is seen.
+        // Acquire: pairs with the Release in `count` and `overrule`; what was done before the last
+        // vote is seen.
         self.agreed.load(Acquire)
     }
 

@@ -1,37 +1,39 @@
-//! Which stage sends to which: the graph as its stages and channels draw it, and the cycles in it.
+//! The graph of stages, with an edge from each sending stage to its receiving stage, and the cycles
+//! in it.
 //!
-//! Channels that are meant to lead back are not in it. What is known at the start is searched once, in steps of its stages
-//! and channels ([Tarjan's components](Wires::components)). What comes to light later, an end at a time, is searched from
-//! that end on.
+//! Feedback channels are left out. The edges that are known at the start are searched once, in time
+//! proportional to the stages and channels ([Tarjan's components](Wires::components)). An edge that
+//! is discovered later is searched from its end on.
 
 use std::collections::VecDeque;
 
 use crate::vote::StageId;
 
-/// Which stage sends to which.
+/// Edges from sending to receiving stages.
 #[derive(Debug, Default)]
 pub(crate) struct Wires {
-    /// The names of the stages, by their numbers.
+    /// Names of the stages, by number.
     names: Vec<String>,
-    /// The stages that each stage sends to, by its number.
+    /// The stages that each stage sends to, by number.
     next: Vec<Vec<StageId>>,
 }
 
 impl Wires {
-    /// Stages of these names, without a channel.
+    /// Creates stages of these names, without a channel.
     pub(crate) fn new(names: Vec<String>) -> Self {
         let next = vec![Vec::new(); names.len()];
         Self { names, next }
     }
 
-    /// Takes note that `from` sends to `to`.
+    /// Records that `from` sends to `to`.
     pub(crate) fn add(&mut self, from: StageId, to: StageId) {
         if let Some(next) = self.next.get_mut(from as usize) {
             next.push(to);
         }
     }
 
-    /// A shortest way from one stage to another, with both; of one stage to itself, that stage.
+    /// Returns a shortest path from one stage to another, including both. The path from a stage to
+    /// itself is that stage.
     pub(crate) fn path(&self, from: StageId, to: StageId) -> Option<Vec<StageId>> {
         let mut before = vec![None; self.next.len()];
         *before.get_mut(from as usize)? = Some(from);
@@ -56,26 +58,28 @@ impl Wires {
         None
     }
 
-    /// The stages of a cycle in order, the first one again at the end, if there is any.
+    /// Returns the stages of a cycle in order, with the first one repeated at the end, if there is
+    /// a cycle.
     pub(crate) fn cycle(&self) -> Option<Vec<StageId>> {
         let components = self.components();
         for (from, next) in (0..).zip(&self.next) {
             let inside = |to: &&StageId| components[**to as usize] == components[from as usize];
             if let Some(&to) = next.iter().find(inside) {
-                // Of one component, so there is a way back.
+                // Both stages are in one component, so there is a way back.
                 return self.cycle_by(from, to);
             }
         }
         None
     }
 
-    /// The cycle that a channel from `from` to `to` closes, if it does.
+    /// Returns the cycle that a channel from `from` to `to` would close, if any.
     pub(crate) fn cycle_by(&self, from: StageId, to: StageId) -> Option<Vec<StageId>> {
         let back = self.path(to, from)?;
         Some(std::iter::once(from).chain(back).collect())
     }
 
-    /// The strongly connected component of each stage: stages of one number reach one another.
+    /// Returns the strongly connected component of each stage. Stages with equal numbers reach one
+    /// another.
     pub(crate) fn components(&self) -> Vec<usize> {
         let mut search = Search::new(self.next.len());
         for stage in 0..self.next.len() {
@@ -84,29 +88,29 @@ impl Wires {
         search.components
     }
 
-    /// The names of these stages.
+    /// Returns the names of these stages.
     pub(crate) fn names_of(&self, stages: &[StageId]) -> Vec<String> {
         let names = stages.iter().map(|stage| &self.names[*stage as usize]);
         names.cloned().collect()
     }
 }
 
-/// No number yet.
+/// Placeholder for a number that is not assigned yet.
 const NONE: usize = usize::MAX;
 
 /// Tarjan's search, without recursion: a graph may be a chain of any length.
 struct Search {
-    /// When each stage was found, or [`NONE`].
+    /// Time at which each stage was found, or [`NONE`].
     found: Vec<usize>,
-    /// The earliest stage on the stack that each is known to reach, by when that was found.
+    /// The earliest stage on the stack that each stage is known to reach, by the time it was found.
     low: Vec<usize>,
-    /// What is asked for, or [`NONE`].
+    /// The result: the component of each stage, or [`NONE`].
     components: Vec<usize>,
-    /// Found, and of no component yet.
+    /// Stages that were found, and are in no component yet.
     stack: Vec<usize>,
-    /// Under way: a stage, and how many of its channels were followed.
+    /// Stages under way, each with the number of its channels that were followed.
     path: Vec<(usize, usize)>,
-    /// How many were found.
+    /// Number of stages that were found.
     count: usize,
 }
 
@@ -130,7 +134,7 @@ impl Search {
         self.path.push((stage, 0));
     }
 
-    /// Finds all that `stage` reaches, unless that was done.
+    /// Finds all stages that `stage` reaches, unless that was done before.
     fn visit(&mut self, stage: usize, all: &[Vec<StageId>]) {
         if self.found[stage] == NONE {
             self.enter(stage);
@@ -151,7 +155,7 @@ impl Search {
         }
     }
 
-    /// All channels of `stage`, the last one of the path, were followed.
+    /// Leaves `stage`, the last one of the path, after all its channels were followed.
     fn leave(&mut self, stage: usize) {
         self.path.pop();
         if let Some((before, _)) = self.path.last() {
@@ -168,7 +172,8 @@ impl Search {
     }
 }
 
-/// What to say of a cycle of stages of these names, the first one again at the end.
+/// Returns the error message for a cycle of stages of these names, with the first one repeated at
+/// the end.
 pub(crate) fn refusal(cycle: &[String]) -> String {
     let quoted: Vec<_> = cycle.iter().map(|name| format!("\"{name}\"")).collect();
     let subject = if cycle.len() > 2 {

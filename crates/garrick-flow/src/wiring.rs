@@ -1,4 +1,4 @@
-//! What stages say of their channel ends before they run.
+//! Declaration of the stages' channel ends before they run.
 
 use std::fmt;
 
@@ -6,15 +6,17 @@ use crate::channel::{
     AsyncReceiver, AsyncSender, Line, Receiver, Receivers, Sender, Senders, Side,
 };
 
-/// The channel ends of one stage, as it tells them to its graph: see [`Stage::wiring`](crate::Stage::wiring).
+/// The channel ends of one stage, as declared to its graph by
+/// [`Stage::wiring`](crate::Stage::wiring).
 pub struct Wiring {
-    /// The number of the graph: a stage may have ends of channels of another one.
+    /// Number of the graph. A stage may also have ends of another graph's channels.
     graph: u64,
-    /// The channels that it has an end of, by their numbers, and which end.
+    /// The channels that the stage has an end of, by number, each with the side of that end.
     pub(crate) ends: Vec<(u32, Side)>,
 }
 
-/// Channel ends, and what is made of them: an end, a bundle, a tuple of up to six, a vector, an option.
+/// Channel ends and collections of them: an end, a bundle, a tuple of up to six, a vector, an
+/// option.
 ///
 /// # Examples
 ///
@@ -33,7 +35,7 @@ pub struct Wiring {
 /// }
 /// ```
 pub trait Ends {
-    /// Tells each end to `wiring`.
+    /// Declares each end to `wiring`.
     fn tell(&self, wiring: &mut Wiring);
 }
 
@@ -43,13 +45,14 @@ impl Wiring {
         Self { graph, ends }
     }
 
-    /// Takes note that the stage has these ends.
+    /// Records that the stage has these ends.
     pub fn has(&mut self, ends: &(impl Ends + ?Sized)) -> &mut Self {
         ends.tell(self);
         self
     }
 
-    /// Takes note that the stage has the end on `side` of this channel, if that is one of the graph's.
+    /// Records that the stage has the end on `side` of this channel, if the channel is one of the
+    /// graph's.
     pub(crate) fn has_end(&mut self, line: &Line, side: Side) {
         if line.graph() == self.graph {
             self.ends.push((line.id, side));

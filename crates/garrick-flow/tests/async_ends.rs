@@ -1,4 +1,5 @@
-//! Futures at both ends of a graph: nothing is lost, nothing polls, and a future that is dropped has done nothing.
+//! Futures at both ends of a graph: nothing is lost, nothing polls, and a future that is dropped
+//! has no effect.
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -13,14 +14,14 @@ use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, SendError, Wait, stage
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Values sent one by one, each of which may cost a change of threads.
+/// Values sent one by one, each of which may cost a thread switch.
 const MANY: u64 = if cfg!(debug_assertions) {
     5_000
 } else {
     50_000
 };
 
-/// Polls `future` once; nobody hears its waker.
+/// Polls `future` once, with a waker that does nothing.
 fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -144,7 +145,7 @@ fn who_wants_to_be_called_is_called_once() -> Result {
     Ok(())
 }
 
-/// A stream that is pending until its valve has been opened once more.
+/// A stream that yields as many values as its valve has let through, and is pending in between.
 #[derive(Clone, Default)]
 struct Valve(Arc<Mutex<Flow>>);
 
@@ -152,9 +153,9 @@ struct Valve(Arc<Mutex<Flow>>);
 struct Flow {
     /// Values that may flow.
     open: u64,
-    /// Values that did.
+    /// Values that did flow.
     out: u64,
-    /// No more is to come.
+    /// True if no more values will come.
     ended: bool,
     waker: Option<Waker>,
 }
@@ -209,7 +210,7 @@ fn a_pending_stream_rests() -> Result {
     }
     assert_eq!(rest, 10);
     let report = running.join();
-    // One step a waking and one a batch, and each batch is followed by a look whether there is more.
+    // At most one step per wake-up and one per batch, and after each batch one more look.
     let steps = report.stages()[0].steps;
     assert!(steps <= 2 * 101 + 2 * 10, "{report:?}");
     Ok(())
@@ -274,7 +275,7 @@ fn an_async_sink_keeps_up_with_threads_that_wake_it() -> Result {
     let mut graph = Graph::new();
     let (numbers, input) = graph.channel::<u64>(64)?;
     graph.source("numbers", stages::produce(numbers, 0..MANY));
-    // Each future is answered by another thread, whenever that gets to it.
+    // Each future is answered by another thread, at any later time.
     let (ask, asked) = mpsc::channel::<(u64, Valve)>();
     let answer = thread::spawn(move || {
         let mut next = 0;

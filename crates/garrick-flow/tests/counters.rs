@@ -1,4 +1,5 @@
-//! What a monitor shows: counts that are exact where the run is, and states, during the run and after it.
+//! Samples of a monitor: counts that are exact where the run is, and states, during the run and
+//! after it.
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -37,7 +38,7 @@ fn a_rest_is_a_stall_of_the_end_that_waits() -> Result {
     let (mut numbers, numbers_in) = graph.channel::<u8>(4)?;
     let (full, mut full_in) = graph.channel::<u8>(4)?;
     let (go, gone) = mpsc::channel::<()>();
-    // The middle rests for want of numbers first, then because nobody takes its own.
+    // The middle stage first rests for lack of numbers, then because its output is full.
     graph.stage("middle", stages::map(numbers_in, full, |n| *n));
     let running = graph.start()?;
     let monitor = running.monitor();
@@ -68,7 +69,7 @@ fn a_rest_is_a_stall_of_the_end_that_waits() -> Result {
     Ok(())
 }
 
-/// Waits until the stalls of the middle's input and output are as wanted.
+/// Waits until the stalls of the middle stage's input and output satisfy `seen`.
 fn until(monitor: &Monitor, seen: impl Fn(u64, u64) -> bool) {
     loop {
         let channels = monitor.sample().channels;
@@ -84,7 +85,7 @@ fn busy_stages_are_busy_and_idle_ones_are_not() -> Result {
     let mut graph = Graph::new();
     graph.count_slow_steps(Duration::from_micros(500));
     let mut steps = 0;
-    // It makes its own time: each step takes a millisecond of the sponsor's clock.
+    // The stage makes its own time: each step takes a millisecond of the sponsor's clock.
     graph.stage("busy", move |cx: &mut Cx<'_>| {
         let began = cx.now();
         while cx.now() < began + 1_000_000 {}

@@ -1,4 +1,4 @@
-//! How graphs end: in order, at once, by a panic, from either side; and that nothing in flight is lost.
+//! Ends of graphs: in order, at once, by a panic, from either side. Nothing in flight is lost.
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use garrick_flow::{Cx, Graph, Receiver, Report, Sender, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// How many messages the tests with tiny channels send: a fraction of a second of work.
+/// Number of messages that the tests with tiny channels send: a fraction of a second of work.
 const MANY: u64 = if cfg!(debug_assertions) {
     20_000
 } else {
@@ -22,7 +22,7 @@ fn assert_drained(report: &Report) {
     }
 }
 
-/// Builds numbers -> plus one -> check, each on its own thread or all on one.
+/// Builds numbers -> plus one -> check, each on its own thread or all on one thread.
 fn pipeline(
     capacity: usize,
     count: u64,
@@ -115,7 +115,7 @@ fn a_dropped_graph_ends_at_once_and_drops_what_it_holds() -> Result {
     let (tx, rx) = graph.channel(64)?;
     let copies = Arc::clone(&value);
     graph.source("copies", stages::produce(tx, std::iter::repeat(copies)));
-    // Nobody takes anything: the channel is full when the graph is dropped.
+    // No stage takes anything, so the channel is full when the graph is dropped.
     graph.stage("idle", move |_: &mut Cx<'_>| {
         let _ = &rx;
         Wait::timer(Duration::from_hours(1))
@@ -140,7 +140,7 @@ fn a_graph_that_is_not_started_closes_its_channels() -> Result {
     Ok(())
 }
 
-/// Builds numbers -> `middle` -> count, and says what was counted.
+/// Builds numbers -> `middle` -> count, and returns what was counted.
 fn around(
     middle: impl FnOnce(Receiver<u64>, Sender<u64>) -> Box<dyn FnMut(&mut Cx<'_>) -> Wait + Send>,
 ) -> std::result::Result<Report, Box<dyn Error>> {
@@ -240,7 +240,8 @@ fn a_stage_that_rests_on_its_input_hears_that_its_output_is_gone() -> Result {
     let mut graph = Graph::new();
     let (silent, input) = graph.channel::<u8>(8)?;
     let (output, results) = graph.channel::<u8>(8)?;
-    // It says nothing, and ends only when the end of the last stage has ended the one in the middle.
+    // The stage sends nothing. It ends only when the end of the last stage has ended the middle
+    // one.
     graph.stage("silent", move |_: &mut Cx<'_>| {
         if silent.is_closed() {
             return Wait::done();

@@ -1,4 +1,5 @@
-//! One stage with many channels: fan-out, fan-in, keyed parts, waits over bundles, and who holds up whom.
+//! Stages with many channels: fan-out, fan-in, keyed parts, waits over bundles, and full channels
+//! that hold up others.
 use std::error::Error;
 use std::sync::mpsc;
 
@@ -7,14 +8,14 @@ use garrick_flow::{CONDITIONS_MAX, Graph, Receivers, Senders, Slots, Wait, stage
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// How many values the whole graphs send.
+/// Number of values that the whole graphs send.
 const MANY: u64 = if cfg!(debug_assertions) {
     30_000
 } else {
     300_000
 };
 
-/// What there is in a channel, taken.
+/// Takes all values that are in a channel.
 fn taken(receiver: &mut garrick_flow::Receiver<u64>) -> Vec<u64> {
     let mut values = Vec::new();
     receiver.pop_each(usize::MAX, |value| values.push(value));
@@ -157,7 +158,7 @@ fn turns_pass_over_the_full_and_the_gone() -> Result {
     assert_eq!(probe.run(10), Seen::Waits);
     let got: Vec<_> = work_in.iter_mut().map(taken).collect();
     assert_eq!(got, [[0, 1], [2, 3], [4, 5]]);
-    // The second one does nothing: the others get what there is.
+    // The second output is not read: the others get all values.
     numbers.push_iter(10..30);
     probe.run(100);
     while work_in[0].readable() + work_in[2].readable() > 0 {

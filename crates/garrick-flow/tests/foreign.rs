@@ -1,4 +1,4 @@
-//! Foreign code where it hurts: wakers and destructors that panic, and panics whose own destructors do.
+//! User code that panics: wakers and destructors that panic, and panics whose own destructors do.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::Result;
 use garrick_flow::{AsyncReceiver, AsyncSender, Cx, Graph, Restarts, Wait, restarting, stages};
 use garrick_testkit::{Bomb, HANGS_AFTER, fail, silence_panics};
 
-/// Ends with a panic that leaves a bomb behind.
+/// A value whose drop panics with a [`Bomb`].
 struct BadEnd;
 
 impl Drop for BadEnd {
@@ -43,7 +43,7 @@ fn a_call_that_panics_does_not_end_the_stage_that_makes_it() -> Result {
     Ok(())
 }
 
-/// A waker that panics when it goes.
+/// A waker that panics when it is dropped.
 struct Frail {
     drops: Arc<AtomicUsize>,
     _kept: Mutex<()>,
@@ -135,7 +135,7 @@ fn a_stage_is_started_again_whatever_the_panic_leaves_behind() -> Result {
             Wait::done()
         },
     );
-    // The last state ends badly as well.
+    // The drop of the last state panics as well.
     graph.stage("again", stage.policy(Restarts::unlimited()));
     let running = graph.start()?;
     assert!(running.wait_timeout(HANGS_AFTER), "it hangs");

@@ -1,4 +1,4 @@
-//! Cycles: those that nobody meant are refused, and those that are meant end.
+//! Cycles: unintended cycles are refused, and intended loops end.
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,15 +12,15 @@ use garrick_flow::{
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Long enough for a graph that ends at all.
+/// Time limit: long enough for a graph that ends at all.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A stage that tells its ends and passes on what comes.
+/// Makes a stage that declares its ends and passes values on.
 fn pass(input: Receiver<u64>, output: Sender<u64>) -> impl Stage {
     stages::map(input, output, |n| *n)
 }
 
-/// The same as a closure, which cannot tell.
+/// Makes a closure that passes values on, and cannot declare its ends.
 fn silent(mut input: Receiver<u64>, mut output: Sender<u64>) -> impl Stage {
     move |_: &mut Cx<'_>| {
         map_batch(&mut input, &mut output, 16, |n| *n);
@@ -31,7 +31,7 @@ fn silent(mut input: Receiver<u64>, mut output: Sender<u64>) -> impl Stage {
     }
 }
 
-/// What the start of `graph` says against it.
+/// Returns the error with which `graph` refuses to start.
 fn refusal(graph: Graph) -> String {
     graph.start().map(drop).unwrap_err().to_string()
 }
@@ -62,7 +62,7 @@ fn a_cycle_is_refused_by_the_names_of_its_stages() -> Result {
             outputs.push(output);
             inputs.push(input);
         }
-        // The first one reads what the last one sends.
+        // The first stage reads what the last one sends.
         inputs.rotate_right(1);
         for ((name, input), output) in names.iter().zip(inputs).zip(outputs) {
             graph.stage(*name, pass(input, output));
@@ -155,7 +155,7 @@ fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     assert_eq!(
         refusal(graph),
         "channel \"numbers\" is marked as feedback, but nothing leads back from \"read\", which has its receiver, to \
-         \"count\", which has its sender, by what the stages tell; closures tell by `with_ends`"
+         \"count\", which has its sender, by the declared ends; closures declare ends by `with_ends`"
     );
 
     let mut graph = Graph::new();
@@ -166,7 +166,7 @@ fn a_channel_that_does_not_lead_back_is_no_feedback() -> Result {
     graph.stage("b", silent(there_in, back));
     assert_eq!(
         refusal(graph),
-        "channel 1 is marked as feedback, but no stage tells that it has its sender; closures tell by `with_ends`"
+        "channel 1 is marked as feedback, but no stage declares its sender; closures declare ends by `with_ends`"
     );
     Ok(())
 }
@@ -180,8 +180,8 @@ fn a_stepper_refuses_a_cycle_too() {
     Stepper::new(graph);
 }
 
-/// Adds a loop of three stages: "gather" takes numbers of `numbers` and those that come back, "halve" halves them, and "sort"
-/// sends those that are `is_done` to `out` and the others back. `restarts` says whether "halve" is one that begins anew.
+/// Adds a loop of three stages. "gather" takes values of `numbers` and those that come back, and
+/// "halve" halves them. "sort" sends values that are `is_done` to `out` and the others back.
 fn add_loop(
     graph: &mut Graph,
     room: usize,
@@ -233,7 +233,7 @@ fn add_loop(
     Ok((numbers, out_in))
 }
 
-/// A source that has 64 numbers under way at most. It looks every 50 us how many have come out.
+/// Makes a source with at most 64 numbers under way. It checks every 50 us how many have come out.
 fn count_with_care(numbers: Sender<u64>, out: &Arc<AtomicU64>) -> impl Stage + use<> {
     let out = Arc::clone(out);
     with_ends(numbers, move |numbers, _: &mut Cx<'_>| {
@@ -300,7 +300,7 @@ fn a_loop_that_rests_takes_no_steps_and_ends_with_what_leads_into_it() -> Result
     let mut stepper = Stepper::new(graph);
     assert!(stepper.run_until_idle() > 20);
     assert_eq!(stepper.totals().channels[4].taken, 10);
-    // Nothing moves until something comes from without, here the end.
+    // Nothing moves until something comes from outside, here the end.
     assert_eq!(stepper.run_until_idle(), 0);
     assert!(!stepper.has_ended());
     drop(numbers);

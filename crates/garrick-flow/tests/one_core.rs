@@ -1,4 +1,5 @@
-//! Stages whose threads share one core: a wake-up that is held back until its stage rests is late, not lost.
+//! Stages whose threads share one core: a wake-up that is held back until its stage rests is late,
+//! not lost.
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -7,7 +8,7 @@ use garrick_flow::{AsyncReceiver, Cx, Graph, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Values sent through each of the channels.
+/// Number of values sent through each of the channels.
 const VALUES: u64 = if cfg!(debug_assertions) {
     20_000
 } else {
@@ -48,7 +49,8 @@ fn a_stage_that_never_rests_wakes_the_others_nevertheless() -> Result {
     let ours = Arc::clone(&seen);
     let mut left = 100;
     let restless = move |_: &mut Cx<'_>| {
-        // The next value goes out when the one before has been seen, and until then this goes on and on.
+        // The next value goes out when the one before has been seen. Until then the stage never
+        // rests.
         if tx.sent() == 0 || ours.swap(false, Relaxed) {
             if left == 0 {
                 return Wait::done();
@@ -117,7 +119,8 @@ fn a_stage_with_an_end_of_another_graph_wakes_that_one() -> Result {
     let (first, second) = (first.start()?, second.start()?);
     let monitor = first.monitor();
     first.join();
-    // Who takes what the first graph sent is of the second one: only when that has ended is all of it taken.
+    // The taker of the first graph's values belongs to the second graph, so all values are taken
+    // only when the second graph has ended.
     assert_eq!(second.join().channels()[0].taken, VALUES);
     let channel = &monitor.sample().channels[0];
     assert_eq!(channel.taken, VALUES);

@@ -1,4 +1,4 @@
-//! Stages that begin anew: what is lost, what is not, how often, and when.
+//! Stages that restart: what they lose, how often they restart, and when.
 mod common;
 
 use std::sync::Arc;
@@ -24,7 +24,8 @@ fn rest((input, output): &mut Ends) -> Wait {
     Wait::readable(input, 1).and(Wait::free(output, 1))
 }
 
-/// A graph 0..10 -> `middle` -> nobody, stepped until `middle` has panicked once. The channels have 16 slots.
+/// Steps a graph 0..10 -> `middle` without a sink until `middle` has panicked once. The channels
+/// have 16 slots.
 fn after_a_panic(
     step: impl Fn(&mut (), &mut Ends, &mut Cx<'_>) -> Wait + Send + 'static,
 ) -> std::result::Result<(Stepper, Receiver<u64>), Box<dyn std::error::Error>> {
@@ -120,7 +121,7 @@ fn a_batch_that_breaks_off_is_sent_as_far_as_it_went() -> Result {
         map_batch(input, output, 16, |n| if *n == 7 { fail() } else { *n });
         Wait::done()
     })?;
-    // The gates have moved with the rings: whoever rests on them has been woken.
+    // The gates have moved with the rings, so a stage that rests on them has been woken.
     assert_eq!(
         (stepper.fill(0), stepper.fill(1), results.readable()),
         (3, 7, 7)
@@ -350,7 +351,7 @@ fn a_source_that_waits_for_its_restart_ends_with_the_graph() -> Result {
     stepper.run_until_idle();
     stepper.stop();
     stepper.run_until_idle();
-    // It is not up, so it has no vote: nobody may take its silence for a yes.
+    // The stage is not up, so it has no vote: its silence must not count as a yes.
     assert!(!stepper.has_ended());
     stepper.overrule();
     stepper.run_until_idle();

@@ -1,8 +1,9 @@
-//! Random graphs whose stages panic at random points, against a model without stages: every value arrives, once, and
-//! in order where the order is defined.
+//! Random graphs whose stages panic at random points, against a model without stages: every value
+//! arrives once, and in order where the order is defined.
 //!
-//! A graph grows from sources by mapping, dealing (one channel into two) and merging (two into one). In the model each
-//! channel is the list of what goes through it.
+//! A graph grows from sources by mapping, dealing (one channel into two) and merging (two into
+//! one). In the model each channel is the list of the values that go through it.
+
 use std::sync::mpsc::{self, Sender as Tell};
 
 use garrick_core::random::mix;
@@ -11,7 +12,7 @@ use garrick_flow::{Cx, Graph, Receiver, Report, Restarts, Sender, Wait, map_batc
 use garrick_testkit::{fail, silence_panics};
 use proptest::prelude::*;
 
-/// Steps that are enough for any of these graphs.
+/// Number of steps that are enough for any of these graphs.
 const STEPS_MAX: u64 = 200_000;
 
 /// A value.
@@ -20,17 +21,17 @@ type Value = u64;
 /// One step of a graph's growth.
 #[derive(Debug, Clone)]
 enum Grow {
-    /// A source of so many values.
+    /// Adds a source of this number of values.
     Source(u64),
-    /// A stage that maps by [`map_batch`], or by hand.
+    /// Adds a stage that maps by [`map_batch`], or by hand.
     Map { channel: usize, by_hand: bool },
-    /// A stage that deals values to two channels, by the values.
+    /// Adds a stage that deals values to two channels, by the values.
     Deal(usize),
-    /// A stage that merges two channels.
+    /// Adds a stage that merges two channels.
     Merge(usize, usize),
 }
 
-/// A growth, and how large the channels are that it makes.
+/// Generates a step of growth, and the size of the channels that it makes.
 fn grow() -> impl Strategy<Value = (Grow, usize)> {
     let any_channel = 0..16usize;
     let grow = prop_oneof![
@@ -43,15 +44,16 @@ fn grow() -> impl Strategy<Value = (Grow, usize)> {
     (grow, 1..9usize)
 }
 
-/// Makes a step panic now and then. It outlives the panic, so that the next step does not panic at the same place.
+/// Makes a step panic now and then. It outlives the panic, so that the next step does not panic at
+/// the same place.
 struct Fate {
     state: u64,
-    /// A panic for so many questions; none at all if it is 0.
+    /// One call in this many panics; none if it is 0.
     one_in: u64,
 }
 
 impl Fate {
-    /// A place where the step may panic.
+    /// Marks a place where the step may panic.
     fn tempt(&mut self) {
         self.state = mix(self.state);
         if self.one_in > 0 && self.state.is_multiple_of(self.one_in) {
@@ -60,11 +62,11 @@ impl Fate {
     }
 }
 
-/// A channel that nobody reads yet, and what the model says goes through it.
+/// A channel that no stage reads yet, and the values that go through it in the model.
 struct Open {
     receiver: Receiver<Value>,
     values: Vec<Value>,
-    /// Whether the order is defined: there is no merge before it.
+    /// True if the order is defined: there is no merge before it.
     ordered: bool,
 }
 
@@ -160,7 +162,7 @@ impl Growing {
         }
     }
 
-    /// Gives each open channel a sink; what the model says they get.
+    /// Gives each open channel a sink, and returns the values that the model predicts for them.
     fn finish(mut self, tell: &Tell<(usize, Vec<Value>)>) -> (Graph, Vec<(Vec<Value>, bool)>) {
         let mut expected = Vec::new();
         for (number, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
@@ -168,7 +170,7 @@ impl Growing {
             let tell = tell.clone();
             self.add((open.receiver, Vec::new()), move |(input, seen), fate| {
                 log(input, seen, fate, |seen| {
-                    // Whoever waits for it has not left.
+                    // The receiver of the result still waits for it.
                     let _ = tell.send((number, seen));
                 })
             });
@@ -254,7 +256,7 @@ fn merge((inputs, output): &mut ([Receiver<Value>; 2], Sender<Value>), fate: &mu
     wait.unwrap_or_else(Wait::done)
 }
 
-/// Logs what comes, and tells it at the end. What was logged is kept when the step panics.
+/// Logs the input, and passes the log to `tell` at the end. The log is kept when the step panics.
 fn log(
     input: &mut Receiver<Value>,
     seen: &mut Vec<Value>,
@@ -274,7 +276,7 @@ fn log(
     Wait::readable(input, 1)
 }
 
-/// Grows a graph, has it run, and compares.
+/// Grows a graph, runs it, and compares it with the model.
 fn check(growth: &[(Grow, usize)], seed: u64, one_in: u64, run: impl FnOnce(Graph) -> Report) {
     silence_panics();
     let mut growing = Growing::new(seed, one_in);

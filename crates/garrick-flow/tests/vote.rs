@@ -1,4 +1,4 @@
-//! The end by vote: who can delay it, how it is told, and how it is forced.
+//! The end by vote: stages that delay it, reports of the delay, and overruling.
 mod common;
 
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use garrick_flow::testing::Stepper;
 use garrick_flow::{Because, Cx, Graph, Receiver, Running, Stage, Straggler, Wait, stages};
 use garrick_testkit::{fail, silence_panics};
 
-/// Guards against hanging only.
+/// Time limit that only guards against hanging.
 const SOON: Duration = Duration::from_secs(60);
 
-/// A stage that reads, and is against the end while `objects` says so.
+/// Makes a stage that reads, and objects to the end while `objects` is true.
 fn reader(
     mut input: Receiver<u64>,
     objects: &Arc<AtomicBool>,
@@ -32,7 +32,7 @@ fn reader(
     }
 }
 
-/// Starts a graph without an end of its own, whose reader is against one as long as it `objects`.
+/// Starts an endless graph whose reader objects to the end while `objects` is true.
 fn start_reading(
     objects: &Arc<AtomicBool>,
 ) -> std::result::Result<Running, Box<dyn std::error::Error>> {
@@ -85,7 +85,7 @@ fn the_vote_is_step_by_step_and_the_last_word_counts() -> Result {
     stepper.stop();
     stepper.run(20);
     assert!(stepper.step_stage("numbers").is_ok(), "one is against it");
-    // Who agreed may think again as long as not all have.
+    // A stage that agreed may change its vote as long as not all have agreed.
     objects.store(true, Relaxed);
     stepper.step_stage("reader")?;
     other.store(false, Relaxed);
@@ -110,7 +110,7 @@ fn a_stage_that_rests_for_long_is_asked_too() -> Result {
     let mut asked = false;
     graph.source("silent", move |cx: &mut Cx<'_>| {
         let _keep = &silent;
-        // It agrees when it is asked for the second time.
+        // The stage agrees when it is asked for the second time.
         if !std::mem::replace(&mut asked, cx.is_stopping()) {
             cx.veto("once more");
             return Wait::timer(Duration::from_millis(1));
@@ -152,7 +152,7 @@ fn who_has_ended_or_failed_has_nothing_against_it() -> Result {
     Ok(())
 }
 
-/// A stage that says that it has heard of the end, and then does not come back until it is let go.
+/// Makes a stage that reports the request to end, and then blocks until it is released.
 fn stuck(inside: mpsc::Sender<()>, held: mpsc::Receiver<()>) -> impl Stage {
     move |cx: &mut Cx<'_>| {
         if cx.is_stopping() {
@@ -173,7 +173,7 @@ fn a_late_end_is_explained() -> Result {
     output.push_slice(&[1, 2, 3]);
     numbers.push_slice(&[7]);
     let sends = move |_: &mut Cx<'_>| {
-        // Once: how many steps it takes before it is asked is left open.
+        // Send once: the number of steps before the request is not fixed.
         if numbers.sent() < 2 {
             numbers.push_slice(&[8]);
         }
@@ -241,7 +241,7 @@ fn who_has_something_to_do_says_so() -> Result {
         because: Because::Works,
     };
     let mut stragglers = running.stragglers();
-    // On a busy machine it may need longer for its answer.
+    // On a busy machine the stage may need longer for its answer.
     while stragglers[0].because == Because::DoesNotAnswer {
         stragglers = running.stragglers();
     }

@@ -1,4 +1,4 @@
-//! What a wait waits for, seen by driving one stage by hand; and timers in a graph that runs.
+//! Conditions of waits, seen by driving one stage by hand; and timers in a running graph.
 use std::error::Error;
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use garrick_flow::{CONDITIONS_MAX, CapacityError, Cx, Graph, Slots, Wait, stages
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// A stage that does nothing but wait.
+/// Makes a stage that does nothing but wait.
 fn waiting(wait: Wait) -> impl FnMut(&mut Cx<'_>) -> Wait + Send + 'static {
     move |_| wait
 }
@@ -164,7 +164,7 @@ fn batches_are_half_a_channel_and_fit_the_cache() -> Result {
     let mut graph = Graph::new();
     assert_eq!(graph.channel::<u64>(16)?.0.batch(), 8);
     assert_eq!(graph.channel::<u64>(1)?.0.batch(), 1);
-    // What stays in the cache depends on the machine, but the same is chosen for the same bytes.
+    // The batch that stays in the cache depends on the machine, but equal bytes give equal choices.
     let wide = graph.channel::<[u64; 2]>(1 << 20)?.0.batch();
     assert!((1 << 10..=1 << 14).contains(&wide), "{wide}");
     assert_eq!(graph.channel::<u64>(1 << 20)?.0.batch(), 2 * wide);

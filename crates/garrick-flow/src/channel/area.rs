@@ -1,11 +1,14 @@
-//! In how many slots a channel's values go round when its ends are on different threads.
+//! The number of slots that a channel's values cycle through when its ends are on different
+//! threads.
 //!
-//! A writer that comes back to a line which the other core still has in its second-level cache waits for that core to give it
-//! up. In an area that is more than the second-level caches keep, both have given it up before
-//! ([`Producer::spread`](garrick_core::ring::Producer::spread)). Measured with two threads, messages of 8 bytes and
-//! 1 MiB of second-level cache, a message costs, by the bytes that it goes round in:
+//! A writer that returns to a cache line waits for the other core to give the line up, if that core
+//! still has it in its second-level cache. In an area larger than the second-level caches, both
+//! cores have evicted the line before
+//! ([`Producer::spread`](garrick_core::ring::Producer::spread)). The table shows the cost of a
+//! message by the size of the area, measured with two threads, messages of 8 bytes and 1 MiB of
+//! second-level cache:
 //!
-//! | capacity | as much | 256 KiB | 1 MiB | 2 MiB | 4 MiB |
+//! | capacity | no extra | 256 KiB | 1 MiB | 2 MiB | 4 MiB |
 //! | --- | --- | --- | --- | --- | --- |
 //! | 1 KiB | 1.6 ns | 1.8 | 1.8 | 1.8 | 1.8 |
 //! | 8 KiB | 0.5 ns | 0.9 | 0.9 | 0.9 | 0.9 |
@@ -14,26 +17,28 @@
 //! | 512 KiB | 0.9 ns | | 0.6 | 0.4 | 0.4 |
 //! | 1 MiB | | | 0.6 ns | 0.4 | 0.4 |
 //!
-//! So twice the second-level cache is enough, and what stays in the first-level caches had better stay there. Between stages on one
-//! thread a message costs up to half as much again in the large area: they keep to the capacity. (Medians of five runs of a bare loop over
-//! such a ring, AMD EPYC of the Zen 4 kind, rustc 1.95, two shared cores.)
+//! So an area of twice the second-level cache is enough, and a channel that fits into the
+//! first-level cache should stay there. Between stages on one thread, a message costs up to 50 %
+//! more in the large area, so these channels keep to their capacity. (Medians of five runs of a
+//! bare loop over such a ring, AMD EPYC Zen 4, rustc 1.95, two shared cores.)
 
 use crate::cache;
 
-/// How often the second-level cache fits into an area.
+/// Size of an area, in second-level caches.
 const CACHES: usize = 2;
-/// The part of the second-level cache that a capacity must have for an area larger than that: what is less does not gain everywhere, and
-/// would cost too many times its memory.
+/// Smallest capacity that gets a larger area, as a divisor of the second-level cache. Smaller
+/// channels do not gain everywhere, and their memory would grow too many times.
 const CACHE_PART: usize = 8;
 
-/// How many slots a channel of at least `capacity` values has at least.
+/// Returns the minimum number of slots of a channel for at least `capacity` values.
 pub(super) fn slots_for<T>(capacity: usize) -> usize {
     slots_on(cache::second_level_bytes(), size_of::<T>(), capacity)
 }
 
-/// The same on a machine with `cache` bytes of second-level cache, for values of `size` bytes.
+/// Computes [`slots_for`] for a machine with `cache` bytes of second-level cache and values of
+/// `size` bytes.
 fn slots_on(cache: usize, size: usize, capacity: usize) -> usize {
-    // What it will be.
+    // The ring rounds the capacity up to this number.
     let capacity = capacity.checked_next_power_of_two().unwrap_or(capacity);
     let bytes = capacity.saturating_mul(size);
     if bytes >= cache / CACHE_PART && size > 0 && capacity > 1 {

@@ -1,8 +1,9 @@
-//! Ends for plain futures, in whichever executor, and for whoever wants to be called.
+//! Channel ends for plain futures, in any executor, and for callbacks.
 //!
-//! An end that is used outside of the graph has no stage that could be woken. It leaves a waker with its channel
-//! and asks the gate as a stage does, under a number that no stage has ([`OUTSIDE`]); the stage at the other
-//! end, whose batch reaches what was asked for, calls the waker. So nobody polls here either.
+//! An end that is used outside the graph has no stage that could be woken. It leaves a waker with
+//! its channel and arms the gate as a stage does, under a number that no stage has ([`OUTSIDE`]).
+//! The stage at the other end calls the waker when its batch reaches the armed count. So nothing
+//! polls here either.
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +18,8 @@ use futures_core::Stream;
 use super::line::{Line, Met, OUTSIDE, Side};
 use super::{Receiver, Sender};
 
-/// A [`Sender`] that can be awaited, outside of the graph: it has all that a sender has, and waits for room.
+/// A [`Sender`] that can be awaited outside the graph. It derefs to the sender, and adds waiting
+/// for room.
 ///
 /// # Examples
 ///
@@ -43,8 +45,8 @@ pub struct AsyncSender<T> {
     sender: Sender<T>,
 }
 
-/// A [`Receiver`] that can be awaited, outside of the graph: it has all that a receiver has, and waits for
-/// values. It is a [`Stream`] as well.
+/// A [`Receiver`] that can be awaited outside the graph. It derefs to the receiver, and adds
+/// waiting for values. It is also a [`Stream`].
 ///
 /// # Examples
 ///
@@ -72,7 +74,7 @@ pub struct AsyncReceiver<T> {
     receiver: Receiver<T>,
 }
 
-/// The receiver is gone; the value comes back.
+/// Error of a send to a receiver that is gone; gives the value back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<T>(pub T);
 
@@ -84,12 +86,12 @@ impl<T> AsyncSender<T> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] gives the value back if the receiver is gone.
+    /// Returns [`SendError`] with the value if the receiver is gone.
     ///
     /// # Cancel safety
     ///
-    /// A future that is dropped before it is ready has sent nothing, and drops the value. To keep that, wait by
-    /// [`ready`](Self::ready), then push.
+    /// A future that is dropped before it is ready has sent nothing, and drops the value. To keep
+    /// the value, wait with [`ready`](Self::ready), then push.
     pub async fn send(&mut self, value: T) -> Result<(), SendError<T>> {
         if !self.ready().await {
             return Err(SendError(value));
@@ -98,37 +100,42 @@ impl<T> AsyncSender<T> {
         pushed.map_err(|full| SendError(full.0))
     }
 
-    /// Waits until there is room, or the receiver is gone, and says whether there is room.
+    /// Waits until there is room, or the receiver is gone. Returns true if there is room.
     ///
     /// # Cancel safety
     ///
-    /// It changes nothing, so dropping it does no harm.
+    /// The future changes nothing, so dropping it does no harm.
     pub async fn ready(&mut self) -> bool {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// As [`ready`](Self::ready), for futures made by hand.
+    /// Polls for room, like [`ready`](Self::ready), for futures written by hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.sender.line(), Side::Sender, cx)
     }
 
-    /// Has `call` called once, when there is room, or the receiver is gone: at once, or by a thread of the
-    /// graph, so it should be brief. It replaces one that has not been called yet, and may come early in its
-    /// place: look whether there is room, and ask again if not. If it panics, nobody but itself is the worse for it.
+    /// Calls `call` once, when there is room, or when the receiver is gone.
     ///
-    /// This is how an actor sends to a graph: what finds no room it keeps, and has a message sent to itself.
+    /// The call happens at once, or on a thread of the graph, so it should be brief. A new callback
+    /// replaces an earlier one that has not been called yet. The call may come early: check whether
+    /// there is room, and register again if not. If `call` panics, the panic is caught, and the
+    /// stage that calls it goes on.
+    ///
+    /// An actor sends to a graph in this way: it keeps the messages that find no room, and lets
+    /// `call` send a message to itself.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.sender.line(), Side::Sender, call);
     }
 
-    /// The plain sender.
+    /// Returns the plain sender.
     pub fn into_inner(self) -> Sender<T> {
         self.sender
     }
 }
 
 impl<T> AsyncReceiver<T> {
-    /// Takes the oldest value once there is one, or nothing if the sender is gone and all was taken.
+    /// Takes the oldest value once there is one. Returns `None` if the sender is gone and all
+    /// values were taken.
     ///
     /// # Cancel safety
     ///
@@ -137,38 +144,41 @@ impl<T> AsyncReceiver<T> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// As [`recv`](Self::recv), for futures made by hand.
+    /// Polls for a value, like [`recv`](Self::recv), for futures written by hand.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         self.poll_ready(cx).map(|_| self.receiver.try_pop())
     }
 
-    /// Waits until there is a value, or the sender is gone, and says whether there is a value: for taking batches.
+    /// Waits until there is a value, or the sender is gone. Returns true if there is a value.
+    /// Useful for taking batches.
     ///
     /// # Cancel safety
     ///
-    /// It changes nothing, so dropping it does no harm.
+    /// The future changes nothing, so dropping it does no harm.
     pub async fn ready(&mut self) -> bool {
         poll_fn(|cx| self.poll_ready(cx)).await
     }
 
-    /// As [`ready`](Self::ready), for futures made by hand.
+    /// Polls for a value without taking it, like [`ready`](Self::ready), for futures written by
+    /// hand.
     pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         poll(self.receiver.line(), Side::Receiver, cx)
     }
 
-    /// Has `call` called once, when there is a value, or the sender is gone; as
-    /// [`AsyncSender::on_ready`] does.
+    /// Calls `call` once, when there is a value, or when the sender is gone. The rules of
+    /// [`AsyncSender::on_ready`] apply.
     pub fn on_ready(&mut self, call: impl FnOnce() + Send + 'static) {
         call_when_ready(self.receiver.line(), Side::Receiver, call);
     }
 
-    /// The plain receiver.
+    /// Returns the plain receiver.
     pub fn into_inner(self) -> Receiver<T> {
         self.receiver
     }
 }
 
-/// Whether there is a value, or a slot, for whoever is on `side`; not if there never will be.
+/// Returns true once the end on `side` has a value or a free slot, and false if it never will
+/// again.
 fn look(line: &Line, side: Side) -> Poll<bool> {
     match line.look(side, 1) {
         Met::Yes => Poll::Ready(true),
@@ -182,7 +192,7 @@ fn poll(line: &Line, side: Side, cx: &Context<'_>) -> Poll<bool> {
         return ready;
     }
     line.arm_outside(side, cx.waker().clone());
-    // Once more: who moved before that saw nobody wait.
+    // Look once more: an end that moved before the waker was armed saw nobody wait.
     look(line, side)
 }
 
@@ -190,7 +200,7 @@ fn call_when_ready(line: &Line, side: Side, call: impl FnOnce() + Send + 'static
     let waker = Waker::from(Arc::new(Call(Mutex::new(Some(call)))));
     line.arm_outside(side, waker);
     if look(line, side).is_ready() {
-        // The other end may have seen that too: who finds the waker there calls it.
+        // The other end may have seen that too. The side that finds the waker in place calls it.
         line.wake(side, OUTSIDE);
     }
 }

@@ -1,9 +1,10 @@
-//! How large a batch is, unless the user says.
+//! The default size of a batch.
 //!
-//! A batch pays for one fence, one look at the other end and one step, and has to stay in the second-level
-//! cache until it is read: its writer's batch, the reader's one, and what else they do, all at once. Measured
-//! with three stages and messages of 8 and 16 bytes on a core with 32 KiB of first-level and 512 KiB of
-//! second-level cache, a message costs, by the bytes of a batch:
+//! A batch shares the cost of one fence, one look at the other end and one step among its messages.
+//! It has to stay in the second-level cache until it is read, beside the writer's batch, the
+//! reader's batch, and their other data. The table shows the cost of a message by the bytes of a
+//! batch. It was measured with three stages and messages of 8 and 16 bytes, on a core with 32 KiB
+//! of first-level and 512 KiB of second-level cache:
 //!
 //! | | 4 KiB | 8 KiB | 16 KiB | 32 KiB | 64 KiB | 128 KiB | 256 KiB | 512 KiB |
 //! | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -12,25 +13,26 @@
 //! | three threads, 65,536 slots | 2.9 ns | 2.6 | 2.1 | 2.2 | 2.2 | 2.1 | 2.2 | 1.9 |
 //! | three threads, 1,048,576 slots | 3.1 ns | 2.8 | 2.0 | 1.9 | 1.7 | 2.2 | 2.2 | 2.8 |
 //!
-//! More than an eighth of the second-level cache gains nothing, and makes the first value of a batch wait
-//! longer for the last; much less than that pays for each batch. (Medians of five runs in turns, rustc 1.95,
-//! two shared cores; differences under a quarter mean nothing.)
+//! A batch of more than an eighth of the second-level cache gains nothing, and makes its first
+//! value wait longer for its last. A much smaller batch pays the fixed cost too often. (Medians of
+//! five runs in turns, rustc 1.95, two shared cores; differences under a quarter mean nothing.)
 
 use crate::cache;
 
-/// The part of the second-level cache that a batch takes.
+/// Size of a batch, as a divisor of the second-level cache.
 const CACHE_PART: usize = 8;
-/// The bytes of a batch at least: less than that never paid.
+/// Minimum bytes of a batch: a smaller batch never paid.
 const BATCH_BYTES_MIN: usize = 16 * 1024;
-/// The bytes of a batch at most: more than that did not either.
+/// Maximum bytes of a batch: a larger batch never paid either.
 const BATCH_BYTES_MAX: usize = 256 * 1024;
 
-/// Half of the channel, so that both ends have something to do, but no more than stays in the cache.
+/// Returns the default batch: half of the channel, so that both ends have something to do, but no
+/// more than stays in the cache.
 pub(super) fn batch_for<T>(capacity: usize) -> usize {
     (capacity / 2).min(batch_bytes() / size_of::<T>().max(1))
 }
 
-/// The bytes of a batch at most, on this machine.
+/// Returns the maximum bytes of a batch on this machine.
 fn batch_bytes() -> usize {
     bytes_for(cache::second_level_bytes())
 }

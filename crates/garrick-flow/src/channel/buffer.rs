@@ -1,4 +1,4 @@
-//! Batches from one channel into the next by way of a buffer.
+//! Batches from one channel into the next through a buffer.
 
 use std::fmt;
 
@@ -6,11 +6,12 @@ use garrick_core::copy;
 
 use super::{Receiver, Sender};
 
-/// A buffer of a stage's own, for [`map_batch`](Self::map_batch).
+/// A buffer that belongs to one stage, for [`map_batch`](Self::map_batch).
 ///
-/// [`map_batch`](crate::map_batch) works in place, and keeps a batch's slots at both ends until the batch is
-/// done. This takes the batch out first, so that its slots are filled again while it is worked on: for work that takes
-/// long. It costs a copy of what is taken; what is made is written where it is to lie.
+/// The function [`map_batch`](crate::map_batch) works in place, and keeps a batch's slots at both
+/// ends until the batch is done. A `Buffer` takes the batch out first, so that the sender can
+/// refill its slots during the work. Use it for work that takes long. It costs one copy of each
+/// value taken. Results are written directly into the output channel.
 ///
 /// # Examples
 ///
@@ -29,12 +30,12 @@ use super::{Receiver, Sender};
 pub struct Buffer<T> {
     /// The last batch that was taken.
     taken: Vec<T>,
-    /// How much of it was mapped and sent.
+    /// Number of values of the batch that were mapped and sent.
     done: usize,
 }
 
 impl<T: Copy> Buffer<T> {
-    /// An empty buffer. It grows to the size of the batches.
+    /// Creates an empty buffer. It grows to the size of the batches.
     pub fn new() -> Self {
         Self {
             taken: Vec::new(),
@@ -42,14 +43,16 @@ impl<T: Copy> Buffer<T> {
         }
     }
 
-    /// Takes up to `max` values out of `receiver`, maps them, and sends the results by `sender`; says how many.
+    /// Takes up to `max` values out of `receiver`, maps them, sends the results by `sender`, and
+    /// returns their number.
     ///
-    /// It takes as many as are there and have room. What is [left](Self::left) of an earlier batch comes first, and
-    /// nothing is taken as long as there is anything left.
+    /// The call takes as many values as are there and have room. Values [left](Self::left) of an
+    /// earlier batch come first, and nothing new is taken while any are left.
     ///
     /// # Panics
     ///
-    /// If `map` does. What it made before is sent then; the value that it panicked on and those behind it are left.
+    /// Panics if `map` panics. The results made before the panic are sent. The value that `map`
+    /// panicked on and those behind it are left.
     #[inline]
     pub fn map_batch<Out>(
         &mut self,
@@ -59,7 +62,8 @@ impl<T: Copy> Buffer<T> {
         map: impl FnMut(&T) -> Out,
     ) -> usize {
         if self.left() == 0 {
-            // What is taken must find room, so the room comes first.
+            // Every value that is taken must find room for its result, so the room is checked
+            // first.
             let room = max.min(sender.free());
             self.taken.clear();
             self.done = 0;
@@ -75,8 +79,10 @@ impl<T: Copy> Buffer<T> {
         sending.sender.moving().push_mapped(values, map)
     }
 
-    /// How many values were taken and not sent. There are some only after `map` has panicked, or if others send by the same
-    /// sender: a stage that begins anew keeps its buffer, and has not ended before this is 0.
+    /// Returns the number of values that were taken and not sent.
+    ///
+    /// It is above 0 only after `map` has panicked, or if the same sender is used elsewhere as
+    /// well. A restarting stage keeps its buffer, and has not ended before this is 0.
     #[inline]
     pub fn left(&self) -> usize {
         self.taken.len() - self.done
@@ -98,19 +104,19 @@ impl<T> fmt::Debug for Buffer<T> {
     }
 }
 
-/// A batch that is being sent. At the end of the scope, also when that ends by a panic, what was sent counts as done.
+/// A batch that is being sent. Its `Drop` counts what was sent as done, also when a panic unwinds.
 struct Sending<'a, Out> {
     sender: &'a mut Sender<Out>,
-    /// How many values the sender had sent before.
+    /// Number of values that the sender had sent before the batch.
     before: u64,
-    /// How much of the batch was sent.
+    /// Number of values of the batch that were sent.
     done: &'a mut usize,
 }
 
 impl<Out> Drop for Sending<'_, Out> {
     #[inline]
     fn drop(&mut self) {
-        // No more than the batch has, which is a `usize`.
+        // At most the size of the batch, which is a `usize`.
         *self.done += (self.sender.sent() - self.before) as usize;
     }
 }

@@ -10,9 +10,9 @@ macro_rules! bundle {
     ($(#[$doc:meta])* $name:ident of $end:ident) => {
         $(#[$doc])*
         pub struct $name<T> {
-            /// The ends, in the order of their channels' numbers, which follow one another.
+            /// The ends, ordered by their channels' numbers, which are consecutive.
             ends: Vec<$end<T>>,
-            /// The number of the first channel.
+            /// Number of the first channel.
             first: u32,
         }
 
@@ -22,9 +22,9 @@ macro_rules! bundle {
                 Self { ends, first }
             }
 
-            /// The number of the first channel, and how many there are.
+            /// Returns the number of the first channel, and the number of channels.
             pub(crate) fn range(&self) -> (u32, u32) {
-                // All of them have a number of 32 bits.
+                // Every channel has a number of 32 bits.
                 (self.first, self.ends.len() as u32)
             }
         }
@@ -55,7 +55,7 @@ macro_rules! bundle {
             type Item = $end<T>;
             type IntoIter = vec::IntoIter<$end<T>>;
 
-            /// Parts them, for as many stages.
+            /// Splits the bundle into its ends, for separate stages.
             fn into_iter(self) -> Self::IntoIter {
                 self.ends.into_iter()
             }
@@ -84,15 +84,15 @@ macro_rules! bundle {
 bundle! {
     /// The writing ends of a bundle of channels; from [`Graph::bundle`](crate::Graph::bundle).
     ///
-    /// One stage has all of them, as a slice that it indexes, or they are parted for as many stages, by
-    /// `into_iter`. Waits over a bundle count on its own ends being in it: do not swap others in.
+    /// One stage owns all of them and indexes them as a slice, or `into_iter` splits them for
+    /// several stages. Waits over a bundle rely on its original ends: do not swap other ends in.
     Senders of Sender
 }
 
 bundle! {
     /// The reading ends of a bundle of channels; from [`Graph::bundle`](crate::Graph::bundle).
     ///
-    /// One stage has all of them, as a slice that it indexes, or they are parted for as many stages, by
-    /// `into_iter`. Waits over a bundle count on its own ends being in it: do not swap others in.
+    /// One stage owns all of them and indexes them as a slice, or `into_iter` splits them for
+    /// several stages. Waits over a bundle rely on its original ends: do not swap other ends in.
     Receivers of Receiver
 }

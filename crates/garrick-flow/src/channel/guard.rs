@@ -10,7 +10,7 @@ use super::link::Link;
 /// The values of a channel that are there, open for reading in place; from
 /// [`Receiver::peek`](crate::Receiver::peek).
 ///
-/// It has all that [`ring::Peek`] shows. What is not advanced over stays in the channel.
+/// The guard derefs to [`ring::Peek`]. Values that are not advanced over stay in the channel.
 pub struct Peek<'a, T> {
     /// The guard of the ring's half.
     pub(super) ring: ring::Peek<'a, T>,
@@ -19,18 +19,19 @@ pub struct Peek<'a, T> {
 }
 
 impl<T> Peek<'_, T> {
-    /// Drops the `count` oldest values where they are, frees their slots, and wakes the sender if it waited
-    /// for that: once a batch, rather than once a value.
+    /// Drops the `count` oldest values in place and frees their slots. Wakes the sender if it waits
+    /// for them, so call it once per batch rather than once per value.
     ///
     /// # Panics
     ///
-    /// If fewer than `count` values are open.
+    /// Panics if fewer than `count` values are open.
     ///
-    /// If the `Drop` of a value panics: all `count` slots are free nevertheless, and the sender knows.
+    /// Panics if the `Drop` of a value panics. All `count` slots are free nevertheless, and the
+    /// sender is notified.
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {
-        // The gate follows at the end of the scope, also when that ends by a panic.
+        // The gate follows at the end of the scope, also when a panic unwinds.
         let advance = Advance {
             before: self.ring.len(),
             peek: self,
@@ -42,7 +43,7 @@ impl<T> Peek<'_, T> {
 /// An advance under way.
 struct Advance<'g, 'a, T> {
     peek: &'g mut Peek<'a, T>,
-    /// How many values were open before.
+    /// Number of values that were open before.
     before: usize,
 }
 
@@ -73,8 +74,8 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
 
 /// Free slots of a channel, open for writing in order; from [`Sender::poke`](crate::Sender::poke).
 ///
-/// It is written through what [`ring::Poke`] has: `push`, `extend`, `fill_with`, `write_slice`. Dropped
-/// without [`commit`](Self::commit) it takes back what was written.
+/// The guard derefs to [`ring::Poke`]: write with `push`, `extend`, `fill_with` or `write_slice`. A
+/// guard that is dropped without [`commit`](Self::commit) takes back what was written.
 #[must_use = "what is written is sent by `commit` only"]
 pub struct Poke<'a, T> {
     /// The guard of the ring's half.
@@ -84,7 +85,7 @@ pub struct Poke<'a, T> {
 }
 
 impl<T> Poke<'_, T> {
-    /// Sends what was written, wakes the receiver if it waited for that, and says how many values that were.
+    /// Sends the written values, wakes the receiver if it waits for them, and returns their number.
     #[inline]
     pub fn commit(self) -> usize {
         let written = self.ring.commit();

@@ -1,4 +1,4 @@
-//! A channel as those see it who do not know the type of its values.
+//! The part of a channel that does not depend on the type of its values.
 
 use std::any::type_name;
 use std::fmt;
@@ -18,35 +18,35 @@ use crate::place::{self, LastPlace};
 use crate::post::{Post, StageId};
 use crate::quiet;
 
-/// Who is to be woken if it is not a stage of the graph: the waker that was left with the line.
+/// Number that stands for no stage of the graph: the waker left with the line is woken instead.
 pub(super) const OUTSIDE: StageId = StageId::MAX;
 
-/// Which end of a channel.
+/// One of the two ends of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The sender's.
+    /// The sender's end.
     Sender,
-    /// The receiver's.
+    /// The receiver's end.
     Receiver,
 }
 
-/// How what an end waits for stands.
+/// State of the condition that an end waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Met {
-    /// It is not there.
+    /// The condition is not met.
     No,
-    /// It is there.
+    /// The condition is met.
     Yes,
-    /// Nothing can be taken or sent any more.
+    /// No value can be taken or sent any more.
     Over,
 }
 
-/// A bell at an end of a channel: whoever rings it makes the stage that has this end take a step.
+/// A bell at an end of a channel. Ringing it makes the stage that has this end take a step.
 #[derive(Debug, Default)]
 struct Bell {
-    /// Whether it was rung and the stage has not come yet.
+    /// True if the bell was rung and the stage has not answered yet.
     rung: bool,
-    /// Who rests and is to be woken.
+    /// The stage that rests and is to be woken.
     waiter: Option<StageId>,
 }
 
@@ -59,48 +59,50 @@ impl Side {
     }
 }
 
-/// Counts of batches: those of `2^k` to `2^(k+1) - 1` values at `k`, and all larger ones at the last.
+/// Number of counters for batch sizes: counter `k` counts batches of `2^k` to `2^(k+1) - 1` values,
+/// and the last one all larger batches.
 pub(super) const SIZES: usize = 32;
 
-/// A channel as those see it who do not know the type of its values. Of what there is two of, the sender's is first.
+/// The part of a channel that does not depend on the type of its values. In arrays of two, the
+/// sender's entry comes first.
 pub(crate) struct Line {
-    /// Its number in the graph.
+    /// Number of the channel in its graph.
     pub(crate) id: u32,
-    /// What the user calls it, if anything.
+    /// Name that the user gave the channel, if any.
     pub(crate) name: Option<String>,
-    /// The type of its values.
+    /// Type of the values.
     pub(crate) message: &'static str,
-    /// How many slots it has.
+    /// Number of slots.
     pub(crate) capacity: u64,
-    /// How many values a batch has, unless the user of an end has it otherwise.
+    /// Number of values in a batch, unless the user of an end chooses another size.
     pub(crate) batch: usize,
-    /// Whether it is meant to lead back. Written before the start.
+    /// True if the channel is marked as feedback. Written before the start.
     feedback: AtomicBool,
-    /// Whether the graph has closed it, which it does to feedback only. Written by whoever finds its loop at its end, read
-    /// by the users of both ends.
+    /// True once the graph has closed the channel, which happens to feedback channels only. Written
+    /// by the thread that finds the loop at its end, read by the users of both ends.
     cut: AtomicBool,
-    /// How many values were sent.
+    /// Number of values sent.
     pub(crate) sent: Watch,
-    /// How many of them were taken.
+    /// Number of values taken.
     pub(crate) taken: Watch,
-    /// How many batches of each size were sent. Written by the sender, read by whoever wants to know.
+    /// Number of sent batches of each size. Written by the sender, read by monitors.
     batches: TallyReader<SIZES>,
-    /// How often the stages that use its ends rested because of it, the sending one first. Each is written by
-    /// that one stage alone, and read by whoever wants to know.
+    /// Number of times the stages that use the ends rested because of this channel, the sending
+    /// stage first. Each entry is written by its stage alone, and read by monitors.
     stalls: [AtomicU64; 2],
-    /// The stages that were seen using its ends.
+    /// The stages that were seen using the ends.
     users: Mutex<[Option<StageId>; 2]>,
-    /// The threads that its ends were used on when their users were looked for last; 0 is none. Each is written by that end, and
-    /// read by the other.
+    /// The threads that the ends were last seen on; 0 is none. Each entry is written by its own
+    /// end, and read by the other end.
     threads: [AtomicU32; 2],
-    /// Where the stages that use its ends rested last.
+    /// The places where the stages that use the ends rested last.
     rested: [LastPlace; 2],
-    /// The bells at its ends. Rung by anyone, answered by the stages that use the ends.
+    /// The bells at the ends. Any thread may ring them; the stages that use the ends answer.
     bells: [Mutex<Bell>; 2],
-    /// Whom to wake in place of a stage, where an end is used outside of the graph. Left by that end before it
-    /// asks the gate, taken by the other one.
+    /// Wakers of ends that are used outside the graph, called in place of waking a stage. Left by
+    /// that end before it arms the gate, taken by the other end.
     outside: [Mutex<Option<Waker>>; 2],
-    /// Knows whom to wake.
+    /// Sends wake-ups to the stages.
     post: Arc<Post>,
 }
 
@@ -135,8 +137,9 @@ impl Line {
         }
     }
 
-    /// How many values can be taken, by the gates. The rings are a little ahead of them: a value can be
-    /// taken before its sender has counted it, and its slot filled again before its receiver has.
+    /// Returns the number of values that can be taken, by the gates. The rings are a little ahead
+    /// of the gates: a value can be taken before its sender has counted it, and its slot can be
+    /// filled again before its receiver has counted it.
     pub(crate) fn readable(&self) -> u64 {
         self.sent
             .count()
@@ -144,12 +147,13 @@ impl Line {
             .min(self.capacity)
     }
 
-    /// Whether `count` values can be taken, or slots filled, by whoever is on `side`.
+    /// Checks whether the end on `side` can take `count` values, or fill `count` slots.
     #[inline]
     pub(crate) fn look(&self, side: Side, count: u64) -> Met {
         let met = match side {
             Side::Receiver => {
-                // In this order: if it is closed, the values seen afterwards are the last ones.
+                // In this order: if the channel is closed, the values seen afterwards are the last
+                // ones.
                 let closed = self.is_over_for(Side::Receiver);
                 let readable = self.readable();
                 if closed && readable == 0 {
@@ -167,7 +171,7 @@ impl Line {
         if met { Met::Yes } else { Met::No }
     }
 
-    /// Whether the end on the other side of `side` is gone, or the graph has closed the channel.
+    /// Returns true if the end opposite to `side` is gone, or the graph has closed the channel.
     #[inline]
     pub(super) fn is_over_for(&self, side: Side) -> bool {
         let is_closed = match side {
@@ -177,61 +181,66 @@ impl Line {
         is_closed || self.is_cut()
     }
 
-    /// Takes note that it is meant to lead back.
+    /// Marks the channel as feedback.
     pub(crate) fn set_feedback(&self) {
         self.feedback.store(true, Relaxed);
     }
 
-    /// Whether it is meant to lead back.
+    /// Returns true if the channel is marked as feedback.
     pub(crate) fn is_feedback(&self) -> bool {
         self.feedback.load(Relaxed)
     }
 
-    /// Whether the graph has closed it.
+    /// Returns true if the graph has closed the channel.
     #[inline]
     pub(crate) fn is_cut(&self) -> bool {
-        // Acquire: pairs with the Release in `cut`; what was sent before the loop stood still is seen.
+        // Acquire: pairs with the Release in `cut`; what was sent before the loop stood still is
+        // seen.
         self.cut.load(Acquire)
     }
 
-    /// Closes it at both ends, for the graph. The stages are to be woken afterwards.
+    /// Closes the channel at both ends, on behalf of the graph. The caller must wake the stages
+    /// afterwards.
     pub(crate) fn cut(&self) {
         // Release: pairs with the Acquire in `is_cut`.
         self.cut.store(true, Release);
     }
 
-    /// The number of its graph.
+    /// Returns the number of the channel's graph.
     pub(crate) fn graph(&self) -> u64 {
         self.post.graph()
     }
 
-    /// Asks that `waiter`, who is on `side`, be woken when `count` values can be taken, or slots filled. Look
-    /// once more afterwards.
+    /// Registers `waiter`, which is on `side`, to be woken when `count` values can be taken, or
+    /// slots filled. The caller must look once more afterwards.
     pub(crate) fn arm(&self, side: Side, count: u64, waiter: StageId) {
         let (moving, target) = match side {
             Side::Receiver => (&self.sent, self.taken.count() + count),
-            // What is free is `taken + capacity - sent`; a target below 0 is reached.
+            // The number of free slots is `taken + capacity - sent`; a target below 0 is reached.
             Side::Sender => (
                 &self.taken,
                 (self.sent.count() + count).saturating_sub(self.capacity),
             ),
         };
         self.rested[side as usize].set_here();
-        // What is reached already need not wake us again, only its close.
+        // A target that is reached already need not wake the waiter again; only the close must.
         let reached = moving.count() >= target;
         moving.arm(if reached { CLOSE_ONLY } else { target }, waiter);
     }
 
-    /// As [`arm`](Self::arm) for one value or slot, but for who is no stage: `waker` is woken, in place of one
-    /// that was left before.
+    /// Registers `waker`, for an end outside the graph, to be woken when one value can be taken, or
+    /// slot filled. Replaces a waker that was left before. The caller must look once more
+    /// afterwards.
     pub(super) fn arm_outside(&self, side: Side, waker: Waker) {
-        // What was left before goes when the lock is free again: it may be the last of something.
+        // Drop the earlier waker only after the lock is released: it may be the last owner of
+        // something.
         let before = self.outside(side).replace(waker);
         self.arm(side, 1, OUTSIDE);
         quiet::drop(before);
     }
 
-    /// Wakes `waiter`, who was armed on `side`. What a waker does is not our user's business, who may be unwinding.
+    /// Wakes `waiter`, which was armed on `side`. A panic of a waker must not reach the caller,
+    /// which may be unwinding.
     pub(super) fn wake(&self, side: Side, waiter: StageId) {
         if waiter != OUTSIDE {
             return self.post.wake(waiter);
@@ -240,12 +249,12 @@ impl Line {
         let _ = quiet::call(|| waker.map(Waker::wake));
     }
 
-    /// Who is to be woken if [`OUTSIDE`] is, on `side`.
+    /// Locks the waker that stands for [`OUTSIDE`] on `side`.
     fn outside(&self, side: Side) -> MutexGuard<'_, Option<Waker>> {
         locked(&self.outside[side as usize])
     }
 
-    /// Makes the stage on `side` take a step: now, or when the one under way is over.
+    /// Makes the stage on `side` take a step: now, or after the step under way.
     pub(crate) fn ring(&self, side: Side) {
         let waiter = {
             let mut bell = locked(&self.bells[side as usize]);
@@ -257,32 +266,34 @@ impl Line {
         }
     }
 
-    /// Whether somebody has rung since the bell on `side` was answered.
+    /// Returns true if the bell on `side` was rung since it was last answered.
     pub(crate) fn is_rung(&self, side: Side) -> bool {
         locked(&self.bells[side as usize]).rung
     }
 
-    /// The stage on `side` has come: what rings from now on is news.
+    /// Answers the bell on `side`. A ring from now on is a new one.
     pub(crate) fn answer(&self, side: Side) {
         *locked(&self.bells[side as usize]) = Bell::default();
     }
 
-    /// Asks that `stage`, which is on `side`, be woken when somebody rings. Look once more afterwards.
+    /// Registers `stage`, which is on `side`, to be woken at the next ring. The caller must look
+    /// once more afterwards.
     pub(crate) fn arm_bell(&self, side: Side, stage: StageId) {
         locked(&self.bells[side as usize]).waiter = Some(stage);
     }
 
-    /// Where the stage on `side` rested last.
+    /// Returns the place where the stage on `side` rested last.
     pub(super) fn rested(&self, side: Side) -> &LastPlace {
         &self.rested[side as usize]
     }
 
-    /// Whom wake-ups go through.
+    /// Returns the post that sends the wake-ups.
     pub(super) fn post(&self) -> &Post {
         &self.post
     }
 
-    /// Takes note that `stage` uses the end on `side`. If nobody knew, and that closes a cycle, the stage is refused.
+    /// Records that `stage` uses the end on `side`. If this is new and closes a cycle, the stage is
+    /// refused.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
         let before = users[side as usize].replace(stage);
@@ -294,13 +305,13 @@ impl Line {
         }
     }
 
-    /// Takes note that `stage` has said before the start that it has the end on `side`.
+    /// Records that `stage` has declared the end on `side` before the start.
     pub(crate) fn is_told_of(&self, side: Side, stage: StageId) {
         locked(&self.users)[side as usize] = Some(stage);
     }
 
-    /// Takes note that the end on `side` is used on the calling thread; says which thread the other one was seen on, if
-    /// on any.
+    /// Records that the end on `side` is used on the calling thread. Returns the thread that the
+    /// other end was seen on, if any.
     pub(super) fn meet(&self, side: Side) -> Option<u32> {
         // Relaxed, here and below: all that follows from it is in which memory the values lie.
         let (mine, here) = (&self.threads[side as usize], place::thread());
@@ -318,26 +329,28 @@ impl Line {
         stalls.store(stalls.load(Relaxed) + 1, Relaxed);
     }
 
-    /// How often the stages that use its ends rested because of it, the sending one first.
+    /// Returns the number of times the stages that use the ends rested because of this channel, the
+    /// sending stage first.
     pub(crate) fn stalls(&self) -> [u64; 2] {
         [0, 1].map(|side: usize| self.stalls[side].load(Relaxed))
     }
 
-    /// How many batches of each size were sent, without the zeros at the end.
+    /// Returns the number of sent batches of each size, without the zeros at the end.
     pub(crate) fn batches(&self) -> Vec<u64> {
         let counts = self.batches.values();
         let used = counts.iter().rposition(|count| *count > 0);
         counts[..used.map_or(0, |last| last + 1)].to_vec()
     }
 
-    /// The stages that were seen using its ends, the sending one first.
+    /// Returns the stages that were seen using the ends, the sending stage first.
     pub(crate) fn users(&self) -> [Option<StageId>; 2] {
         *locked(&self.users)
     }
 }
 
 impl Drop for Line {
-    /// Lets go of the wakers that nobody has called: whatever the destructor of one does, the other one is dropped.
+    /// Drops the wakers that were never called. If the destructor of one panics, the other is
+    /// dropped nevertheless.
     fn drop(&mut self) {
         for side in [Side::Sender, Side::Receiver] {
             let waker = self.outside(side).take();
@@ -357,7 +370,7 @@ impl fmt::Debug for Line {
     }
 }
 
-/// A lock that does not mind a panic elsewhere: what it holds is whole at any time.
+/// Locks `mutex`, also if it is poisoned: what it holds is valid at any time.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What moves the gate of an end, and wakes who waited for that.
+//! Moves the gate of an end, and wakes a stage that waits for it.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ pub(super) struct Link {
     pub(super) line: Arc<Line>,
     /// The gate that this end moves.
     pub(super) mover: Mover,
-    /// The position of the ring's half up to which the gate has been moved.
+    /// Position of the ring's half up to which the gate has been moved.
     seen: usize,
     /// Counts the batches, if this is the sender's end.
     batches: Option<Tally<SIZES>>,
-    /// Which end it is.
+    /// Which of the two ends this is.
     pub(super) side: Side,
-    /// Whether that user is known.
+    /// True once the stage that uses this end is recorded with the line.
     known: bool,
-    /// Whether it is known on which thread the other end is used.
+    /// True once the thread on which the other end is used is known.
     met: bool,
-    /// Whether that was another thread than ours, and the ring has not been told.
+    /// True while the other end was seen on another thread and the ring does not know yet.
     pub(super) spread_due: bool,
 }
 
@@ -48,7 +48,8 @@ impl Link {
         }
     }
 
-    /// The ring's half is at `position` now: moves the gate as far, and wakes who waited for that.
+    /// Moves the gate to `position`, where the ring's half is now, and wakes a stage that waits for
+    /// it.
     #[inline]
     pub(super) fn move_to(&mut self, position: usize) {
         let by = position.wrapping_sub(self.seen);
@@ -57,7 +58,7 @@ impl Link {
         }
     }
 
-    /// The ring's half has moved by `by`.
+    /// Moves the gate by `by`, as the ring's half has moved, and wakes a stage that waits for it.
     #[inline]
     pub(super) fn move_by(&mut self, by: usize) {
         self.seen = self.seen.wrapping_add(by);
@@ -72,8 +73,9 @@ impl Link {
         }
     }
 
-    /// Wakes a stage at once if it can run beside us. If it rested on this very core it cannot, and would only
-    /// take our place: then it is woken when this thread has nothing more to do.
+    /// Wakes a stage at once if it can run beside this thread. A stage that rested on this very
+    /// core would only take this thread's place. It is woken when this thread has nothing more to
+    /// do.
     #[cold]
     fn wake(&self, waiter: StageId) {
         let side = self.side.other();
@@ -86,7 +88,7 @@ impl Link {
         }
     }
 
-    /// Closes the gate; the ring's half was at `position` last.
+    /// Closes the gate, after moving it to `position`, the last position of the ring's half.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {
@@ -95,7 +97,7 @@ impl Link {
         self.learn();
     }
 
-    /// Looks who uses the ends.
+    /// Records which stage uses this end, and which thread uses the other end.
     #[cold]
     fn learn(&mut self) {
         if !self.known
@@ -103,7 +105,7 @@ impl Link {
         {
             self.known = true;
             self.line.is_used_by(self.side, stage);
-            // Who used it before was no stage, and may have been anywhere.
+            // An earlier user was no stage, and may have been on any thread.
             self.met = false;
         }
         if !self.met

@@ -1,18 +1,20 @@
-//! Batches from one channel right into the next.
+//! Batches directly from one channel into the next.
 
 use garrick_core::ring;
 
 use super::{Receiver, Sender};
 
-/// Maps up to `max` values from `receiver` into `sender`, in place on both sides, and says how many.
+/// Maps up to `max` values from `receiver` into `sender`, in place on both sides, and returns their
+/// number.
 ///
-/// It takes as many as are there and have room.
+/// The call takes as many values as are there and have room.
 ///
 /// # Panics
 ///
-/// If `map` does. What it made before is sent then, and what that was made from is dropped; the value that it
-/// panicked on stays, as the oldest. So each value was mapped and sent once, or is still there
-/// ([`ring::map_batch`]): a stage that is started again ([`restarting`](crate::restarting)) goes on with it.
+/// Panics if `map` panics. The results made before the panic are sent, and their inputs are
+/// dropped. The value that `map` panicked on stays, as the oldest. So each value was mapped and
+/// sent once, or is still there ([`ring::map_batch`]): a restarted stage
+/// ([`restarting`](crate::restarting)) goes on with it.
 ///
 /// # Examples
 ///
@@ -34,16 +36,18 @@ pub fn map_batch<In, Out>(
     max: usize,
     map: impl FnMut(&In) -> Out,
 ) -> usize {
-    // Dropped in the order of need, also after a panic: the sender's gate moves first.
+    // Dropped in the order of need, also when a panic unwinds: the sender's gate moves first.
     let (mut input, mut output) = (receiver.moving(), sender.moving());
     ring::map_batch(&mut input, &mut output, max, map)
 }
 
-/// As [`map_batch`], but hands each value to `map` by value: for what is moved on, not read.
+/// Maps up to `max` values from `receiver` into `sender` and returns their number, like
+/// [`map_batch`], but passes each value to `map` by value. Use it for values that are moved on
+/// rather than read.
 ///
 /// # Panics
 ///
-/// If `map` does. The value that it panicked on is gone then, since it was handed over.
+/// Panics if `map` panics. The value that it panicked on is gone, since it was passed by value.
 ///
 /// # Examples
 ///
@@ -64,7 +68,7 @@ pub fn map_batch_owned<In, Out>(
     max: usize,
     map: impl FnMut(In) -> Out,
 ) -> usize {
-    // Dropped in the order of need, also after a panic: the sender's gate moves first.
+    // Dropped in the order of need, also when a panic unwinds: the sender's gate moves first.
     let (mut input, mut output) = (receiver.moving(), sender.moving());
     ring::map_batch_owned(&mut input, &mut output, max, map)
 }

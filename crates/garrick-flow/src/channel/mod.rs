@@ -1,4 +1,4 @@
-//! Channels: a ring, and a gate at each end that says how far the other is.
+//! Channels: a ring, and a gate at each end that counts how far the other end is.
 //!
 //! ```text
 //!   Sender   -- ring::Producer ==== slots ====> ring::Consumer --   Receiver
@@ -7,17 +7,20 @@
 //!      +-- watches the gate `taken` ------- moved by the receiver -----+
 //! ```
 //!
-//! The gates count what the rings publish, once a batch. They carry no type, so that a stage that rests can
-//! look at any of its channels; they are the channel's counters as well. Whether a channel is closed is the
-//! gates' word too: an end closes its gate after its last batch, so who sees the one sees the other.
+//! The gates count what the rings publish, once per batch. They carry no type, so a stage that
+//! rests can look at any of its channels. They also serve as the channel's counters, and record if
+//! the channel is closed. An end closes its gate after its last batch, so an end that sees the
+//! close also sees the last batch.
 //!
-//! A channel whose ends are found on different threads goes round in more memory than its values need (`area.rs`).
+//! If the ends of a channel are found on different threads, its values cycle through more memory
+//! than they need (`area.rs`).
 //!
-//! A stage that waits on another core is woken at once, and works beside the one that woke it. One that rested
-//! on the same core would only push that one aside, after a batch, to be pushed aside in turn; with small
-//! channels most of the time then goes into changing threads. So its wake-up is held back until the stage
-//! that owes it rests or ends, by when the channel is full or empty, or has taken a few more steps
-//! ([`Post::settle`]). Which core that is is a guess; a wrong one makes a wake-up late by these steps.
+//! A waiting stage on another core is woken at once, and works beside the stage that woke it. A
+//! stage that rested on the same core would only displace the waking stage after each batch, and be
+//! displaced in turn. With small channels, thread switches would then take most of the time. So
+//! this wake-up is held back until the stage that owes it rests or ends; by then the channel is
+//! full or empty. It is also sent once that stage has taken a few more steps ([`Post::settle`]).
+//! The core is only a guess; a wrong guess delays a wake-up by these steps.
 
 mod area;
 mod batch;
@@ -67,7 +70,8 @@ pub(crate) struct Ends<T> {
     pub(crate) line: Arc<Line>,
 }
 
-/// The halves of a ring as wanted. It does without the larger area if there is no memory for that.
+/// Makes the halves of a ring as described by `slots`. Falls back to the plain area if there is no
+/// memory for the larger one.
 fn halves<T>(slots: &Slots) -> Result<(ring::Producer<T>, ring::Consumer<T>), CapacityError> {
     let plain = || ring::try_channel(slots.capacity);
     if slots.compact {
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
     use crate::cache;
 
-    /// The ends of a channel that a quarter of the second-level cache holds.
+    /// Makes the ends of a channel that fills a quarter of the second-level cache.
     fn ends(change: impl Fn(Slots) -> Slots) -> (Sender<u64>, Receiver<u64>) {
         let capacity = cache::second_level_bytes() / 4 / size_of::<u64>();
         let ends = new(0, change(Slots::of(capacity)), &Arc::new(Post::new()));
@@ -122,7 +126,8 @@ mod tests {
         (ends.sender, ends.receiver)
     }
 
-    /// Sends and takes, the latter on a thread of its own if it is to be `apart`; says whether the ring goes round in all slots then.
+    /// Sends and takes values, taking on another thread if `apart`. Returns true if the ring then
+    /// cycles through all its slots.
     fn spreads((mut sender, mut receiver): (Sender<u64>, Receiver<u64>), apart: bool) -> bool {
         let take = move || {
             assert_eq!(receiver.pop_each(2, |_| ()), 1);

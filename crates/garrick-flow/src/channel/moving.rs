@@ -1,4 +1,4 @@
-//! Moving a gate as far as its ring, whatever happens in between.
+//! Keeping a gate in step with its ring, also across panics.
 
 use std::ops::{Deref, DerefMut};
 
@@ -8,7 +8,7 @@ use super::link::Link;
 
 /// A half of a ring.
 pub(super) trait Half {
-    /// How many values it has published or taken, wrapping.
+    /// Returns the number of values that it has published or taken, wrapping.
     fn position(&self) -> usize;
 }
 
@@ -26,11 +26,11 @@ impl<T> Half for ring::Consumer<T> {
     }
 }
 
-/// A half at work. At the end of the scope, also when that ends by a panic, its gate is moved as far as it got.
+/// A half at work. Its `Drop` moves the gate as far as the half got, also when a panic unwinds.
 pub(super) struct Moving<'a, H: Half> {
     /// The half.
     ring: &'a mut H,
-    /// Its end's side of the gates.
+    /// The end's side of the gates.
     link: &'a mut Link,
 }
 

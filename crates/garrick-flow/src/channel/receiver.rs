@@ -12,12 +12,12 @@ use super::moving::Moving;
 
 /// The reading end of a channel; from [`Graph::channel`](crate::Graph::channel).
 ///
-/// Dropping it closes the channel: the sender sees [`is_closed`](crate::Sender::is_closed). Each method that
-/// takes costs one fence, whatever the number of values: take batches.
+/// Dropping it closes the channel: the sender sees [`is_closed`](crate::Sender::is_closed). Each
+/// method that takes values costs one fence, independent of the number of values, so take batches.
 pub struct Receiver<T> {
     /// The ring's half.
     ring: ring::Consumer<T>,
-    /// Our side of the gates.
+    /// The end's side of the gates.
     link: Link,
 }
 
@@ -32,8 +32,8 @@ impl<T> Receiver<T> {
         self.moving().try_pop()
     }
 
-    /// Copies the oldest values into `values` and takes them, and says how many: the first that many of
-    /// `values` are overwritten.
+    /// Copies the oldest values into the front of `values`, takes them from the channel, and
+    /// returns their number.
     #[inline]
     pub fn pop_slice(&mut self, values: &mut [T]) -> usize
     where
@@ -42,18 +42,18 @@ impl<T> Receiver<T> {
         self.moving().pop_slice(values)
     }
 
-    /// Takes up to `max` values, oldest first, hands each to `each`, and says how many.
+    /// Takes up to `max` values, oldest first, passes each to `each`, and returns their number.
     ///
-    /// If `each` panics, what it was given is gone and the rest stays.
+    /// If `each` panics, the values passed to it are gone and the rest stay.
     #[inline]
     pub fn pop_each(&mut self, max: usize, each: impl FnMut(T)) -> usize {
         self.moving().pop_each(max, each)
     }
 
-    /// Shows up to `max` values to `each`, oldest first, drops them, and says how many.
+    /// Shows up to `max` values to `each`, oldest first, then drops them and returns their number.
     ///
-    /// `each` gets one slice, or two where the values wrap. If it panics, the slice that it was given stays in
-    /// the channel.
+    /// The closure gets one slice, or two where the values wrap. If it panics, the slice that it
+    /// was given stays in the channel.
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
         self.moving().consume_batch(max, each)
@@ -82,46 +82,48 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// How many values can be taken now; soon there may be more, never less.
+    /// Returns the number of values that can be taken now. It can grow at any time, but shrinks
+    /// only when values are taken.
     #[inline]
     pub fn readable(&mut self) -> usize {
         self.ring.readable()
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.ring.capacity()
     }
 
-    /// How many values a batch has, by the graph's choice or yours: what stays in the cache, but no more
-    /// than half of the channel.
+    /// Returns the number of values in a batch. It is set by [`Slots::batch`](crate::Slots::batch).
+    /// The default is what stays in the cache, but at most half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
     }
 
-    /// How many values were taken since the channel was made.
+    /// Returns the number of values taken since the channel was made.
     #[inline]
     pub fn taken(&self) -> u64 {
         self.link.mover.count()
     }
 
-    /// Whether the sender is gone, or the graph has closed a [feedback](crate::Graph::feedback) channel: what is there now is
-    /// all that will come.
+    /// Returns true if the sender is gone, or if the graph has closed a
+    /// [feedback](crate::Graph::feedback) channel. No values will come beyond those that are there
+    /// now.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Receiver)
     }
 
-    /// Whether the sender is gone and everything it sent was taken: nothing will come.
+    /// Returns true if the sender is gone and everything it sent was taken. No values will come.
     #[inline]
     pub fn is_finished(&mut self) -> bool {
         // In this order: values seen before the close might not be the last ones.
         self.is_closed() && self.ring.readable() == 0
     }
 
-    /// The ring's half, and the gate behind it.
+    /// Returns the ring's half, guarded so that the gate follows it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Consumer<T>> {
         Moving::new(&mut self.ring, &mut self.link)

@@ -9,18 +9,20 @@ use std::task::{Wake, Waker};
 
 use super::line::{Line, Side};
 
-/// Rings the bell at an end of a channel, and remembers that it did: what the futures in a stage are woken by.
+/// Waker for the futures in a stage: rings the bell at an end of a channel, and remembers that it
+/// did.
 pub(crate) struct Ringer {
     /// The channel.
     line: Arc<Line>,
-    /// Which end of it the stage has.
+    /// The end of the channel that the stage has.
     side: Side,
-    /// Whether the future has something to do. Set by whoever wakes it, taken by the stage.
+    /// True while the future has something to do. Set by the thread that wakes it, taken by the
+    /// stage.
     roused: AtomicBool,
 }
 
 impl Ringer {
-    /// A ringer for a future that has not been polled yet, and its waker.
+    /// Creates a ringer for a future that has not been polled yet, and its waker.
     pub(crate) fn new(line: &Arc<Line>, side: Side) -> (Arc<Self>, Waker) {
         let ringer = Arc::new(Self {
             line: Arc::clone(line),
@@ -30,13 +32,13 @@ impl Ringer {
         (Arc::clone(&ringer), Waker::from(ringer))
     }
 
-    /// Whether the future was woken since this was asked last.
+    /// Returns true if the future was woken since the last call.
     pub(crate) fn take(&self) -> bool {
         // Acquire: pairs with the Release in `wake_by_ref`; the future sees what it was woken for.
         self.roused.swap(false, Acquire)
     }
 
-    /// There is a new future, which has not been polled yet.
+    /// Marks the ringer for a new future, which has not been polled yet.
     pub(crate) fn rouse(&self) {
         // Release: as in `wake_by_ref`.
         self.roused.store(true, Release);
@@ -49,8 +51,8 @@ impl Wake for Ringer {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Release: pairs with the Acquire in `take`. It comes before the bell, so that the stage that answers
-        // the bell finds it.
+        // Release: pairs with the Acquire in `take`. It comes before the bell, so that the stage
+        // that answers the bell finds it.
         self.roused.store(true, Release);
         self.line.ring(self.side);
     }

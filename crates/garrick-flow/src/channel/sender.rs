@@ -12,13 +12,13 @@ use super::moving::Moving;
 
 /// The writing end of a channel; from [`Graph::channel`](crate::Graph::channel).
 ///
-/// Dropping it closes the channel: the receiver gets what was sent, and then sees
-/// [`is_finished`](crate::Receiver::is_finished). Each method that sends costs one fence, whatever the number
-/// of values: send batches.
+/// Dropping it closes the channel: the receiver takes what was sent, and then sees
+/// [`is_finished`](crate::Receiver::is_finished). Each method that sends values costs one fence,
+/// independent of the number of values, so send batches.
 pub struct Sender<T> {
     /// The ring's half.
     ring: ring::Producer<T>,
-    /// Our side of the gates.
+    /// The end's side of the gates.
     link: Link,
 }
 
@@ -29,18 +29,19 @@ impl<T> Sender<T> {
 
     /// Sends `value`.
     ///
-    /// A closed channel takes values too, until it is full; ask [`is_closed`](Self::is_closed) where that
-    /// matters.
+    /// A closed channel accepts values too, until it is full. Check [`is_closed`](Self::is_closed)
+    /// where that matters.
     ///
     /// # Errors
     ///
-    /// [`Full`] gives the value back if no slot is free.
+    /// Returns [`Full`] with the value if no slot is free.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), Full<T>> {
         self.moving().try_push(value)
     }
 
-    /// Copies as much of `values` as there is room for, and says how much: the first that many.
+    /// Copies values from the front of `values` as far as there is room, sends them, and returns
+    /// their number.
     #[inline]
     pub fn push_slice(&mut self, values: &[T]) -> usize
     where
@@ -49,18 +50,20 @@ impl<T> Sender<T> {
         self.moving().push_slice(values)
     }
 
-    /// Sends what `values` yields, until it ends or the channel is full, and says how many it took.
+    /// Sends the values of an iterator until it ends or the channel is full, and returns their
+    /// number.
     ///
-    /// A value is asked for only when there is a slot for it: pass `&mut iterator` to keep the rest. If `values`
-    /// panics, what it yielded before is sent.
+    /// The iterator is asked for a value only when there is a slot for it: pass `&mut iterator` to
+    /// keep the rest. If the iterator panics, the values that it yielded before are sent.
     #[inline]
     pub fn push_iter(&mut self, values: impl IntoIterator<Item = T>) -> usize {
         self.moving().push_iter(values)
     }
 
-    /// Sends `make(0)`, `make(1)`, ... as far as there is room and at most `max` values, and says how many.
+    /// Sends `make(0)`, `make(1)`, ... as far as there is room, at most `max` values, and returns
+    /// their number.
     ///
-    /// If `make` panics, what it made before is sent.
+    /// If `make` panics, the values that it made before are sent.
     #[inline]
     pub fn produce_batch(&mut self, max: usize, make: impl FnMut(usize) -> T) -> usize {
         self.moving().produce_batch(max, make)
@@ -89,46 +92,47 @@ impl<T> Sender<T> {
         }
     }
 
-    /// How many values can be sent now; soon there may be more, never less.
+    /// Returns the number of values that can be sent now. It can grow at any time, but shrinks only
+    /// when values are sent.
     #[inline]
     pub fn free(&mut self) -> usize {
         self.ring.free()
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.ring.capacity()
     }
 
-    /// How many values a batch has, by the graph's choice or yours: what stays in the cache, but no more
-    /// than half of the channel.
+    /// Returns the number of values in a batch. It is set by [`Slots::batch`](crate::Slots::batch).
+    /// The default is what stays in the cache, but at most half of the channel.
     #[inline]
     pub fn batch(&self) -> usize {
         self.link.line.batch
     }
 
-    /// How many values were sent since the channel was made.
+    /// Returns the number of values sent since the channel was made.
     #[inline]
     pub fn sent(&self) -> u64 {
         self.link.mover.count()
     }
 
-    /// Whether the receiver is gone, or the graph has closed a [feedback](crate::Graph::feedback) channel: what is sent will
-    /// not be read.
+    /// Returns true if the receiver is gone, or if the graph has closed a
+    /// [feedback](crate::Graph::feedback) channel. Values sent from now on will not be read.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.link.line.is_over_for(Side::Sender)
     }
 
-    /// The ring's half, and the gate behind it.
+    /// Returns the ring's half, guarded so that the gate follows it.
     #[inline]
     pub(super) fn moving(&mut self) -> Moving<'_, ring::Producer<T>> {
         self.spread_if_due();
         Moving::new(&mut self.ring, &mut self.link)
     }
 
-    /// Has the values go round in all slots once the ends were seen on different threads.
+    /// Spreads the values over all slots of the ring, once the ends were seen on different threads.
     #[inline]
     fn spread_if_due(&mut self) {
         if self.link.spread_due {
@@ -137,7 +141,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Whether it has.
+    /// Returns true if the ring cycles through all its slots.
     #[cfg(test)]
     pub(super) fn is_spread(&self) -> bool {
         self.ring.is_spread()

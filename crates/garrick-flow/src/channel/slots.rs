@@ -1,8 +1,8 @@
-//! What a channel is to be.
+//! Description of a channel to be made.
 
-/// What a channel is to be: how many values it holds, and, if you like, its name and the size of its batches.
+/// Describes a channel: its capacity, and optionally its name and the size of its batches.
 ///
-/// A plain number does where the number is all there is to say.
+/// Pass a plain number instead if only the capacity matters.
 ///
 /// # Examples
 ///
@@ -20,18 +20,18 @@
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slots {
-    /// How many values it holds at least.
+    /// Minimum number of values that the channel holds.
     pub(super) capacity: usize,
-    /// What it is called.
+    /// Name of the channel.
     pub(super) name: Option<String>,
-    /// How many values a batch has.
+    /// Number of values in a batch.
     pub(super) batch: Option<usize>,
-    /// Whether it keeps to the memory of its values.
+    /// True if the channel may not use more memory than its values need.
     pub(super) compact: bool,
 }
 
 impl Slots {
-    /// Room for `capacity` values, rounded up to a power of two.
+    /// Describes a channel with room for `capacity` values, rounded up to a power of two.
     pub fn of(capacity: usize) -> Self {
         Self {
             capacity,
@@ -41,32 +41,33 @@ impl Slots {
         }
     }
 
-    /// Names the channel, for those who watch the graph.
+    /// Names the channel, for monitors and reports.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Has the stages work in batches of `values` values: at least one, and no more than the channel holds.
+    /// Sets the number of values in a batch: at least one, and at most what the channel holds.
     #[must_use]
     pub fn batch(mut self, values: usize) -> Self {
         self.batch = Some(values);
         self
     }
 
-    /// Keeps to the memory of its values.
+    /// Limits the channel to the memory of its values.
     ///
-    /// Otherwise a channel whose values take an eighth of a core's second-level cache or more goes round in at least
-    /// twice that cache, as soon as its ends were seen to be used on different threads: that is up to twice as fast, and
-    /// costs some MiB, where a graph has many such channels too many.
+    /// By default, a channel whose values take at least an eighth of a core's second-level cache
+    /// can use more memory. Its values cycle through an area of at least twice that cache, as soon
+    /// as its ends were seen on different threads. That is up to twice as fast, but costs some MiB
+    /// per channel, which is too much for a graph with many such channels.
     #[must_use]
     pub fn compact(mut self) -> Self {
         self.compact = true;
         self
     }
 
-    /// The same for number `index` of a bundle.
+    /// Returns the description of channel number `index` of a bundle.
     pub(crate) fn numbered(&self, index: usize) -> Self {
         let name = self.name.as_ref().map(|name| format!("{name} {index}"));
         Self {

@@ -1,4 +1,4 @@
-//! Who has ended, and how.
+//! The stages that have ended, and how they ended.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::post::StageId;
 use crate::stage::Outcome;
 
-/// Who has ended, for those who wait for it.
+/// The stages that have ended, for threads that wait for the end.
 pub(super) struct Ended {
     state: Mutex<State>,
     /// Notified when the last stage has ended.
@@ -14,11 +14,11 @@ pub(super) struct Ended {
 }
 
 struct State {
-    /// How each stage ended, once it has.
+    /// Outcome of each stage, once it has ended.
     ends: Vec<Option<Outcome>>,
-    /// Stages that have not ended.
+    /// Number of stages that have not ended.
     left: usize,
-    /// Those that panicked, in the order in which they did.
+    /// Stages that panicked, in the order of the panics.
     panicked: Vec<StageId>,
 }
 
@@ -35,7 +35,7 @@ impl Ended {
         }
     }
 
-    /// What stage `id` is to call at its end.
+    /// Returns the closure that stage `id` calls at its end.
     pub(super) fn listener(ended: &Arc<Self>, id: StageId) -> Box<dyn FnOnce(Outcome) + Send> {
         let ended = Arc::clone(ended);
         Box::new(move |outcome| {
@@ -55,12 +55,12 @@ impl Ended {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How stage `id` ended, if it has.
+    /// Returns the outcome of stage `id`, if it has ended.
     pub(super) fn end_of(&self, id: usize) -> Option<Outcome> {
         self.lock().ends[id].clone()
     }
 
-    /// Those that panicked, in the order in which they did, and what they said.
+    /// Returns the stages that panicked, in the order of the panics, with their panic messages.
     pub(super) fn panics(&self) -> Vec<(usize, String)> {
         let state = self.lock();
         let panicked = state.panicked.iter().map(|id| *id as usize);
@@ -71,12 +71,12 @@ impl Ended {
         words.collect()
     }
 
-    /// Whether stage `id` has ended.
+    /// Returns true if stage `id` has ended.
     pub(super) fn has_ended(&self, id: usize) -> bool {
         self.lock().ends[id].is_some()
     }
 
-    /// Those that were dropped in the midst of things.
+    /// Returns the stages that were dropped before they had ended.
     pub(super) fn cut_short(&self) -> Vec<usize> {
         let state = self.lock();
         let ends = state.ends.iter().enumerate();
@@ -85,7 +85,7 @@ impl Ended {
             .collect()
     }
 
-    /// Sleeps until all have ended.
+    /// Sleeps until all stages have ended.
     pub(super) fn wait(&self) {
         let mut state = self.lock();
         while state.left > 0 {
@@ -93,7 +93,7 @@ impl Ended {
         }
     }
 
-    /// Sleeps until all have ended, and `timeout` at most; says whether they have.
+    /// Sleeps until all stages have ended, but at most `timeout`. Returns true if they have ended.
     pub(super) fn wait_timeout(&self, timeout: Duration) -> bool {
         let began = Instant::now();
         let mut state = self.lock();

@@ -69,42 +69,44 @@ pub struct Graph {
     lines: Vec<Arc<Line>>,
     stages: Vec<Planned>,
     teams: Vec<Crew>,
-    /// From how long on a step is slow, if those are to be counted.
+    /// Duration from which on a step counts as slow, if slow steps are counted.
     slow: Option<Duration>,
     /// Time that a loop has left once the sources are told to end.
     grace: Duration,
 }
 
-/// Default grace of loops: long for messages that go round, short for a thread that waits for the end.
+/// Default grace of loops: long for messages that go round, short for a thread that waits for the
+/// end.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Why a graph could not be started.
+/// The reason a graph could not be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is no thread for a stage or team.
+    /// No thread could be started for a stage or team.
     Thread {
-        /// Its name.
+        /// Name of the stage or team.
         name: String,
-        /// Why.
+        /// Reason the thread could not be started.
         reason: garrick_sched::StartError,
     },
     /// Stages form a cycle, and none of its channels is marked as feedback.
     Cycle {
-        /// Their names in order, the first one again at the end.
+        /// Names of the stages in order, with the first one repeated at the end.
         stages: Vec<String>,
     },
-    /// A channel is marked as feedback, and that it is one does not follow from what the stages tell.
+    /// A channel is marked as feedback, but the stages' declared ends do not show that it leads
+    /// back.
     Feedback {
-        /// Its name in quotes, or its number if it has none.
+        /// Name of the channel in quotes, or its number if it has no name.
         channel: String,
-        /// What the stages do not tell.
+        /// The declaration that is missing.
         missing: String,
     },
 }
 
 impl Graph {
-    /// An empty graph.
+    /// Creates an empty graph.
     pub fn new() -> Self {
         Self {
             post: Arc::new(Post::new()),
@@ -116,12 +118,12 @@ impl Graph {
         }
     }
 
-    /// Makes a channel of at least so many values, rounded up to a power of two. [`Slots`] says more than
-    /// the number: a name, the size of the batches.
+    /// Makes a channel of at least the given number of values, rounded up to a power of two. Pass
+    /// [`Slots`] to set a name or the size of the batches as well.
     ///
     /// # Errors
     ///
-    /// [`CapacityError`] if the number is 0, or more than there can be memory for.
+    /// Returns [`CapacityError`] if the number is 0, or is more than memory can hold.
     pub fn channel<T>(
         &mut self,
         slots: impl Into<Slots>,
@@ -132,12 +134,12 @@ impl Graph {
         Ok((ends.sender, ends.receiver))
     }
 
-    /// Makes `len` channels of one kind, for a stage that reads or writes several, indexed. If `slots` names
-    /// them, their numbers follow the name.
+    /// Makes `len` channels of one kind, for a stage that reads or writes several, indexed. If
+    /// `slots` has a name, each channel is named after it, followed by the channel's number.
     ///
     /// # Errors
     ///
-    /// As for [`channel`](Self::channel).
+    /// Returns the errors of [`channel`](Self::channel).
     ///
     /// # Examples
     ///
@@ -167,26 +169,27 @@ impl Graph {
         Ok((Senders::new(senders), Receivers::new(receivers)))
     }
 
-    /// Marks the channels of these ends as meant to lead back, to a stage that their messages have passed:
-    /// [`start`](Self::start) refuses a cycle none of whose channels is marked.
+    /// Marks the channels of these ends as feedback: they lead back to a stage that their messages
+    /// have already passed. [`start`](Self::start) refuses a cycle that has no marked channel.
     ///
-    /// Such a channel does not keep its reader open. The stages of its loop go on until all other channels into the loop
-    /// are closed and nothing goes round in it any more, each message having left it. Then the graph closes the loop's feedback
-    /// channels; both ends see that ([`Receiver::is_closed`], [`Sender::is_closed`]), and the stages end in turn. The same
-    /// ends a loop in which all rest because all is full; what is left in it then, the report says.
+    /// A feedback channel does not keep its reader open. The stages of its loop go on until all
+    /// other channels into the loop are closed and every message has left the loop. Then the graph
+    /// closes the loop's feedback channels. Both ends see that ([`Receiver::is_closed`],
+    /// [`Sender::is_closed`]), and the stages end in turn. A loop in which all stages rest because
+    /// all channels are full ends in the same way. The report then counts the messages left in it.
     ///
-    /// [`Running::stop`] does not wait for messages that never leave their loop: it closes feedback channels when the
-    /// [grace](Self::grace) is over, with messages left in them. A stage can ask [`Cx::is_stopping`](crate::Cx::is_stopping), and let its
-    /// messages out before.
-    /// [`Running::overrule`] closes feedback channels at once.
+    /// [`Running::stop`] does not wait for messages that never leave their loop. It closes the
+    /// feedback channels when the [grace](Self::grace) is over, with messages left in them. A stage
+    /// can check [`Cx::is_stopping`](crate::Cx::is_stopping) and let its messages out before that.
+    /// [`Running::overrule`] closes the feedback channels at once.
     ///
-    /// A loop can be so full that nobody has room: give the feedback channel room for all messages that can be under way,
-    /// or let the stage that takes new ones hold back.
+    /// A loop can be so full that no stage in it has room. Give the feedback channel room for all
+    /// messages that can be under way, or let the stage that admits new messages hold back.
     ///
-    /// The stages of the loop must tell their ends, as those of [`stages`](crate::stages) and
-    /// [`with_ends`](crate::with_ends) do. One that waits for time, for a future, or for room in a channel that leads out
-    /// keeps the loop going. One that waits for several messages, by `wait_for`, is shown what are fewer when the loop
-    /// ends, and can send no more of them back.
+    /// The stages of the loop must declare their ends, as those of [`stages`](crate::stages) and
+    /// [`with_ends`](crate::with_ends) do. A stage that waits for time, for a future, or for room
+    /// in a channel that leads out keeps the loop going. A stage that waits for several messages,
+    /// by `wait_for`, receives fewer when the loop ends, and can send no more messages back.
     ///
     /// # Examples
     ///
@@ -232,8 +235,9 @@ impl Graph {
         }
     }
 
-    /// Sets how long loops may go on after all stages have agreed to a stop. The default is 10 seconds. Then the graph closes their
-    /// [feedback](Self::feedback) channels, with messages left in them, and the stages end in turn. [`Duration::MAX`] waits until all
+    /// Sets how long loops may go on after all stages have agreed to a stop. The default is 10
+    /// seconds. After that, the graph closes their [feedback](Self::feedback) channels, with
+    /// messages left in them, and the stages end in turn. [`Duration::MAX`] waits until all
     /// messages have left.
     ///
     /// # Examples
@@ -253,7 +257,7 @@ impl Graph {
     ///
     /// let running = graph.start()?;
     /// running.stop();
-    /// // The three messages would go round for ever.
+    /// // The three messages would go round forever.
     /// running.join();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -261,19 +265,19 @@ impl Graph {
         self.grace = grace;
     }
 
-    /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then reads the
-    /// clock, which costs some tens of nanoseconds.
+    /// Counts the steps that take `from` or longer, in [`StageSample::slow_steps`]. Each step then
+    /// reads the clock, which costs tens of nanoseconds.
     pub fn count_slow_steps(&mut self, from: Duration) {
         self.slow = Some(from);
     }
 
-    /// Adds a stage with a thread of its own.
+    /// Adds a stage with its own thread.
     pub fn stage(&mut self, name: impl Into<String>, stage: impl Stage) {
         let name = name.into();
         self.team(name.clone()).add(name, stage, false);
     }
 
-    /// Adds a stage with a thread of its own that ends when the graph is to stop, by
+    /// Adds a source: a stage with its own thread that ends when the graph is stopped by
     /// [`Running::stop`] or [`Cx::stop`](crate::Cx::stop).
     pub fn source(&mut self, name: impl Into<String>, source: impl Stage) {
         let name = name.into();
@@ -305,9 +309,13 @@ impl Graph {
     ///
     /// # Errors
     ///
-    /// [`StartError`] if stages form a cycle that is not marked by [`feedback`](Self::feedback), if a channel is so marked and its
-    /// stages do not tell that it leads back, if there is no thread for a stage, or not the core that it is to have. Nothing
-    /// has run then.
+    /// Returns [`StartError`] in these cases:
+    ///
+    /// - Stages form a cycle that is not marked by [`feedback`](Self::feedback).
+    /// - A channel is marked as feedback, but the declared ends do not show that it leads back.
+    /// - A thread cannot be started, or the core that it is to be pinned to does not exist.
+    ///
+    /// No stage has run in any of these cases.
     ///
     /// # Examples
     ///

@@ -10,7 +10,7 @@ use crate::channel::Line;
 use crate::stage::{LastPanic, Outcome, WorkReader};
 use crate::wait::Lines;
 
-/// What is known of a stage.
+/// The fixed facts and the counters of a stage.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) team: String,
@@ -19,11 +19,12 @@ pub(super) struct Member {
     pub(super) last_panic: LastPanic,
 }
 
-/// Sees what a graph does, from anywhere and for as long as you like; from
+/// Reads the state of a graph from any thread, at any time; from
 /// [`Running::monitor`](crate::Running::monitor).
 ///
-/// Watching is pulled: stages and channels bump plain counters, a few instructions a batch, and whoever wants
-/// to know reads them. A monitor outlives its graph, and then shows how that ended.
+/// Watching is pulled. Stages and channels only bump plain counters, a few instructions per batch,
+/// and the monitor reads them on demand. A monitor outlives its graph, and then shows how the graph
+/// ended.
 ///
 /// # Examples
 ///
@@ -52,13 +53,13 @@ pub struct Monitor {
     view: Arc<View>,
 }
 
-/// What there is to see.
+/// The parts of a graph that a monitor reads.
 struct View {
-    /// The stages, by their numbers.
+    /// The stages, by number.
     members: Vec<Member>,
-    /// The channels, by theirs.
+    /// The channels, by number.
     lines: Lines,
-    /// Who has ended.
+    /// The stages that have ended.
     ended: Arc<Ended>,
 }
 
@@ -72,8 +73,8 @@ impl Monitor {
         Self { view }
     }
 
-    /// What was done so far. Each number is exact at some recent moment; no channel shows more taken than
-    /// sent.
+    /// Returns what was done so far. Each number is exact at some recent moment. No channel shows
+    /// more messages taken than sent.
     pub fn sample(&self) -> Sample {
         let channels: Vec<_> = self.view.lines.iter().map(|line| look_at(line)).collect();
         let mut messages = vec![[0, 0]; self.view.members.len()];
@@ -125,7 +126,7 @@ impl Monitor {
         &self.view.lines
     }
 
-    /// What was done and what went wrong, now that nothing goes on.
+    /// Returns the report, now that all stages have ended.
     pub(crate) fn report(&self) -> Report {
         let name_of = |stage| self.name_of(stage).to_owned();
         let failure = |(stage, message)| Failure {
@@ -151,7 +152,7 @@ fn state_of(end: Option<Outcome>) -> StageState {
 
 fn look_at(line: &Line) -> ChannelSample {
     let taken = line.taken.count();
-    // What was taken was sent, even if its sender has not counted it yet.
+    // A message that was taken was also sent, even if its sender has not counted it yet.
     let sent = line.sent.count().max(taken);
     let [from, to] = line.users().map(|user| user.map(|stage| stage as usize));
     let [sender_stalls, receiver_stalls] = line.stalls();

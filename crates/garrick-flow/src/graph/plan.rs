@@ -19,20 +19,20 @@ use crate::wiring::Wiring;
 pub(super) struct Planned {
     pub(super) name: String,
     pub(super) is_source: bool,
-    /// Its thread, as an index into `Graph::teams`.
+    /// Thread of the stage, as an index into `Graph::teams`.
     pub(super) team: usize,
     pub(super) stage: Box<dyn Startable>,
 }
 
 /// A stage of any type, before its start.
 pub(super) trait Startable: Send {
-    /// Tells which channel ends it has.
+    /// Declares which channel ends the stage has.
     fn tell(&self, wiring: &mut Wiring);
 
-    /// Makes its task, on a thread that has just been started.
+    /// Makes the stage's task, on a thread that has just been started.
     fn launch(self: Box<Self>, sponsor: &Handle, env: Env) -> Address<Wake>;
 
-    /// Makes a stage of it that somebody steps by hand.
+    /// Turns it into a stage that the caller steps by hand.
     fn by_hand(self: Box<Self>) -> AnyStage;
 }
 
@@ -66,7 +66,7 @@ impl Stage for AnyStage {
 
 /// Starts `graph` on threads.
 pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
-    // First: nothing is started that has to be ended again.
+    // First: a refused graph has started no thread that would have to be ended again.
     let shape = Shape::of(&graph)?;
     let sponsors = graph
         .teams
@@ -87,7 +87,7 @@ pub(super) fn start(graph: Graph) -> Result<Running, StartError> {
     ))
 }
 
-/// What all stages of a graph that is started share.
+/// State that all stages of a started graph share.
 pub(crate) struct Opened {
     pub(crate) post: Arc<Post>,
     pub(super) roll_call: Arc<RollCall>,
@@ -95,7 +95,7 @@ pub(crate) struct Opened {
     pub(crate) monitor: Monitor,
 }
 
-/// A stage with all it needs to begin.
+/// A stage with everything it needs to begin.
 struct Ready {
     team: usize,
     stage: Box<dyn Startable>,

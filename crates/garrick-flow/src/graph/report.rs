@@ -1,50 +1,51 @@
-//! What a graph has done.
+//! Results of a graph that has ended.
 
 use super::sample::{ChannelSample, Sample, StageSample};
 
 /// A stage that ended in a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Its name.
+    /// Name of the stage.
     pub stage: String,
-    /// What it said.
+    /// Message of the panic.
     pub message: String,
 }
 
-/// What a graph has done, all in all; from [`Running::join`](crate::Running::join)
-/// or [`Running::abort`](crate::Running::abort).
+/// Results of a graph that has ended; from [`Running::join`](crate::Running::join) or
+/// [`Running::abort`](crate::Running::abort).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// What was done.
+    /// State and counters at the end.
     pub(super) totals: Sample,
-    /// What went wrong.
+    /// Stages that panicked.
     pub(super) failures: Vec<Failure>,
-    /// Who had to end in the midst of things.
+    /// Stages that were dropped before they had ended.
     pub(super) cut_short: Vec<String>,
 }
 
 impl Report {
-    /// The stages in the order in which they were added.
+    /// Returns the stages in the order in which they were added.
     pub fn stages(&self) -> &[StageSample] {
         &self.totals.stages
     }
 
-    /// The first stage of that name.
+    /// Returns the first stage of that name.
     pub fn stage(&self, name: &str) -> Option<&StageSample> {
         self.totals.stages.iter().find(|stage| stage.name == name)
     }
 
-    /// The channels in the order in which they were made.
+    /// Returns the channels in the order in which they were made.
     pub fn channels(&self) -> &[ChannelSample] {
         &self.totals.channels
     }
 
-    /// The stages that ended in a panic, in the order in which they did.
+    /// Returns the stages that ended in a panic, in the order of the panics.
     pub fn failures(&self) -> &[Failure] {
         &self.failures
     }
 
-    /// The stages that were dropped before they had ended, by [`Running::abort`](crate::Running::abort).
+    /// Returns the stages that were dropped before they had ended, by
+    /// [`Running::abort`](crate::Running::abort).
     pub fn cut_short(&self) -> &[String] {
         &self.cut_short
     }

@@ -15,29 +15,29 @@ use crate::post::{Post, StageId, Wake};
 use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 
-/// A graph that runs; from [`Graph::start`](crate::Graph::start). Dropping it ends it at once, as
-/// [`abort`](Self::abort) does.
+/// A running graph; from [`Graph::start`](crate::Graph::start). Dropping it ends the graph at once,
+/// like [`abort`](Self::abort).
 pub struct Running {
-    /// The threads. Dropped first: what they use is below.
+    /// The threads. Dropped first, since they use the fields below.
     sponsors: Vec<Sponsor>,
-    /// Who is where.
+    /// Addresses and votes of the stages.
     post: Arc<Post>,
-    /// Who waits for what.
+    /// Asks the stages what they wait for.
     roll_call: Arc<RollCall>,
-    /// The loops in it.
+    /// The loops of the graph.
     loops: Loops,
-    /// Sees the stages and channels.
+    /// Reads the stages and channels.
     monitor: Monitor,
 }
 
-/// Stops a graph, from anywhere; from [`Running::stopper`].
+/// Stops a graph from any thread; from [`Running::stopper`].
 #[derive(Debug, Clone)]
 pub struct Stopper {
     post: Arc<Post>,
 }
 
 impl Stopper {
-    /// Ends the graph, in order, once no stage is against it; see [`Running::stop`].
+    /// Ends the graph in order, once no stage objects; see [`Running::stop`].
     pub fn stop(&self) {
         self.post.stop();
     }
@@ -60,14 +60,15 @@ impl Running {
         }
     }
 
-    /// Asks all stages whether the graph may end. When all agree, the sources end, and so the graph: what is in
-    /// flight is handled first.
+    /// Asks all stages if the graph may end. When all agree, the sources end, and then the rest of
+    /// the graph. Messages in flight are handled first.
     ///
-    /// A stage agrees unless it says otherwise with [`Cx::veto`](crate::Cx::veto). Each is woken to take a step and
-    /// vote. While one is against it all go on, the sources too, and each later step is a new vote.
+    /// A stage agrees unless it calls [`Cx::veto`](crate::Cx::veto). Each stage is woken to take a
+    /// step and vote. While one stage objects, all go on, the sources too, and each later step is a
+    /// new vote.
     ///
-    /// A loop ends when nothing goes round in it any more, or when its [grace](crate::Graph::grace) is over: see
-    /// [`Graph::feedback`](crate::Graph::feedback).
+    /// A loop ends when no message goes round in it any more, or when its
+    /// [grace](crate::Graph::grace) is over; see [`Graph::feedback`](crate::Graph::feedback).
     ///
     /// # Examples
     ///
@@ -92,9 +93,11 @@ impl Running {
         self.post.stop();
     }
 
-    /// As [`stop`](Self::stop), but without asking: the sources end whoever is against it. What is in flight is
-    /// handled first, but in loops, whose [feedback](crate::Graph::feedback) channels are closed: who finds one closed may end
-    /// with messages left.
+    /// Ends the sources without a vote, even if a stage objects.
+    ///
+    /// Messages in flight are handled first, except in loops. The
+    /// [feedback](crate::Graph::feedback) channels of loops are closed at once, and a stage that
+    /// finds one closed may end with messages left.
     pub fn overrule(&self) {
         let lines = self.monitor.lines();
         for each in self.loops.iter() {
@@ -103,11 +106,12 @@ impl Running {
         self.post.overrule();
     }
 
-    /// Ends the graph at once: each stage is dropped after the step under way, and what is in the channels with it.
-    /// The report says who was [cut short](Report::cut_short), and what was
-    /// [left](crate::ChannelSample::left) in each channel.
+    /// Ends the graph at once. Each stage is dropped after the step under way, together with the
+    /// messages in its channels. The report lists the stages that were [cut
+    /// short](Report::cut_short), and counts the messages [left](crate::ChannelSample::left) in
+    /// each channel.
     ///
-    /// A step that never ends cannot be ended from outside: then this does not return.
+    /// A step that never ends cannot be ended from outside: then this method does not return.
     ///
     /// # Examples
     ///
@@ -133,14 +137,14 @@ impl Running {
         self.monitor.report()
     }
 
-    /// Makes something that stops the graph from elsewhere.
+    /// Makes a handle that stops the graph from another thread.
     pub fn stopper(&self) -> Stopper {
         Stopper {
             post: Arc::clone(&self.post),
         }
     }
 
-    /// Waits until all stages have ended, and says what was done.
+    /// Waits until all stages have ended, and returns the report.
     pub fn join(mut self) -> Report {
         self.monitor.ended().wait();
         // The stages have ended, so their threads have nothing left to do.
@@ -148,12 +152,12 @@ impl Running {
         self.monitor.report()
     }
 
-    /// Waits until all stages have ended, but `timeout` at most, and says what was done.
+    /// Waits until all stages have ended, but at most `timeout`, and returns the report.
     ///
     /// # Errors
     ///
-    /// [`Unended`] gives the graph back, and says which stages have not ended, and why: who vetoes, and who waits
-    /// for which channel.
+    /// Returns [`Unended`] if the timeout is over. It gives the graph back, and lists the stages
+    /// that have not ended with the reason: a veto, or the channel that the stage waits for.
     ///
     /// # Examples
     ///
@@ -181,7 +185,7 @@ impl Running {
         }
         let stragglers = self.stragglers();
         if stragglers.is_empty() {
-            // The last ones have ended while they were asked.
+            // The last stages ended while they were asked.
             return Ok(self.join());
         }
         Err(Unended {
@@ -190,13 +194,13 @@ impl Running {
         })
     }
 
-    /// Waits until all stages have ended, but `timeout` at most, and says whether they have.
+    /// Waits until all stages have ended, but at most `timeout`. Returns true if they have ended.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         self.monitor.ended().wait_timeout(timeout)
     }
 
-    /// Asks all stages that have not ended why that is so. It takes as long as the step under way of the slowest,
-    /// but a fifth of a second at most.
+    /// Asks all stages that have not ended for the reason. The call takes as long as the slowest
+    /// step under way, but at most a fifth of a second.
     pub fn stragglers(&self) -> Vec<Straggler> {
         let stages = self.monitor.stages();
         let answers = self
@@ -224,12 +228,12 @@ impl Running {
         }
     }
 
-    /// Makes something that sees what the graph does, from elsewhere, and also when it has ended.
+    /// Makes a monitor: it reads the graph's state from any thread, also after the graph has ended.
     pub fn monitor(&self) -> Monitor {
         self.monitor.clone()
     }
 
-    /// What was done so far, as [`Monitor::sample`] has it.
+    /// Returns what was done so far; see [`Monitor::sample`].
     pub fn totals(&self) -> Sample {
         self.monitor.sample()
     }

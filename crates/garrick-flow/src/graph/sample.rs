@@ -1,90 +1,95 @@
-//! What there is to see of a graph at one moment.
+//! State and counters of a graph at one moment.
 
-/// How a stage is.
+/// The state of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageState {
-    /// It is at work, or rests.
+    /// The stage is at work, or rests.
     Running,
-    /// It has ended as it should, or was dropped with its graph.
+    /// The stage has ended normally, or was dropped with its graph.
     Ended,
-    /// It has panicked, and this is what it said.
+    /// The stage has panicked, with this message.
     Failed(String),
 }
 
-/// A stage, and what it has done so far.
+/// State and counters of a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StageSample {
-    /// Its name.
+    /// Name of the stage.
     pub name: String,
-    /// The name of its team; its own name if it has a thread of its own.
+    /// Name of the stage's team, or of the stage itself if it has its own thread.
     pub team: String,
-    /// The core that its thread is pinned to, if it is.
+    /// Core that the stage's thread is pinned to, if any.
     pub core: Option<usize>,
-    /// How it is.
+    /// State of the stage.
     pub state: StageState,
-    /// Steps that it took.
+    /// Number of steps that the stage took.
     pub steps: u64,
-    /// How often it went to rest, to be woken.
+    /// Number of times the stage went to rest, to be woken later.
     pub rests: u64,
-    /// Messages that it took, over all channels.
+    /// Number of messages that the stage took, over all channels.
     pub messages_in: u64,
-    /// Messages that it sent, over all channels.
+    /// Number of messages that the stage sent, over all channels.
     pub messages_out: u64,
-    /// How long it was busy, in nanoseconds.
+    /// Time that the stage was busy, in nanoseconds.
     ///
-    /// A stage with a thread of its own is busy from being woken until it rests; one of a team from the end
-    /// of the step before, of whichever stage, to the end of its own. That is time by the clock on the wall: what
-    /// the system took of it for others is in it. It lags by about a millisecond, or by the step under way if
-    /// that is longer.
+    /// A stage with its own thread is busy from being woken until it rests. A stage of a team is
+    /// busy from the end of the previous step on its thread, of any stage, to the end of its own
+    /// step. This is wall-clock time: it includes time in which the system ran other threads on the
+    /// core. The value lags by about a millisecond, or by the step under way if that is longer.
     pub busy_nanos: u64,
-    /// Steps that took long, if they are counted: see
+    /// Number of slow steps, if they are counted; see
     /// [`Graph::count_slow_steps`](crate::Graph::count_slow_steps).
     pub slow_steps: u64,
-    /// How often it was started again after a failure.
+    /// Number of times the stage was restarted after a failure.
     pub restarts: u64,
-    /// What the last panic said that it was started again after; see [`restarting`](crate::restarting).
+    /// Message of the last panic after which the stage was restarted; see
+    /// [`restarting`](crate::restarting).
     pub last_panic: Option<String>,
 }
 
-/// A channel, and what has gone through it so far.
+/// State and counters of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelSample {
-    /// Its name, if it was given one by [`Slots::named`](crate::Slots::named).
+    /// Name of the channel, if it was set by [`Slots::named`](crate::Slots::named).
     pub name: Option<String>,
-    /// The type of its messages, as [`std::any::type_name`] has it.
+    /// Type of the channel's messages, in the form of [`std::any::type_name`].
     pub message: &'static str,
-    /// The number of its slots.
+    /// Number of the channel's slots.
     pub capacity: u64,
-    /// Messages sent.
+    /// Number of messages sent.
     pub sent: u64,
-    /// Messages taken; never more than `sent`.
+    /// Number of messages taken; never more than `sent`.
     pub taken: u64,
-    /// The stage that sends, as an index into [`Sample::stages`]: from the start if it has
-    /// [told](crate::Stage::wiring), else once it has sent; none if that is done from outside of the graph.
+    /// The stage that sends, as an index into [`Sample::stages`].
+    ///
+    /// Known from the start if the stage has [declared](crate::Stage::wiring) the end, else once it
+    /// has sent. `None` if the messages are sent from outside the graph.
     pub from: Option<usize>,
-    /// The stage that takes, likewise.
+    /// The stage that takes, as an index into [`Sample::stages`]. Known from the start if the stage
+    /// has [declared](crate::Stage::wiring) the end, else once it has taken. `None` if the messages
+    /// are taken outside the graph.
     pub to: Option<usize>,
-    /// How large the batches were that were sent: entry `k` counts those of `2^k` to `2^(k+1) - 1` messages.
+    /// Counts of sent batches by size: entry `k` counts those of `2^k` to `2^(k+1) - 1` messages.
     /// Zeros at the end are left out.
     pub batches: Vec<u64>,
-    /// How often the sending stage went to rest because there was too little room.
+    /// Number of times the sending stage went to rest because there was too little room.
     pub sender_stalls: u64,
-    /// How often the receiving stage went to rest because there were too few messages.
+    /// Number of times the receiving stage went to rest because there were too few messages.
     pub receiver_stalls: u64,
-    /// Whether it is meant to lead back, by [`Graph::feedback`](crate::Graph::feedback).
+    /// True if the channel is marked by [`Graph::feedback`](crate::Graph::feedback).
     pub feedback: bool,
-    /// Whether one of its ends is gone, or the graph has closed it.
+    /// True if one of the channel's ends is gone, or the graph has closed the channel.
     pub closed: bool,
 }
 
 impl ChannelSample {
-    /// Messages sent and not taken.
+    /// Returns the number of messages sent and not taken.
     pub fn left(&self) -> u64 {
         self.sent - self.taken
     }
 }
 
-/// A graph, and what it has done so far; from [`Monitor::sample`](crate::Monitor::sample).
+/// State and counters of a graph; from [`Monitor::sample`](crate::Monitor::sample).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// The stages in the order in which they were added.

@@ -1,4 +1,4 @@
-//! The shape of a graph as its stages tell it: cycles, and the loops that are meant.
+//! The shape of a graph, from the ends that its stages declare: cycles, and intended loops.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::wiring::Wiring;
 
 /// The shape of a graph that can be started.
 pub(super) struct Shape {
-    /// The stages at the ends of each channel that have told so, the sending one first.
+    /// The stages that declared the ends of each channel, the sending stage first.
     users: Vec<[Option<StageId>; 2]>,
-    /// Which stage sends to which, but for feedback.
+    /// Edges from sending to receiving stages, without feedback channels.
     wires: Wires,
-    /// The component of each stage, feedback included.
+    /// Strongly connected component of each stage, with feedback channels included.
     components: Vec<usize>,
-    /// Whether each stage is a source.
+    /// For each stage, true if it is a source.
     sources: Vec<bool>,
     /// Time that a loop has left once the sources are told to end.
     grace: Nanos,
@@ -30,12 +30,13 @@ pub(super) struct Shape {
 /// The loops of a graph.
 pub(super) struct Looped {
     pub(super) all: Loops,
-    /// The loop of each stage, if it is in one.
+    /// Index of the loop that each stage is in, if any.
     pub(super) of_stage: Vec<Option<usize>>,
 }
 
 impl Shape {
-    /// The shape of `graph`, if there is nothing wrong with it. It takes time in proportion to its stages and channels.
+    /// Returns the shape of `graph`, or an error if the graph is not valid. Takes time in
+    /// proportion to the number of stages and channels.
     pub(super) fn of(graph: &Graph) -> Result<Self, StartError> {
         let users = users(graph);
         let names = || {
@@ -73,7 +74,7 @@ impl Shape {
         })
     }
 
-    /// Tells the channels and the post what is known, and makes the loops.
+    /// Passes the declared ends to the channels and the post, and makes the loops.
     pub(super) fn open(self, post: &Post, lines: &Lines) -> Looped {
         for (line, users) in lines.iter().zip(&self.users) {
             for (side, user) in [Side::Sender, Side::Receiver].into_iter().zip(users) {
@@ -121,7 +122,7 @@ impl Shape {
     }
 }
 
-/// What a loop is made of.
+/// The parts of a loop.
 #[derive(Default)]
 struct Parts {
     members: Vec<Member>,
@@ -167,7 +168,8 @@ fn users(graph: &Graph) -> Vec<[Option<StageId>; 2]> {
     users
 }
 
-/// Refuses a channel that is marked as feedback without leading back, as far as is known.
+/// Refuses a channel that is marked as feedback if the declared ends do not show that it leads
+/// back.
 fn check(
     line: &Arc<Line>,
     users: [Option<StageId>; 2],
@@ -176,14 +178,14 @@ fn check(
 ) -> Result<(), StartError> {
     let component = |stage: StageId| components[stage as usize];
     let missing = match users {
-        [None, _] => "no stage tells that it has its sender; closures tell by `with_ends`".into(),
-        [_, None] => "no stage tells that it has its receiver; closures tell by `with_ends`".into(),
+        [None, _] => "no stage declares its sender; closures declare ends by `with_ends`".into(),
+        [_, None] => "no stage declares its receiver; closures declare ends by `with_ends`".into(),
         [Some(from), Some(to)] if component(from) == component(to) => return Ok(()),
         [Some(from), Some(to)] => {
             let names = wires.names_of(&[from, to]);
             format!(
-                "nothing leads back from \"{}\", which has its receiver, to \"{}\", which has its sender, by what the \
-                 stages tell; closures tell by `with_ends`",
+                "nothing leads back from \"{}\", which has its receiver, to \"{}\", which has its sender, by the \
+                 declared ends; closures declare ends by `with_ends`",
                 names[1], names[0],
             )
         }

@@ -1,39 +1,41 @@
-//! Stages that have not ended, and why.
+//! Stages that have not ended, each with the reason.
 
 use std::error::Error;
 use std::fmt;
 
 use super::Running;
 
-/// Why a stage has not ended.
+/// The reason a stage has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Because {
-    /// It is against the end of the graph, for this reason.
+    /// The stage votes against the end of the graph, with this reason.
     Vetoes(String),
-    /// It waits for this.
+    /// The stage waits for this.
     Waits(String),
-    /// It has something to do.
+    /// The stage has something to do.
     Works,
-    /// It did not answer for a while: its step takes long, or never ends, or another stage's on the same thread.
+    /// The stage did not answer in time. Its own step, or the step of another stage on its thread,
+    /// takes long or never ends.
     DoesNotAnswer,
 }
 
 /// A stage that has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Straggler {
-    /// Its name.
+    /// Name of the stage.
     pub stage: String,
-    /// Why.
+    /// Reason it has not ended.
     pub because: Because,
 }
 
-/// The graph did not end in time; from [`Running::join_timeout`](crate::Running::join_timeout).
+/// Error of a graph that did not end in time; from
+/// [`Running::join_timeout`](crate::Running::join_timeout).
 #[derive(Debug)]
 pub struct Unended {
     /// The graph, which goes on.
     pub running: Box<Running>,
-    /// Those that have not ended, in the order in which they were added to the graph.
+    /// Stages that have not ended, in the order in which they were added to the graph.
     pub stragglers: Vec<Straggler>,
 }
 

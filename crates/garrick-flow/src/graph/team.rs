@@ -10,16 +10,16 @@ use crate::stage::Stage;
 /// A thread that is to be started.
 pub(super) struct Crew {
     pub(super) name: String,
-    /// The core that it is to have, if any.
+    /// Core that the thread is pinned to, if any.
     pub(super) core: Option<usize>,
-    /// The bytes of its stack, if they are not the standard library's choice.
+    /// Size of the thread's stack in bytes, or `None` for the standard library's default.
     pub(super) stack_size: Option<usize>,
-    /// How many stages it has.
+    /// Number of stages on the thread.
     pub(super) size: usize,
 }
 
 impl Crew {
-    /// A thread on any core.
+    /// Creates a crew whose thread may run on any core.
     pub(super) fn new(name: String) -> Self {
         Self {
             name,
@@ -45,12 +45,12 @@ impl Crew {
 /// A thread that several stages share; from [`Graph::team`].
 #[derive(Debug)]
 pub struct Team<'a> {
-    /// The graph, whose last crew is this one.
+    /// The graph, whose last crew is this team.
     graph: &'a mut Graph,
 }
 
 impl<'a> Team<'a> {
-    /// The last team of `graph`, which has one.
+    /// Returns the last team of `graph`, which has at least one.
     pub(super) fn last_of(graph: &'a mut Graph) -> Self {
         Self { graph }
     }
@@ -60,13 +60,13 @@ impl<'a> Team<'a> {
         self.add(name.into(), stage, false)
     }
 
-    /// Adds a stage that ends when the graph is to stop.
+    /// Adds a source: a stage that ends when the graph is stopped.
     pub fn source(self, name: impl Into<String>, source: impl Stage) -> Self {
         self.add(name.into(), source, true)
     }
 
-    /// Pins the thread to a core, counted from 0. Where the system cannot pin, nothing happens; where there is no
-    /// such core, [`Graph::start`] fails and says so.
+    /// Pins the thread to a core, counted from 0. On systems that cannot pin threads, this does
+    /// nothing. If there is no such core, [`Graph::start`] returns an error.
     pub fn pin_to(self, core: usize) -> Self {
         if let Some(crew) = self.graph.teams.last_mut() {
             crew.core = Some(core);
@@ -74,10 +74,11 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Gives the thread a stack of so many bytes, 64 KiB to 1 GiB; another number makes [`Graph::start`] fail and say so.
+    /// Sets the size of the thread's stack, 64 KiB to 1 GiB. With any other size, [`Graph::start`]
+    /// returns an error.
     ///
-    /// By default it is what the standard library gives a thread: 2 MiB, or what the environment variable
-    /// `RUST_MIN_STACK` says. Steps that recurse deeply need more.
+    /// The default is the standard library's: 2 MiB, or the value of the environment variable
+    /// `RUST_MIN_STACK`. Steps that recurse deeply need more.
     ///
     /// # Examples
     ///

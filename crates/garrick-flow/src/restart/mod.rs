@@ -1,8 +1,8 @@
-//! Stages that are started again when they fail, with their channels as they were.
+//! Stages that restart when they fail, with their channels as they were.
 //!
-//! What a step works with is in two parts. The *state* is made by a closure, and made anew after a panic, for it may
-//! be left in any shape. What is *kept* outlives the panic: the channel ends, and whatever else is to be there for
-//! the next state.
+//! A step works with two parts. The *state* is made by a closure. It is made anew after a panic,
+//! which may leave it in any shape. The *kept* part outlives the panic: the channel ends, and
+//! anything else that the next state needs.
 //!
 //! ```text
 //!             kept: Receiver, Sender, ...
@@ -14,15 +14,16 @@
 //!                                      '--wait---'  (Restarts)
 //! ```
 //!
-//! # What is lost, and what is not
+//! # What a panic loses
 //!
-//! A message is safe as long as it is in the channel. One that was peeked at and not advanced over stays, and what
-//! was poked and not committed is taken back: the guards see to that while the panic unwinds. A message that was taken
-//! by value (`try_pop`, `pop_each`, `map_batch_owned`) is in the state's hands, and goes with it.
+//! A message is safe as long as it is in the channel. A message that was peeked at and not advanced
+//! over stays. A message that was poked and not committed is taken back. The guards do both while
+//! the panic unwinds. A message that was taken by value (`try_pop`, `pop_each`, `map_batch_owned`)
+//! belongs to the state, and is lost with it.
 //!
-//! So nothing is lost by a step that peeks, works, commits its output, and advances its input, in this order; and
-//! nothing is sent twice if nothing can panic between the last two. [`map_batch`](crate::map_batch) does all four as
-//! one.
+//! So a step loses nothing if it peeks, works, commits its output, and advances its input, in this
+//! order. It sends nothing twice if nothing can panic between the last two.
+//! [`map_batch`](crate::map_batch) does all four in one call.
 
 mod policy;
 
@@ -36,36 +37,38 @@ use crate::{Cx, Ends, Stage, Wait, Wiring};
 
 pub use policy::Restarts;
 
-/// A stage that is started again when it fails; from [`restarting`].
+/// A stage that restarts when it fails; from [`restarting`].
 pub struct Restarting<E, S, M, F> {
-    /// What outlives a panic.
+    /// The part that outlives a panic.
     kept: E,
     /// Makes a state.
     make: M,
-    /// Takes a step with it.
+    /// Takes a step with the state.
     step: F,
-    /// How often to begin anew.
+    /// Limit and delay of the restarts.
     policy: Restarts,
-    /// The state and since when it is there; none before the first step and between a panic and the next start.
+    /// The state, and the time at which it was made; `None` before the first step and between a
+    /// panic and the next start.
     up: Option<(S, Nanos)>,
-    /// When the next one is to be made.
+    /// Time at which the next state is to be made.
     due: Nanos,
-    /// Tells the ends in what is kept, if it can.
+    /// Declares the channel ends in the kept part, if it can.
     tell: fn(&E, &mut Wiring),
 }
 
-/// Makes a stage that begins anew when it panics, with its channels intact.
+/// Makes a stage that restarts when it panics, with its channels intact.
 ///
-/// `kept` is what outlives a panic: channel ends, and whatever the next state is to find. `make` makes a state of it,
-/// before the first step and after each panic. `step` is a [`Stage::step`] with both lent to it; what it changes is in
-/// one of them.
+/// `kept` is the part that outlives a panic: channel ends, and anything else that the next state
+/// needs. `make` makes a state from it, before the first step and after each panic. `step` is a
+/// [`Stage::step`] that borrows both, and changes only these two.
 ///
-/// A panic in any of them counts, also in `make`. How often is too often is [`Restarting::policy`]'s word. Then the
-/// stage fails as any other: the panic ends it, and it is one of [`Report::failures`](crate::Report::failures).
+/// A panic in either closure counts as a failure. [`Restarting::policy`] limits the restarts.
+/// Beyond the limit the stage fails like any other: the panic ends it, and is listed in
+/// [`Report::failures`](crate::Report::failures).
 ///
 /// # Examples
 ///
-/// A step that fails now and then, and loses nothing: the value it failed on is still there.
+/// A step that fails now and then, and loses nothing. The value it failed on is still there:
 ///
 /// ```
 /// use garrick_flow::{Graph, Restarts, Wait, map_batch, restarting, stages};
@@ -76,7 +79,7 @@ pub struct Restarting<E, S, M, F> {
 /// graph.source("numbers", stages::produce(numbers, 1..=1000));
 /// let square = restarting(
 ///     (input, output),
-///     |_| 0, // How many values this state has seen.
+///     |_| 0, // Number of values that this state has seen.
 ///     |seen, (input, output), _| {
 ///         map_batch(input, output, 16, |n| {
 ///             *seen += 1;
@@ -106,13 +109,13 @@ pub struct Restarting<E, S, M, F> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A step by hand. Between `commit` and `advance` nothing can panic but the `Drop` of a value that is advanced over,
-/// and that comes too late to keep it in the channel:
+/// A step written by hand. Between `commit` and `advance`, only the `Drop` of a value that is
+/// advanced over can panic, and by then the value has left the channel:
 ///
 /// ```
 /// use garrick_flow::{Cx, Receiver, Sender, Wait};
 ///
-/// /// Sends pairs' sums.
+/// /// Sends the sums of pairs.
 /// fn step(_: &mut (), (input, output): &mut (Receiver<u64>, Sender<u64>), _: &mut Cx<'_>) -> Wait {
 ///     let mut values = input.peek();
 ///     let mut sums = output.poke(values.len() / 2);
@@ -151,15 +154,15 @@ where
 }
 
 impl<E, S, M, F> Restarting<E, S, M, F> {
-    /// How often it may be started again, and when; see [`Restarts::default`] for what happens unless told.
+    /// Sets how often the stage may be restarted, and when. The default is [`Restarts::default`].
     #[must_use]
     pub fn policy(mut self, policy: Restarts) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Has the stage tell the channel ends in what is kept, as [`Stage::wiring`] has it: a loop has to know them, see
-    /// [`Graph::feedback`](crate::Graph::feedback).
+    /// Makes the stage declare the channel ends in its kept part, see [`Stage::wiring`]. A stage in
+    /// a loop must do so, see [`Graph::feedback`](crate::Graph::feedback).
     ///
     /// # Examples
     ///
@@ -186,7 +189,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         self
     }
 
-    /// Gets ready for the next start, or fails.
+    /// Prepares the next start, or fails.
     #[cold]
     fn recover(&mut self, words: String, cx: &mut Cx<'_>) -> Wait {
         let now = cx.now();
@@ -194,7 +197,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
             Some((state, since)) => (Some(state), since),
             None => (None, now),
         };
-        // One failure is enough to begin anew: what its state says at its end adds nothing.
+        // One failure is enough to restart: a panic in the destructor of the state adds nothing.
         quiet::drop(state);
         let random = now ^ u64::from(cx.desk().id).rotate_left(32);
         match self.policy.next(now, up_since, random) {
@@ -208,7 +211,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
         }
     }
 
-    /// Until the next start.
+    /// Returns the wait until the next start.
     fn rest(&self, now: Nanos) -> Wait {
         if now < self.due {
             Wait::until(self.due)
@@ -226,8 +229,8 @@ where
     F: Fn(&mut S, &mut E, &mut Cx<'_>) -> Wait + Send + 'static,
 {
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
-        // What a panic leaves in a strange shape is dropped (the state) or keeps its invariants (the ends); the rest
-        // of what is kept is the user's, who was told.
+        // After a panic the state is dropped, and the channel ends keep their invariants. The rest
+        // of the kept part belongs to the user, as documented.
         let step = quiet::call(|| {
             cx.desk().fail_on_demand();
             if self.up.is_none() {

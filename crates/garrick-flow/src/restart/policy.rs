@@ -1,18 +1,18 @@
-//! How often a stage may be started again, and when.
+//! Limit and delay of a stage's restarts.
 
 use std::time::Duration;
 
 use garrick_core::backoff::{Backoff, Intensity};
 use garrick_sched::Nanos;
 
-/// Restarts that are not too many, unless told.
+/// Default number of restarts that are allowed.
 const RESTARTS_MAX: usize = 3;
-/// The time in which they are not too many, unless told.
+/// Default time in which the restarts are counted.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// How often a stage may be started again before it fails for good, and how long it waits each time.
+/// Limit of a stage's restarts before it fails for good, and the delay of each.
 ///
-/// Three times in five seconds, without waiting, unless told.
+/// The default is three restarts in five seconds, without a delay.
 ///
 /// # Examples
 ///
@@ -26,16 +26,17 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Restarts {
-    /// Counts restarts; none if there is no limit.
+    /// Counts restarts; `None` if there is no limit.
     intensity: Option<Intensity>,
-    /// How long to wait.
+    /// Delay of each restart.
     backoff: Backoff,
-    /// Restarts since the stage was up for long.
+    /// Number of restarts since the stage was last up for long.
     streak: u32,
 }
 
 impl Restarts {
-    /// At most `count` restarts within any time of length `within`: one more and the stage fails.
+    /// Allows at most `count` restarts within any time of length `within`. The stage fails instead
+    /// of one restart more.
     #[must_use]
     pub fn at_most(count: usize, within: Duration) -> Self {
         Self {
@@ -44,8 +45,8 @@ impl Restarts {
         }
     }
 
-    /// Any number of restarts. Have them wait for one another, with [`backoff`](Self::backoff): a stage that always
-    /// fails keeps a core busy otherwise.
+    /// Allows any number of restarts. Add a delay with [`backoff`](Self::backoff): a stage that
+    /// always fails otherwise keeps a core busy.
     #[must_use]
     pub fn unlimited() -> Self {
         Self {
@@ -55,15 +56,15 @@ impl Restarts {
         }
     }
 
-    /// Waits before each restart.
+    /// Delays each restart by `backoff`.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
-    /// Counts a restart at `now` of a stage that was up since `up_since`: how long to wait, or why there is to be
-    /// none. `random` is any number.
+    /// Counts a restart at `now` of a stage that was up since `up_since`. Returns the delay of the
+    /// restart, or the reason that there must be none. `random` is any number.
     pub(super) fn next(
         &mut self,
         now: Nanos,

@@ -1,4 +1,4 @@
-//! What a step sees of the world.
+//! The context of a step.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use garrick_sched::{Nanos, Turn};
 use super::desk::Desk;
 use crate::post::{Post, Wake};
 
-/// Where the time comes from.
+/// Source of the time.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock<'a> {
     /// The world of the stage's sponsor.
     Turn(&'a Turn<'a, Wake>),
-    /// A test's word.
+    /// A time set by a test.
     Fixed(Nanos),
 }
 
@@ -25,13 +25,13 @@ impl Clock<'_> {
     }
 }
 
-/// What a step sees of the world around its stage.
+/// The context of a step: the time, and the graph around the stage.
 pub struct Cx<'a> {
     /// The time.
     clock: Clock<'a>,
     /// The graph that the stage is in.
     post: &'a Post,
-    /// Where the step leaves what it has to say.
+    /// Vote and restart records of the stage.
     desk: &'a mut Desk,
 }
 
@@ -40,27 +40,29 @@ impl<'a> Cx<'a> {
         Self { clock, post, desk }
     }
 
-    /// The time of the sponsor's world, in nanoseconds since that began.
+    /// Returns the time of the sponsor's world, in nanoseconds since that world began.
     pub fn now(&self) -> Nanos {
         self.clock.now()
     }
 
-    /// Asks all stages whether the graph may end: as [`Running::stop`](crate::Running::stop). When all agree, the
-    /// sources end, and so the graph, in order.
+    /// Asks all stages if the graph may end, like [`Running::stop`](crate::Running::stop). When all
+    /// agree, the sources end, and then the rest of the graph, in order.
     pub fn stop(&self) {
         self.post.stop();
     }
 
-    /// Whether the graph is to stop. Neither sources nor others need to ask: it is the vote of a stage that does not
-    /// [`veto`](Self::veto), and sources are ended.
+    /// Returns true if the graph is to stop. Stages need not check this: a stage that does not
+    /// [`veto`](Self::veto) agrees to the end, and sources are ended.
     pub fn is_stopping(&self) -> bool {
         self.post.is_stopping()
     }
 
-    /// Votes against the end of the graph, for this `reason`. The vote holds until the next step, which has to
-    /// repeat it, or agrees. While nobody wants the graph to stop this does nothing, and costs a look.
+    /// Votes against the end of the graph, for this `reason`.
     ///
-    /// See that there will be a next step: the stage must wait for whatever ends the reason.
+    /// The vote holds until the next step, which has to repeat it, or else agrees. While no stop
+    /// was requested, this does nothing, and costs one look.
+    ///
+    /// Make sure that there is a next step: the stage must wait for the event that ends the reason.
     ///
     /// # Examples
     ///

@@ -1,16 +1,16 @@
-//! What a step writes down for others to read.
+//! Records of a stage's steps: its vote and its restarts.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::post::StageId;
 
-/// What the last panic said that a stage was started again after.
+/// Message of the last panic after which a stage was restarted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastPanic(Arc<Mutex<Option<String>>>);
 
 impl LastPanic {
-    /// What it said, if there was one.
+    /// Returns the message, if there was a panic.
     pub(crate) fn get(&self) -> Option<String> {
         self.0
             .lock()
@@ -23,37 +23,37 @@ impl LastPanic {
     }
 }
 
-/// Where the steps of one stage leave what they have to say beside their waits.
+/// Results of one stage's steps, besides their waits.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    /// The stage's number.
+    /// Number of the stage.
     pub(crate) id: StageId,
-    /// What the step under way says to the end of the graph.
+    /// Vote of the step under way on the end of the graph.
     pub(crate) ballot: Paper,
-    /// Whether the stage was started again in the step under way, and that was not counted yet.
+    /// True if the stage was restarted in the step under way, and the restart is not counted yet.
     is_new: bool,
-    /// What led to that. Written by the steps, read by whoever wants to know.
+    /// Message of the panic before the last restart. Written by the steps, read by monitors.
     last_panic: LastPanic,
-    /// What a test wants the next step to panic with.
+    /// Message with which the next step is to panic, set by a test.
     fault: Option<String>,
 }
 
-/// What a step says to the end of the graph.
+/// Vote of a step on the end of the graph.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) enum Paper {
-    /// It was not asked: its vote does not count.
+    /// The stage was not asked: its vote does not count.
     #[default]
     NotAsked,
-    /// It agrees, unless it says something else.
+    /// The stage agrees, as it has not said otherwise.
     Agrees,
-    /// It is against it.
+    /// The stage objects, for this reason.
     Against(String),
-    /// The stage is not up, so it says nothing.
+    /// The stage is not up, so it does not vote.
     Abstains,
 }
 
 impl Desk {
-    /// The desk of stage number `id`.
+    /// Creates the desk of stage number `id`.
     pub(crate) fn new(id: StageId) -> Self {
         Self {
             id,
@@ -61,43 +61,43 @@ impl Desk {
         }
     }
 
-    /// What led to the last restart, for others to read.
+    /// Returns the record of the last restart, for reading elsewhere.
     pub(crate) fn last_panic(&self) -> LastPanic {
         self.last_panic.clone()
     }
 
-    /// Whether the stage was started again since this was asked last.
+    /// Returns true if the stage was restarted since the last call.
     #[inline]
     pub(crate) fn take_restarted(&mut self) -> bool {
         std::mem::take(&mut self.is_new)
     }
 
-    /// Votes against the end, if that is asked for.
+    /// Votes against the end, if the end was requested.
     pub(crate) fn veto(&mut self, reason: impl Display) {
         if self.ballot != Paper::NotAsked {
             self.ballot = Paper::Against(reason.to_string());
         }
     }
 
-    /// The stage is not up: what it says does not count.
+    /// Withdraws the vote of a stage that is not up.
     pub(crate) fn abstain(&mut self) {
         if self.ballot != Paper::NotAsked {
             self.ballot = Paper::Abstains;
         }
     }
 
-    /// Takes note that the stage is started again after a panic that said `words`.
+    /// Records that the stage is restarted after a panic with the message `words`.
     pub(crate) fn restarted(&mut self, words: String) {
         self.last_panic.set(words);
         self.is_new = true;
     }
 
-    /// Has the next step panic, or no longer.
+    /// Makes the next step panic with `words`, or cancels that.
     pub(crate) fn set_fault(&mut self, words: Option<String>) {
         self.fault = words;
     }
 
-    /// Panics if that is what a test wants.
+    /// Panics if a test has requested it.
     pub(crate) fn fail_on_demand(&mut self) {
         if let Some(words) = self.fault.take() {
             std::panic::panic_any(words);

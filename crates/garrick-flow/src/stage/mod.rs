@@ -1,4 +1,4 @@
-//! Stages, and what runs them.
+//! Stages, and the code that runs them.
 
 mod desk;
 
@@ -20,13 +20,14 @@ use crate::wiring::Wiring;
 
 /// A part of a pipeline: a state that owns channel ends, and a step.
 ///
-/// A step looks at its channels, does what can be done now, and returns what it waits for. It must not block: the
-/// others of its team would wait with it. A step may come before its wait is over, so it must look for itself.
-/// A closure that returns a [`Wait`] is a stage.
+/// A step looks at its channels, does what can be done now, and returns what it waits for. It must
+/// not block, since the other stages of its team would wait with it. A step may come before its
+/// wait is over, so it must check its channels itself. A closure that returns a [`Wait`] is a
+/// stage.
 ///
 /// # Examples
 ///
-/// A stage that adds neighbours up:
+/// A stage that adds up pairs of neighbours:
 ///
 /// ```
 /// use garrick_flow::{Cx, Graph, Receiver, Sender, Stage, Wait, stages};
@@ -68,11 +69,12 @@ pub trait Stage: Send + 'static {
     /// Does what can be done now, and returns what to wait for.
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait;
 
-    /// Tells which channel ends the stage has, before its first step; none by default.
+    /// Declares which channel ends the stage has, before its first step; none by default.
     ///
-    /// So [`Graph::start`](crate::Graph::start) sees the shape of the graph, and refuses cycles that nobody meant. The ends of
-    /// a stage that tells none are seen as it uses them. If its own use of one closes such a cycle then, it fails. A closure
-    /// cannot tell; [`with_ends`](crate::with_ends) makes a stage of one that does.
+    /// The declared ends show [`Graph::start`](crate::Graph::start) the shape of the graph, so that
+    /// it can refuse unintended cycles. The ends of a stage that declares none are seen when it
+    /// uses them. If the use of an end then closes such a cycle, the stage fails. A closure cannot
+    /// declare its ends; [`with_ends`](crate::with_ends) makes a stage of a closure that does.
     ///
     /// # Examples
     ///

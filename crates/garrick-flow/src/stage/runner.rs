@@ -1,4 +1,5 @@
-//! A stage, and whether its next step is due: what stages on threads and stages stepped by hand have in common.
+//! Runs a stage, and checks if its next step is due: shared by stages on threads and stages stepped
+//! by hand.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,50 +16,51 @@ use crate::roll_call::{Answer, RollCall};
 use crate::vote::Vote;
 use crate::wait::{Lines, Verdict, Wait};
 
-/// How a stage ended.
+/// The way a stage ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It returned [`Wait::done`], or is a source and was stopped.
+    /// The stage returned [`Wait::done`], or is a source and was stopped.
     Done,
-    /// It was dropped in the midst of things, with its graph.
+    /// The stage was dropped with its graph, before it had ended.
     Dropped,
-    /// It panicked, and this is what it said.
+    /// The stage panicked, with this message.
     Panicked(String),
 }
 
-/// What a stage's runner knows of its graph.
+/// A runner's view of its graph.
 pub(crate) struct Env {
-    /// The stage's number.
+    /// Number of the stage.
     pub(crate) id: StageId,
-    /// Whether it ends when the graph is to stop.
+    /// True if the stage ends when the graph is to stop.
     pub(crate) is_source: bool,
     /// The channels of the graph.
     pub(crate) lines: Lines,
     /// The loops of the graph.
     pub(crate) loops: Loops,
-    /// The one of them that it is in, if any.
+    /// Index of the loop that the stage is in, if any.
     pub(crate) in_loop: Option<usize>,
-    /// Who is where.
+    /// Addresses and votes of the stages.
     pub(crate) post: Arc<Post>,
-    /// Who waits for what, if somebody asks.
+    /// Collects the answers to the question what stages wait for.
     pub(crate) roll_call: Arc<RollCall>,
-    /// Where its steps leave what they have to say.
+    /// Vote and restart records of the stage.
     pub(crate) desk: Desk,
-    /// Counts what it does.
+    /// Counters of the stage.
     pub(crate) work: Work,
-    /// Told of the end, once, after the stage was dropped.
+    /// Called once at the end, after the stage was dropped.
     pub(crate) on_end: Box<dyn FnOnce(Outcome) + Send>,
 }
 
 impl Env {
-    /// Tells its loop, if there is one, what the stage is at.
+    /// Passes the stage's state on to its loop, if there is one.
     fn pace(&self, pace: Pace) {
         if let Some(number) = self.in_loop {
             self.loops[number].set(self.id, pace);
         }
     }
 
-    /// Looks whether a loop has come to its end with this stage, which may have been the last to send into it.
+    /// Checks if a loop comes to its end with this stage, which may have been the last to send into
+    /// it.
     fn look_at_loops(&self) {
         for each in self.loops.iter() {
             each.look(&self.lines, &self.post);
@@ -68,19 +70,19 @@ impl Env {
 
 /// Steps a stage.
 pub(crate) struct Runner<S: Stage> {
-    /// Gone when it has ended.
+    /// The stage; `None` once it has ended.
     stage: Option<S>,
-    /// Gone when the end has been told.
+    /// The stage's graph; `None` once the end was reported.
     env: Option<Env>,
-    /// What the last step returned.
+    /// The wait that the last step returned.
     wait: Wait,
-    /// What it said to the end last; until it was asked, that it was not.
+    /// The vote that the stage cast last; not asked until the first vote.
     vote: Paper,
-    /// Whether its loop takes it that it rests.
+    /// True while the stage's loop counts it as resting.
     rests: bool,
-    /// End of the grace of its loop, once that has begun.
+    /// End of the grace of the stage's loop, once the grace has begun.
     grace: Cell<Option<Nanos>>,
-    /// How it ends, if it ends now.
+    /// Outcome if the stage ends now.
     outcome: Outcome,
 }
 
@@ -97,12 +99,13 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// The stage's graph, unless it has ended.
+    /// Returns the stage's graph, unless the stage has ended.
     pub(crate) fn env(&mut self) -> Option<&mut Env> {
         self.env.as_mut()
     }
 
-    /// Looks whether the next step is due: because the wait is over, or the end of the graph is put to the vote.
+    /// Checks whether the next step is due: because the wait is over, or because the end of the
+    /// graph is put to the vote.
     pub(crate) fn look(&self, now: impl Fn() -> Nanos) -> Verdict {
         let Some(env) = &self.env else {
             return Verdict::Done;
@@ -118,8 +121,8 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Returns the end of the grace of the stage's loop, if it is in one whose sources are told to end. Closes the feedback channels
-    /// when that time has come.
+    /// Returns the end of the grace of the stage's loop, if it is in one whose sources are told to
+    /// end. Closes the feedback channels when that time has come.
     fn grace_left(&self, env: &Env, now: impl Fn() -> Nanos) -> Option<Nanos> {
         let its_loop = &env.loops[env.in_loop?];
         if !env.post.is_ending() || its_loop.grace() == Nanos::MAX || its_loop.is_cut() {
@@ -138,7 +141,8 @@ impl<S: Stage> Runner<S> {
         None
     }
 
-    /// Takes a step, due or not; false if that was the last one, or there was none to take.
+    /// Takes a step, due or not. Returns false if that was the last step, or there was none to
+    /// take.
     #[inline]
     pub(crate) fn step(&mut self, clock: Clock<'_>) -> bool {
         let (Some(stage), Some(env)) = (&mut self.stage, &mut self.env) else {
@@ -162,7 +166,7 @@ impl<S: Stage> Runner<S> {
         let step = quiet::call(|| {
             env.post.with_current(env.id, || {
                 let wait = stage.step(&mut Cx::new(clock, &env.post, &mut env.desk));
-                // Who does not start again by itself fails here.
+                // A stage that does not restart by itself fails here.
                 env.desk.fail_on_demand();
                 wait
             })
@@ -189,14 +193,14 @@ impl<S: Stage> Runner<S> {
         true
     }
 
-    /// Has all its channels wake it.
+    /// Registers the stage to be woken by all channels of its wait.
     pub(crate) fn arm(&self) {
         if let Some(env) = &self.env {
             self.wait.arm(&env.lines, env.id);
         }
     }
 
-    /// The stage rests now.
+    /// Records that the stage rests now.
     pub(crate) fn rested(&mut self, now: impl Fn() -> Nanos) {
         if let Some(env) = &mut self.env {
             env.work.rested(now);
@@ -209,7 +213,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// The stage has no next step.
+    /// Records that the stage has no next step.
     pub(crate) fn is_done(&mut self, now: impl Fn() -> Nanos) {
         if let Some(env) = &mut self.env {
             env.work.left(now);
@@ -217,7 +221,7 @@ impl<S: Stage> Runner<S> {
         self.outcome = Outcome::Done;
     }
 
-    /// Says what it waits for.
+    /// Answers the question what the stage waits for.
     pub(crate) fn tell(&self, now: impl Fn() -> Nanos) {
         let answer = match self.look(now) {
             Verdict::NotYet(_) => Answer::Rests(self.wait),
@@ -228,7 +232,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Hands in what the last step said to the end, if that is news.
+    /// Casts the vote of the last step, if it has changed.
     #[cold]
     fn cast(&mut self) {
         let Some(env) = &mut self.env else { return };
@@ -247,7 +251,7 @@ impl<S: Stage> Runner<S> {
 }
 
 impl<S: Stage> Drop for Runner<S> {
-    /// Ends the stage, whatever the reason: its ends are closed first, then its end is told.
+    /// Ends the stage, for any reason: closes its channel ends first, then reports its end.
     fn drop(&mut self) {
         let Some(env) = self.env.take() else { return };
         let stage = self.stage.take();
@@ -261,7 +265,7 @@ impl<S: Stage> Drop for Runner<S> {
         env.post.settle(env.id, true);
         env.pace(Pace::Ended);
         env.look_at_loops();
-        // Who has ended has nothing against the end of the others.
+        // A stage that has ended does not object to the end of the others.
         env.post.cast(env.id, Vote::Yes);
         (env.on_end)(outcome);
     }

@@ -1,4 +1,4 @@
-//! A stage as the scheduler sees it: a task whose messages say "look again".
+//! A stage as a task of the scheduler: each message makes it look again.
 
 use garrick_sched::{Flow, Nanos, Task, Turn};
 
@@ -12,9 +12,9 @@ use crate::wait::Verdict;
 pub(crate) struct StageTask<S: Stage> {
     /// The stage.
     runner: Runner<S>,
-    /// Whether a [`Wake::Again`] is on its way: then others have nothing to add.
+    /// True while a [`Wake::Again`] is on its way: other messages then add nothing.
     queued: bool,
-    /// When the earliest [`Wake::Timer`] that is on its way will come.
+    /// Time of the earliest [`Wake::Timer`] that is on its way.
     timer: Option<Nanos>,
 }
 
@@ -28,7 +28,7 @@ impl<S: Stage> StageTask<S> {
         }
     }
 
-    /// Takes a step if it is due, and sees to it that the next one will come.
+    /// Takes a step if it is due, and makes sure that the next one comes.
     fn go_on(&mut self, turn: &Turn<'_, Wake>) -> Flow {
         let is_due = self.runner.look(|| turn.now()) == Verdict::Due;
         if is_due && !self.runner.step(Clock::Turn(turn)) {
@@ -37,13 +37,13 @@ impl<S: Stage> StageTask<S> {
         self.rest_or_go_on(turn)
     }
 
-    /// Rests if the wait is not over, else sends itself on.
+    /// Rests if the wait is not over, else sends itself a message to go on.
     fn rest_or_go_on(&mut self, turn: &Turn<'_, Wake>) -> Flow {
         let now = || turn.now();
         let mut verdict = self.runner.look(now);
         if matches!(verdict, Verdict::NotYet(_)) {
             self.runner.arm();
-            // Once more: who moved before we were armed saw no need to wake us.
+            // Look once more: an end that moved before the stage was armed saw no need to wake it.
             verdict = self.runner.look(now);
         }
         let Some(env) = self.runner.env() else {
@@ -69,7 +69,7 @@ impl<S: Stage> StageTask<S> {
         Flow::Continue
     }
 
-    /// Sees to it that a [`Wake::Timer`] comes at `deadline` or before.
+    /// Makes sure that a [`Wake::Timer`] comes at `deadline` or before.
     fn set_timer(&mut self, deadline: Nanos, turn: &Turn<'_, Wake>) {
         if self.timer.is_none_or(|timer| timer > deadline) {
             self.timer = Some(deadline);

@@ -1,9 +1,10 @@
-//! What a stage has done, counted by its task and read by whoever wants to know.
+//! Work of a stage, counted by its task and read by monitors.
 //!
-//! The time that it was busy is booked, not measured: a clock is read when the stage is woken and when it
-//! goes to rest, and all that lies between is its time. While it goes on and on, it is booked about once in
-//! [`BOOK_EVERY`]; so a step costs no look at the clock unless it is long. Where several stages share a thread,
-//! their steps take turns, and each reads the clock once, at its end:
+//! The busy time of a stage is booked, not measured. The clock is read when the stage is woken and
+//! when it goes to rest, and all the time between is the stage's. While a stage does not rest, its
+//! time is booked about once per [`BOOK_EVERY`], so a step does not read the clock unless it is
+//! long. Where several stages share a thread, their steps take turns, and each step reads the clock
+//! once, at its end:
 //!
 //! ```text
 //!   alone       wake |step|step|step|step| rest              wake |step| rest
@@ -12,8 +13,8 @@
 //!                    ^     ^     ^     ^          ^          ^
 //! ```
 //!
-//! It is time by the clock on the wall: if the system gives the core to somebody else in the midst of it,
-//! that counts as well.
+//! Busy time is wall-clock time: if the system gives the core to another thread in between, that
+//! time counts as well.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -27,36 +28,38 @@ const BUSY: usize = 2;
 const SLOW: usize = 3;
 const RESTARTS: usize = 4;
 
-/// How far behind the time of a stage may be that does not rest: little to one who looks once a second.
+/// Maximum lag of the busy time of a stage that does not rest: too small to matter to a reader once
+/// a second.
 const BOOK_EVERY: Duration = Duration::from_millis(1);
-/// Steps after which it is booked whatever the last ones took.
+/// Number of steps after which the time is booked in any case.
 const STEPS_MAX: u32 = 256;
 
 thread_local! {
-    /// From when on this thread's time is not booked yet, unless it may have rested since.
+    /// Time from which on this thread's time is not booked yet; `None` if the thread may have
+    /// rested since.
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
 }
 
-/// Counts what a stage does.
+/// Counts the work of a stage.
 #[derive(Debug)]
 pub(crate) struct Work {
-    /// Written by the stage's task, read through [`WorkReader`].
+    /// Counters written by the stage's task, and read through [`WorkReader`].
     counts: Tally<5>,
-    /// Whether other stages have the same thread.
+    /// True if other stages have the same thread.
     is_shared: bool,
-    /// From how long on a step is slow, if that is to be counted.
+    /// Duration from which on a step is slow, if slow steps are counted.
     slow: Option<Nanos>,
-    /// Steps since its time was booked.
+    /// Number of steps since the time was last booked.
     unbooked: u32,
-    /// Steps after which it is booked.
+    /// Number of steps after which the time is booked.
     book_at: u32,
 }
 
-/// Reads what a stage has done.
+/// Reads the work of a stage.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkReader(TallyReader<5>);
 
-/// What a stage has done.
+/// Work of a stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) steps: u64,
@@ -67,8 +70,8 @@ pub(crate) struct Done {
 }
 
 impl Work {
-    /// Nothing was done so far. `slow` is what to call a slow step, if they are to be counted: then each reads
-    /// the clock.
+    /// Creates counters at zero. `slow` is the duration of a slow step, if slow steps are counted:
+    /// then each step reads the clock.
     pub(crate) fn new(is_shared: bool, slow: Option<Duration>) -> Self {
         Self {
             counts: Tally::new(),
@@ -83,7 +86,7 @@ impl Work {
         WorkReader(self.counts.reader())
     }
 
-    /// A step begins.
+    /// Records that a step begins.
     #[inline]
     pub(crate) fn step(&mut self, now: impl FnOnce() -> Nanos) {
         self.counts.add(STEPS, 1);
@@ -93,7 +96,7 @@ impl Work {
         }
     }
 
-    /// A step is over, and another one may follow.
+    /// Records that a step is over, and another one may follow.
     #[inline]
     pub(crate) fn stepped(&mut self, now: impl FnOnce() -> Nanos) {
         if self.is_shared || self.slow.is_some() || self.unbooked >= self.book_at {
@@ -101,24 +104,24 @@ impl Work {
         }
     }
 
-    /// The stage rests now.
+    /// Records that the stage rests now.
     pub(crate) fn rested(&mut self, now: impl FnOnce() -> Nanos) {
         self.counts.add(RESTS, 1);
         self.left(now);
     }
 
-    /// The stage was started again.
+    /// Records that the stage was restarted.
     pub(crate) fn restarted(&mut self) {
         self.counts.add(RESTARTS, 1);
     }
 
-    /// The stage rests or has ended now, and maybe its thread rests as well.
+    /// Records that the stage rests or has ended now; its thread may rest as well.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
         self.book(now);
         SINCE.set(None);
     }
 
-    /// Books the time since it was booked last, if there was a step.
+    /// Books the time since the last booking, if there was a step.
     fn book(&mut self, now: impl FnOnce() -> Nanos) {
         let (Some(since), steps @ 1..) = (SINCE.get(), self.unbooked) else {
             return;
@@ -154,7 +157,7 @@ impl WorkReader {
 mod tests {
     use super::*;
 
-    /// Nobody is to look at the clock.
+    /// Clock that must not be read.
     fn unread() -> Nanos {
         unreachable!("the clock was read")
     }

@@ -9,15 +9,15 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 pub struct Broadcast<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// How many values are worth a wake-up.
+    /// Number of values that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a stage that sends each value of `input` to all outputs, in its order.
+/// Makes a stage that sends each value of `input` to all outputs, in order.
 ///
-/// All go at the pace of the slowest: a full output holds up the others. One whose receiver is gone does not
-/// count any more; the stage ends when all are. For `n` outputs a value is cloned `n - 1` times and moved once.
-/// To share large values, send `Arc`s.
+/// The slowest output sets the pace: a full output holds up the others. An output whose receiver is
+/// gone does not count any more, and the stage ends when all receivers are gone. For `n` outputs a
+/// value is cloned `n - 1` times and moved once. To share large values, send `Arc`s.
 ///
 /// # Examples
 ///
@@ -45,14 +45,15 @@ pub fn broadcast<T: Clone>(input: Receiver<T>, outputs: Senders<T>) -> Broadcast
 }
 
 impl<T: Clone> Broadcast<T> {
-    /// Rests until there are `count` values, and as many free slots in each output, once it has nothing to do.
+    /// Sets the stage to rest until there are `count` values, and `count` free slots in each
+    /// output, once it has nothing to do.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Sends a batch to all, and says how large it was.
+    /// Sends a batch to all outputs, and returns its size.
     fn copy(&mut self) -> usize {
         let open = self.outputs.iter_mut().filter(|to| !to.is_closed());
         let batch = self.input.batch();

@@ -1,4 +1,4 @@
-//! A stage between two channels, with a buffer of its own.
+//! A stage between two channels, with its own buffer.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Buffered<In, Out, F> {
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// How many values, and free slots, are worth a wake-up.
+    /// Number of values, and of free slots, that are worth a wake-up.
     pub(super) wanted: usize,
 }
 

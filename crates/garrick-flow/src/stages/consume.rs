@@ -1,18 +1,19 @@
-//! A sink.
+//! A sink that passes batches to a closure.
 
 use std::fmt;
 
 use crate::{Cx, Receiver, Restarts, Stage, Wait, Wiring, restarting};
 
-/// A stage that hands what comes to a closure, batch by batch; from [`consume`].
+/// A stage that passes its input to a closure, batch by batch; from [`consume`].
 pub struct Consume<T, F> {
     input: Receiver<T>,
     each: F,
-    /// How many values are worth a wake-up.
+    /// Number of values that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a stage that shows what comes to `each`, batch by batch in place, and drops it afterwards.
+/// Makes a stage that shows its input to `each`, batch by batch in place, and drops the values
+/// afterwards.
 ///
 /// # Examples
 ///
@@ -44,24 +45,27 @@ where
 }
 
 impl<T, F> Consume<T, F> {
-    /// Rests until there are `count` values, once it has nothing to do.
+    /// Sets the stage to rest until there are `count` values, once it has nothing to do.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Rests until half a batch is there, once it has nothing to do: fewer wake-ups for a flow that is steady. What
-    /// is less than that waits for more, or for the end.
+    /// Sets the stage to rest until half a batch is there, once it has nothing to do: fewer
+    /// wake-ups for a steady flow. Fewer values wait for more, or for the end.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch() / 2;
         self.wait_for(half)
     }
 
-    /// Makes it begin anew when the closure panics, with a clone of the closure as it is now, and with the batch
-    /// that it panicked on: what the closure had done of that is done again. What it counts begins anew too; for
-    /// counts that outlive a panic use [`restarting`].
+    /// Makes the stage restart when the closure panics, with a clone of the closure in its present
+    /// state.
+    ///
+    /// The closure then gets the batch that it panicked on again, so part of its work on that batch
+    /// may be done twice. Counts inside the closure start again too. For counts that outlive a
+    /// panic use [`restarting`].
     ///
     /// # Examples
     ///
@@ -97,7 +101,7 @@ impl<T, F> Consume<T, F> {
     }
 }
 
-/// A step: shows a batch, if there is one.
+/// Takes a step: shows a batch, if there is one.
 #[inline]
 fn step<T>(input: &mut Receiver<T>, each: &mut impl FnMut(&[T]), wanted: usize) -> Wait {
     let count = input.consume_batch(input.batch(), each);

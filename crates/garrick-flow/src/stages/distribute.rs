@@ -1,4 +1,4 @@
-//! Fan-out by turns.
+//! Fan-out in turns.
 
 use std::fmt;
 
@@ -8,18 +8,18 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring, map_batch_owned};
 pub struct Distribute<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Whose turn it is.
+    /// Index of the output whose turn is next.
     next: usize,
-    /// How many values are worth a wake-up.
+    /// Number of values that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a stage that sends each batch of `input` to one of the outputs, by turns: for several stages that do
-/// the same work.
+/// Makes a stage that sends each batch of `input` to one of the outputs, in turns. Use it to feed
+/// several stages that do equal work.
 ///
-/// A full output is passed over, so it holds nobody up as long as one of the others has room: who works faster gets
-/// more. An output whose receiver is gone is passed over for good; the stage ends when all are. Values are
-/// moved from ring to ring.
+/// A full output is skipped, so it holds up no other output that has room: a faster receiver gets
+/// more. An output whose receiver is gone is skipped for good, and the stage ends when all
+/// receivers are gone. Values are moved from ring to ring.
 ///
 /// # Examples
 ///
@@ -51,14 +51,15 @@ pub fn distribute<T>(input: Receiver<T>, outputs: Senders<T>) -> Distribute<T> {
 }
 
 impl<T> Distribute<T> {
-    /// Rests until there are `count` values, and as many free slots in an output, once it has nothing to do.
+    /// Sets the stage to rest until there are `count` values, and `count` free slots in an output,
+    /// once it has nothing to do.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Sends a batch to the next output with room, and says how large it was.
+    /// Sends a batch to the next output with room, and returns its size.
     fn deal(&mut self) -> usize {
         let outputs = self.outputs.len();
         for _ in 0..outputs {

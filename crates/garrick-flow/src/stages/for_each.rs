@@ -1,4 +1,4 @@
-//! A sink of futures.
+//! A sink that makes a future of each value.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,33 +12,34 @@ use crate::{Cx, Receiver, Stage, Wait, Wiring};
 pub struct ForEachAsync<T, F, Fut> {
     input: Receiver<T>,
     each: F,
-    /// Room for the futures under way.
+    /// Slots for the futures under way.
     slots: Vec<Slot<Fut>>,
 }
 
-/// Room for a future. It is made once, so that a value needs no memory of its own.
+/// Slot for a future. It is allocated once, so that a value needs no allocation of its own.
 struct Slot<Fut> {
     /// The future under way, if there is one.
     future: Pin<Box<Option<Fut>>>,
-    /// Knows whether it was woken.
+    /// Records that the future was woken.
     ringer: Arc<Ringer>,
-    /// Wakes it.
+    /// Waker of the future.
     waker: Waker,
 }
 
-/// Makes a stage that calls `each` with every value, and waits for the future that it returns before it takes
-/// the next value; or up to `n` at once, by [`at_once`](ForEachAsync::at_once).
+/// Makes a stage that calls `each` with every value, and waits for the returned future before it
+/// takes the next value. With [`at_once`](ForEachAsync::at_once), up to `n` futures run at once.
 ///
-/// The futures are begun in the order of the values. What they wait for holds up the channel, and so the graph:
-/// this is how a sink that is slow, or an actor whose mailbox is full, slows its sources down. A stage whose
-/// futures wait rests. The values of the futures under way have been taken; a stage that fails loses these.
+/// The futures are started in the order of the values. A pending future holds up the channel, and
+/// so the graph. A slow sink, or an actor with a full mailbox, slows its sources down in this way.
+/// A stage whose futures are pending rests. The values of the futures under way have been taken,
+/// and are lost if the stage fails.
 ///
 /// # Examples
 ///
 /// ```
 /// use garrick_flow::{Graph, stages};
 ///
-/// /// It could wait for whatever there is to wait for.
+/// /// The function could await anything here.
 /// async fn store(number: u32) {
 ///     assert!(number < 1000);
 /// }
@@ -66,7 +67,8 @@ where
 }
 
 impl<T, F, Fut> ForEachAsync<T, F, Fut> {
-    /// Has up to `count` futures, and at least one, under way at a time. They end in any order.
+    /// Sets the number of futures under way at a time to at most `count`, but at least one. They
+    /// end in any order.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
         let slot = |_| Slot::new(&self.input);
@@ -74,7 +76,8 @@ impl<T, F, Fut> ForEachAsync<T, F, Fut> {
         self
     }
 
-    /// Fills the slots and polls what can go on, a batch of values at most, and says how many it took.
+    /// Fills the slots, polls the futures that can go on, and returns the number of values taken: a
+    /// batch at most.
     fn work(&mut self) -> usize
     where
         F: FnMut(T) -> Fut,
@@ -111,7 +114,7 @@ impl<Fut> Slot<Fut> {
 }
 
 impl<Fut: Future<Output = ()>> Slot<Fut> {
-    /// Whether there is a future that is still under way, once it has done what it can.
+    /// Polls the future if it was woken. Returns true if a future is still under way.
     fn is_busy(&mut self) -> bool {
         let Some(future) = self.future.as_mut().as_pin_mut() else {
             return false;

@@ -1,12 +1,12 @@
-//! Which channel a key belongs to.
+//! Mapping of keys to channels.
 
 use std::hash::{Hash, Hasher};
 
-/// An odd number whose bits look random: the golden ratio's.
+/// An odd number whose bits look random: from the golden ratio.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A multiplicative hash: a few instructions a word, and the same in every run. It is no defence against keys
-/// that somebody chose so that all of them meet in one channel.
+/// A multiplicative hash: a few instructions per word, with equal results in every run. It gives no
+/// protection against keys chosen to collide in one channel.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -53,12 +53,13 @@ impl Hasher for KeyHasher {
 
     #[inline]
     fn finish(&self) -> u64 {
-        // The multiplication leaves the low bits of the word in the low bits; fold the good ones in, once more.
+        // The multiplication leaves the low bits of the word in the low bits. Fold the good high
+        // bits in, once more.
         (self.0 ^ (self.0 >> 32)).wrapping_mul(MULTIPLIER)
     }
 }
 
-/// The channel, of `channels`, that `key` belongs to.
+/// Returns the index of the channel, of `channels`, that `key` belongs to.
 #[inline]
 pub(super) fn channel_of(key: &impl Hash, channels: usize) -> usize {
     let mut hasher = KeyHasher::default();
@@ -71,7 +72,7 @@ pub(super) fn channel_of(key: &impl Hash, channels: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// How many of the keys each channel gets.
+    /// Returns the number of keys that each channel gets.
     fn spread<K: Hash>(keys: impl Iterator<Item = K>, channels: usize) -> Vec<u32> {
         let mut counts = vec![0; channels];
         keys.for_each(|key| counts[channel_of(&key, channels)] += 1);

@@ -10,7 +10,7 @@ pub struct Map<In, Out, F> {
     input: Receiver<In>,
     output: Sender<Out>,
     each: F,
-    /// How many values, and free slots, are worth a wake-up.
+    /// Number of values, and of free slots, that are worth a wake-up.
     wanted: usize,
 }
 
@@ -45,23 +45,24 @@ where
 }
 
 impl<In, Out, F> Map<In, Out, F> {
-    /// Rests until there are `count` values and as many free slots, once it has nothing to do.
+    /// Sets the stage to rest until there are `count` values and `count` free slots, once it has
+    /// nothing to do.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Rests until half a batch is there and has room, once it has nothing to do: fewer wake-ups for a flow that is steady. What
-    /// is less than that waits for more, or for the end.
+    /// Sets the stage to rest until half a batch is there and has room, once it has nothing to do:
+    /// fewer wake-ups for a steady flow. Fewer values wait for more, or for the end.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.input.batch().min(self.output.batch()) / 2;
         self.wait_for(half)
     }
 
-    /// Takes each batch out before it maps it, and sends the results, rather than work in place: see
-    /// [`Buffer`].
+    /// Makes the stage take each batch out of its channel before it maps it, rather than work in
+    /// place; see [`Buffer`].
     ///
     /// # Examples
     ///
@@ -91,8 +92,9 @@ impl<In, Out, F> Map<In, Out, F> {
         }
     }
 
-    /// Makes it begin anew when the closure panics, with a clone of the closure as it is now. Nothing is lost and
-    /// nothing sent twice: the value that it panicked on is mapped again.
+    /// Makes the stage restart when the closure panics, with a clone of the closure in its present
+    /// state. No value is lost or sent twice: the value that the closure panicked on is mapped
+    /// again.
     ///
     /// # Examples
     ///
@@ -132,7 +134,7 @@ impl<In, Out, F> Map<In, Out, F> {
     }
 }
 
-/// A step: maps a batch, if there is one.
+/// Takes a step: maps a batch, if there is one.
 #[inline]
 fn step<In, Out>(
     input: &mut Receiver<In>,

@@ -8,16 +8,18 @@ use crate::{Cx, Receivers, Sender, Stage, Wait, Wiring, map_batch_owned};
 pub struct Merge<T> {
     inputs: Receivers<T>,
     output: Sender<T>,
-    /// Who comes first in the next step.
+    /// Index of the input that comes first in the next step.
     next: usize,
-    /// How many values, and free slots, are worth a wake-up.
+    /// Number of values, and of free slots, that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a stage that moves the values of all `inputs` into `output`, those of each in their order.
+/// Makes a stage that moves the values of all `inputs` into `output`. The values of each input keep
+/// their order.
 ///
-/// The inputs take turns, a batch each, and one that has nothing is passed over; so none waits for more than a
-/// batch of each of the others. A full output holds up all. The stage ends when all inputs have.
+/// The inputs take turns, a batch each, and an empty input is skipped. So no input waits for more
+/// than a batch of each other input. A full output holds up all inputs. The stage ends when all
+/// inputs have ended.
 ///
 /// # Examples
 ///
@@ -45,14 +47,16 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Rests until there are `count` values in an input, and as many free slots, once it has nothing to do.
+    /// Sets the stage to rest until there are `count` values in an input, and `count` free slots,
+    /// once it has nothing to do.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Moves a batch of each input, as far as there is room, and says how many values that were.
+    /// Moves a batch of each input, as far as there is room, and returns the number of values
+    /// moved.
     fn gather(&mut self) -> usize {
         let (mut total, inputs) = (0, self.inputs.len());
         for _ in 0..inputs {

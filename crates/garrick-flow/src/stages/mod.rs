@@ -1,15 +1,16 @@
-//! Stages for the usual cases.
+//! Ready-made stages for the usual cases.
 //!
 //! | one to one | one to many | many to one |
 //! | --- | --- | --- |
-//! | [`produce`], [`map`], [`consume`] | [`partition`] by key, [`distribute`] by turns, [`broadcast`] to all | [`merge`] |
+//! | [`produce`], [`map`], [`consume`] | [`partition`] by key, [`distribute`] in turns, [`broadcast`] to all | [`merge`] |
 //!
-//! [`from_stream`] and [`from_async`] are sources that wait for futures, [`for_each_async`] is such a sink.
+//! [`from_stream`] and [`from_async`] are sources that wait for futures. [`for_each_async`] is a
+//! sink that waits for futures.
 //!
-//! Each works in batches of its channel's [`batch`](crate::Sender::batch) and is woken by the first value or slot, so
-//! that nothing is held up; `wait_for` asks for fewer wake-ups, `half_full` for one each half of a
-//! batch, and `restarting` for a new start after a panic.
-//! [`map`] works in place, from ring to ring, or with a buffer of its own if it is [`buffered`](Map::buffered).
+//! Each stage works in batches of its channel's [`batch`](crate::Sender::batch). It is woken by the
+//! first value or slot, so that nothing is held up. `wait_for` reduces the number of wake-ups,
+//! `half_full` wakes once per half batch, and `restarting` restarts a stage after a panic. [`map`]
+//! works in place, from ring to ring, or with its own buffer if it is [`buffered`](Map::buffered).
 
 mod key;
 
@@ -37,8 +38,8 @@ pub use stream::{FromAsync, FromStream, from_async, from_stream};
 
 use crate::Wait;
 
-/// After a step that moved `count` values: where one batch was ready another may be, so it looks again
-/// before it asks for more than a batch.
+/// Returns the wait after a step that moved `count` values. After a step that moved any, another
+/// batch may be ready, so the stage looks again before it rests.
 fn next(count: usize, rest: Wait) -> Wait {
     if count > 0 { Wait::again() } else { rest }
 }

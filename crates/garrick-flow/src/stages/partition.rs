@@ -7,25 +7,26 @@ use super::key::channel_of;
 use crate::channel::Poke;
 use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 
-/// A stage that parts values by their keys; from [`partition`].
+/// A stage that distributes values by their keys; from [`partition`].
 pub struct Partition<T, F> {
     input: Receiver<T>,
     outputs: Senders<T>,
     key: F,
-    /// The channels of the values that are about to be moved, in their order. Kept for its memory.
+    /// Channels of the values that are about to be moved, in order. Kept to reuse its memory.
     plan: Vec<u32>,
-    /// The slots that are left in each channel by this plan. Kept for its memory.
+    /// Slots left in each channel after this plan. Kept to reuse its memory.
     room: Vec<usize>,
-    /// How many free slots are worth a wake-up.
+    /// Number of free slots that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a stage that sends each value of `input` to the channel that its key belongs to: those with equal keys
-/// to the same one, in their order, in every run. Keys are spread over the channels by a hash.
+/// Makes a stage that sends each value of `input` to the channel that its key belongs to. Values
+/// with equal keys go to one channel, in their order, in every run. Keys are spread over the
+/// channels by a hash.
 ///
-/// A full output holds up all: the values behind the one that finds no room stay in the input, until there is some.
-/// Where the keys are uneven, give the outputs more slots. If the receiver of one is gone, the stage ends,
-/// since there is nobody left for its keys.
+/// A full output holds up all outputs: the values behind the one that finds no room stay in the
+/// input, until there is room. If the keys are uneven, give the outputs more slots. If the receiver
+/// of an output is gone, the stage ends, since no other output takes its keys.
 ///
 /// Values are moved from ring to ring, a batch at a time.
 ///
@@ -65,15 +66,15 @@ where
 }
 
 impl<T, F> Partition<T, F> {
-    /// Rests until `slots` slots are free in the channel that was full.
+    /// Sets the stage to rest until `slots` slots are free in the channel that was full.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Finds out where the next values go, as far as there is room, and which channel is full if there is
-    /// less than a batch.
+    /// Plans where the next values go, as far as there is room. Returns the channel that is full,
+    /// if the plan has less than a batch for that reason.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,
@@ -89,13 +90,13 @@ impl<T, F> Partition<T, F> {
                 return Some(to);
             };
             self.room[to] = left;
-            // As many as channels, whose numbers have 32 bits.
+            // Fits, since channels have numbers of 32 bits.
             self.plan.push(to as u32);
         }
         None
     }
 
-    /// Moves the values that the plan is about.
+    /// Moves the values of the plan.
     fn carry_out(&mut self) {
         if self.plan.is_empty() {
             return;

@@ -1,22 +1,23 @@
-//! A source.
+//! A source that sends the values of an iterator.
 
 use std::fmt;
 use std::iter::Fuse;
 
 use crate::{Cx, Restarts, Sender, Stage, Wait, Wiring, restarting};
 
-/// A source that sends what an iterator yields; from [`produce`].
+/// A source that sends the values of an iterator; from [`produce`].
 pub struct Produce<I: Iterator> {
     output: Sender<I::Item>,
     values: Fuse<I>,
-    /// How many free slots are worth a wake-up.
+    /// Number of free slots that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a source that sends what `values` yields, and ends with it.
+/// Makes a source that sends the values of an iterator, and ends with it.
 ///
-/// It sends a batch of the channel at a time. An iterator that waits for its values holds back those of the batch that it
-/// has yielded: give its channel batches of one ([`Slots::batch`](crate::Slots::batch)), or use
+/// The source sends one batch of the channel at a time. If the iterator blocks for a value, the
+/// values of the batch that it has already yielded are held back. For such an iterator, give the
+/// channel batches of one ([`Slots::batch`](crate::Slots::batch)), or use
 /// [`from_stream`](crate::stages::from_stream).
 ///
 /// # Examples
@@ -39,11 +40,12 @@ pub fn produce<I: IntoIterator>(output: Sender<I::Item>, values: I) -> Produce<I
     }
 }
 
-/// Makes a source that begins anew when its iterator panics: `make` is told how many values were sent so far, and
-/// makes an iterator of those that follow. It ends when such an iterator does.
+/// Makes a source that restarts when its iterator panics. `make` gets the number of values sent so
+/// far, and returns an iterator of the values that follow. The source ends when such an iterator
+/// ends.
 ///
-/// What an iterator has yielded is sent before its panic goes on, so none is lost and none sent twice, if `make`
-/// keeps its word.
+/// The values that an iterator yielded before a panic are sent. So no value is lost or sent twice,
+/// if `make` starts at the right value.
 ///
 /// # Examples
 ///
@@ -79,13 +81,13 @@ where
     stage.policy(policy).telling()
 }
 
-/// A step: sends a batch, as far as there is room.
+/// Takes a step: sends a batch, as far as there is room.
 #[inline]
 fn step<I: Iterator>(output: &mut Sender<I::Item>, values: &mut Fuse<I>) -> Wait {
     let room = output.free().min(output.batch());
-    // What it yields before a panic is sent.
+    // The values yielded before a panic are sent.
     let count = output.push_iter(values.by_ref().take(room));
-    // With room left, it was the iterator that ended.
+    // There is room left, so the iterator has ended.
     if count < room || output.is_closed() {
         return Wait::done();
     }
@@ -93,14 +95,15 @@ fn step<I: Iterator>(output: &mut Sender<I::Item>, values: &mut Fuse<I>) -> Wait
 }
 
 impl<I: Iterator> Produce<I> {
-    /// Rests until `slots` slots are free, once the channel is full.
+    /// Sets the stage to rest until `slots` slots are free, once the channel is full.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Rests until half a batch has room, once the channel is full: fewer wake-ups for a flow that is steady.
+    /// Sets the stage to rest until half a batch has room, once the channel is full: fewer wake-ups
+    /// for a steady flow.
     #[must_use]
     pub fn half_full(self) -> Self {
         let half = self.output.batch() / 2;
@@ -117,7 +120,7 @@ where
         poke.extend(&mut self.values);
         let has_room = poke.remaining() > 0;
         let count = poke.commit();
-        // With room left, it was the iterator that ended.
+        // There is room left, so the iterator has ended.
         if has_room || self.output.is_closed() {
             return Wait::done();
         }

@@ -1,4 +1,4 @@
-//! Sources that wait for something else than room.
+//! Sources that wait for streams and futures.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,20 +10,20 @@ use futures_core::Stream;
 use crate::channel::{Line, Ringer, Side};
 use crate::{AsyncSender, Cx, Sender, Stage, Wait, Wiring};
 
-/// A source that sends what a stream yields; from [`from_stream`].
+/// A source that sends the values of a stream; from [`from_stream`].
 pub struct FromStream<S: Stream> {
     output: Sender<S::Item>,
     stream: Pin<Box<S>>,
     /// Makes this stage take a step.
     waker: Waker,
-    /// How many free slots are worth a wake-up.
+    /// Number of free slots that are worth a wake-up.
     wanted: usize,
 }
 
-/// Makes a source that sends what `stream` yields, and ends with it.
+/// Makes a source that sends the values of `stream`, and ends with it.
 ///
-/// The stream is polled by the stage, a batch's worth at a time, and not while the channel is full. While it is
-/// pending the stage rests, to be woken by the stream's waker.
+/// The stage polls the stream, for at most a batch at a time, and not while the channel is full.
+/// While the stream is pending the stage rests, and the stream's waker wakes it.
 ///
 /// # Examples
 ///
@@ -56,14 +56,15 @@ pub fn from_stream<S: Stream>(output: Sender<S::Item>, stream: S) -> FromStream<
 }
 
 impl<S: Stream> FromStream<S> {
-    /// Rests until `slots` slots are free, once the channel is full.
+    /// Sets the stage to rest until `slots` slots are free, once the channel is full.
     #[must_use]
     pub fn wait_for(mut self, slots: usize) -> Self {
         self.wanted = slots;
         self
     }
 
-    /// Sends what there is, a batch at most, and says what the stream said last, if it did not go on.
+    /// Sends the values that are ready, at most a batch. Returns their number, and the poll result:
+    /// ready with false at the end of the stream, pending if the stream must be waited for.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
         let mut poke = self.output.poke(self.output.batch());
@@ -93,7 +94,7 @@ where
         match goes_on {
             Poll::Ready(false) => Wait::done(),
             Poll::Ready(true) => super::next(count, free),
-            // And for room: a receiver that is gone ends that.
+            // Waits for room as well: so a receiver that is gone ends the wait.
             Poll::Pending => Wait::rung(self.output.line(), Side::Sender).and(free),
         }
     }
@@ -113,8 +114,8 @@ pub struct FromAsync<F> {
     waker: Waker,
 }
 
-/// Makes a source that runs what `source` makes of the sender: a future that sends, waits for whatever it likes,
-/// and ends the source by ending.
+/// Makes a source that runs the future which `source` makes of the sender. The future sends values
+/// and may await anything. The source ends when the future ends.
 ///
 /// # Examples
 ///

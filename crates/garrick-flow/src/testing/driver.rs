@@ -8,18 +8,19 @@ use crate::graph::Graph;
 use crate::stage::{Clock, Cx, Desk, Stage};
 use crate::wait::{Verdict, Wait};
 
-/// What a step came to.
+/// State of a stage after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// The next step may follow.
     Ready,
-    /// It must wait.
+    /// The next step must wait.
     Waits,
     /// The stage has ended; its channel ends are closed.
     Done,
 }
 
-/// Drives one stage by hand, without threads: a test holds the other ends of its channels, and its clock.
+/// Drives one stage by hand, without threads. The test holds the other ends of the stage's
+/// channels, and its clock.
 ///
 /// # Examples
 ///
@@ -47,20 +48,20 @@ pub enum Seen {
 /// # Ok::<(), garrick_flow::CapacityError>(())
 /// ```
 pub struct StageDriver<'a, S> {
-    /// The graph whose channels the stage has.
+    /// The graph that the stage's channels belong to.
     graph: &'a Graph,
-    /// Gone when it has ended.
+    /// The stage; `None` once it has ended.
     stage: Option<S>,
-    /// What the last step returned.
+    /// The wait that the last step returned.
     wait: Wait,
-    /// What it has to say beside that.
+    /// Vote and restart records of the stage.
     desk: Desk,
     /// The time.
     now: Nanos,
 }
 
 impl<'a, S: Stage> StageDriver<'a, S> {
-    /// A driver for `stage`, whose channels are of `graph`. It is time 0.
+    /// Creates a driver for `stage`, whose channels belong to `graph`. The clock starts at 0.
     pub fn new(graph: &'a Graph, stage: S) -> Self {
         Self {
             graph,
@@ -71,7 +72,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         }
     }
 
-    /// Takes a step, due or not, and says what is then: never [`Seen::Waits`] where it could go on.
+    /// Takes a step, due or not, and returns the state after it. Never returns [`Seen::Waits`] if
+    /// the stage could go on.
     pub fn step(&mut self) -> Seen {
         if let Some(stage) = &mut self.stage {
             let mut cx = Cx::new(Clock::Fixed(self.now), self.graph.post(), &mut self.desk);
@@ -93,7 +95,7 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         seen
     }
 
-    /// Looks whether what the last step waits for has come.
+    /// Checks whether the condition that the last step waits for is met.
     pub fn look(&mut self) -> Seen {
         match self.wait.look(self.graph.lines(), || self.now) {
             Verdict::Due => Seen::Ready,
@@ -105,7 +107,7 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         }
     }
 
-    /// Sets the clock on by `nanos`.
+    /// Advances the clock by `nanos`.
     pub fn pass(&mut self, nanos: Nanos) {
         self.now += nanos;
     }

@@ -12,13 +12,13 @@ use crate::graph::{AnyStage, Graph, Opened, Report, Sample};
 use crate::stage::{Clock, Runner};
 use crate::wait::Verdict;
 
-/// Steps after which [`Stepper::run_until_idle`] takes it that a graph will never rest.
+/// Number of steps after which [`Stepper::run_until_idle`] assumes that a graph never rests.
 pub const STEPS_MAX: u64 = 10_000_000;
 
-/// Runs a graph step by step on the calling thread, with a clock set by hand.
+/// Runs a graph step by step on the calling thread, with a clock set by the test.
 ///
-/// Stages take turns in the order in which they were added, or by chance ([`seeded`](Self::seeded)); teams and cores
-/// mean nothing here.
+/// Stages take turns in the order in which they were added, or in a random order
+/// ([`seeded`](Self::seeded)). Teams and cores have no effect here.
 ///
 /// # Examples
 ///
@@ -46,39 +46,40 @@ pub const STEPS_MAX: u64 = 10_000_000;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Stepper {
-    /// The stages by their numbers, each until it has ended.
+    /// The stages by number, each until it has ended.
     stages: Vec<Option<Runner<AnyStage>>>,
-    /// What they share.
+    /// State that the stages share.
     opened: Opened,
     /// The time.
     now: Nanos,
-    /// Who chooses the next stage.
+    /// The order in which stages take steps.
     order: Order,
 }
 
-/// Who chooses the next of the stages that can take a step.
+/// The order in which the stages that can take a step do so.
 enum Order {
-    /// They take turns: the first one from this number on.
+    /// In turns: the first stage from this number on is next.
     Turns(usize),
-    /// Chance does, by the numbers behind this one.
+    /// At random, by the numbers generated from this state.
     Chance(u64),
 }
 
-/// There is no stage of that name that has not ended.
+/// Error of a name that no stage has, or only a stage that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoSuchStage {
     /// The name that was asked for.
     pub name: String,
-    /// Those of the stages that have not ended.
+    /// Names of the stages that have not ended.
     pub there_are: Vec<String>,
 }
 
 impl Stepper {
-    /// Starts `graph`: no stage has taken a step yet. It is time 0.
+    /// Creates a stepper for `graph`. No stage has taken a step yet, and the clock starts at 0.
     ///
     /// # Panics
     ///
-    /// If [`Graph::start`] would refuse the graph for its shape: for a cycle that is not marked as feedback.
+    /// Panics if [`Graph::start`] would refuse the graph for its shape: for a cycle that is not
+    /// marked as feedback, or for feedback that does not lead back.
     #[track_caller]
     pub fn new(graph: Graph) -> Self {
         let (opened, stages) = match Opened::by_hand(graph) {
@@ -97,18 +98,19 @@ impl Stepper {
         }
     }
 
-    /// Lets chance choose who takes the next step; the same seed chooses the same.
+    /// Chooses the stage of each step at random. Equal seeds choose equally.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.order = Order::Chance(seed);
         self
     }
 
-    /// Takes a step of a stage whose step is due, and says whose; none if all rest or have ended.
+    /// Takes a step of a stage whose step is due, and returns the stage's name. Returns `None` if
+    /// all stages rest or have ended.
     pub fn step(&mut self) -> Option<&str> {
         let mut due = self.due();
         if due.is_empty() {
-            // On threads, whoever is woken in vain looks whether its loop is at its end.
+            // On threads, a stage that is woken in vain checks if its loop is at its end.
             let (lines, post) = (self.opened.monitor.lines(), &self.opened.post);
             for each in self.opened.loops.iter() {
                 each.look(lines, post);
@@ -120,21 +122,23 @@ impl Stepper {
         Some(self.opened.monitor.name_of(stage))
     }
 
-    /// Takes a step of the stage of that name, due or not: any step may come before its wait is over.
+    /// Takes a step of the stage of that name, due or not: any step may come before its wait is
+    /// over.
     ///
     /// # Errors
     ///
-    /// [`NoSuchStage`] if there is none, or it has ended.
+    /// Returns [`NoSuchStage`] if no stage has the name, or the stage has ended.
     pub fn step_stage(&mut self, name: &str) -> Result<Seen, NoSuchStage> {
         let stage = self.find(name)?;
         Ok(self.step_number(stage))
     }
 
-    /// Takes steps until no stage has one to take, and says how many.
+    /// Takes steps until no stage has one to take, and returns their number.
     ///
     /// # Panics
     ///
-    /// If they have one after [`STEPS_MAX`] steps: there is a source without end, or a stage that never rests.
+    /// Panics after [`STEPS_MAX`] steps: the graph has a source without end, or a stage that never
+    /// rests.
     #[track_caller]
     pub fn run_until_idle(&mut self) -> u64 {
         let steps = self.run(STEPS_MAX);
@@ -145,7 +149,7 @@ impl Stepper {
         steps
     }
 
-    /// Takes at most `steps_max` steps, and says how many.
+    /// Takes at most `steps_max` steps, and returns their number.
     pub fn run(&mut self, steps_max: u64) -> u64 {
         let mut steps = 0;
         while steps < steps_max && self.step().is_some() {
@@ -154,18 +158,19 @@ impl Stepper {
         steps
     }
 
-    /// Sets the clock on.
+    /// Advances the clock.
     pub fn advance(&mut self, by: Duration) {
         let by = nanos(by);
         self.now = self.now.saturating_add(by);
     }
 
-    /// Has the next step of the stage of that name panic with `words`: before it does anything, if it is one that
-    /// begins anew, else when it has done what it does.
+    /// Makes the next step of the stage of that name panic with `words`. A
+    /// [`restarting`](crate::restarting) stage panics before it does anything, any other stage
+    /// after its step.
     ///
     /// # Errors
     ///
-    /// [`NoSuchStage`] if there is none, or it has ended.
+    /// Returns [`NoSuchStage`] if no stage has the name, or the stage has ended.
     pub fn inject_panic(&mut self, name: &str, words: &str) -> Result<(), NoSuchStage> {
         let stage = self.find(name)?;
         if let Some(runner) = &mut self.stages[stage]
@@ -176,12 +181,13 @@ impl Stepper {
         Ok(())
     }
 
-    /// Asks all stages whether the graph may end: as [`Running::stop`](crate::Running::stop).
+    /// Asks all stages if the graph may end, like [`Running::stop`](crate::Running::stop).
     pub fn stop(&mut self) {
         self.opened.post.stop();
     }
 
-    /// Ends the sources whoever is against it: as [`Running::overrule`](crate::Running::overrule).
+    /// Ends the sources even if a stage objects, like
+    /// [`Running::overrule`](crate::Running::overrule).
     pub fn overrule(&mut self) {
         let (lines, post) = (self.opened.monitor.lines(), &self.opened.post);
         for each in self.opened.loops.iter() {
@@ -190,33 +196,34 @@ impl Stepper {
         post.overrule();
     }
 
-    /// How many messages are in the channel, by the number in which it was made.
+    /// Returns the number of messages in the channel with this number, counted from 0 in the order
+    /// of creation.
     ///
     /// # Panics
     ///
-    /// If there is no such channel.
+    /// Panics if there is no such channel.
     #[track_caller]
     pub fn fill(&self, channel: usize) -> u64 {
         self.opened.monitor.lines()[channel].readable()
     }
 
-    /// Whether all stages have ended.
+    /// Returns true if all stages have ended.
     pub fn has_ended(&self) -> bool {
         self.stages.iter().all(Option::is_none)
     }
 
-    /// What was done so far.
+    /// Returns what was done so far.
     pub fn totals(&self) -> Sample {
         self.opened.monitor.sample()
     }
 
-    /// Drops the stages that have not ended, and says what was done.
+    /// Drops the stages that have not ended, and returns the report.
     pub fn finish(mut self) -> Report {
         self.stages.clear();
         self.opened.monitor.report()
     }
 
-    /// The stages whose step is due.
+    /// Returns the stages whose step is due.
     fn due(&mut self) -> Vec<usize> {
         let stages = 0..self.stages.len();
         stages
@@ -224,7 +231,7 @@ impl Stepper {
             .collect()
     }
 
-    /// The number of the stage of that name that has not ended.
+    /// Returns the number of the stage of that name that has not ended.
     fn find(&self, name: &str) -> Result<usize, NoSuchStage> {
         let name_of = |number| self.opened.monitor.name_of(number);
         let numbers = 0..self.stages.len();
@@ -239,7 +246,7 @@ impl Stepper {
         })
     }
 
-    /// One of those that are `due`, if any is.
+    /// Chooses one of the stages that are `due`, if there are any.
     fn choose(&mut self, due: &[usize]) -> Option<usize> {
         match &mut self.order {
             Order::Turns(next) => {
@@ -270,7 +277,7 @@ impl Stepper {
         seen
     }
 
-    /// How a stage stands. One that has no next step ends here.
+    /// Returns the state of a stage, and ends a stage that has no next step.
     fn look_at(&mut self, stage: usize) -> Seen {
         let Some(runner) = &mut self.stages[stage] else {
             return Seen::Done;

@@ -1,4 +1,4 @@
-//! One condition.
+//! A single condition of a wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use garrick_sched::Nanos;
 use crate::channel::{Line, Met, Side};
 use crate::post::StageId;
 
-/// One condition of a wait.
+/// A single condition of a wait.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Condition {
-    /// At the ends on `side` of `need` of the `len` channels from number `first` on, so many values can be
-    /// taken, or slots filled.
+    /// At the ends on `side` of `need` of the `len` channels from number `first` on, `count` values
+    /// can be taken, or slots filled.
     Ends {
         side: Side,
         first: u32,
@@ -20,11 +20,11 @@ pub(super) enum Condition {
         need: u32,
         count: u64,
     },
-    /// Somebody has rung the bell on `side` of the channel.
+    /// The bell on `side` of the channel has been rung.
     Rung { side: Side, channel: u32 },
-    /// So much time has passed since the step.
+    /// The given time has passed since the step.
     After(Duration),
-    /// It is so late.
+    /// The clock shows at least this time.
     Until(Nanos),
 }
 
@@ -52,7 +52,8 @@ impl Condition {
         }
     }
 
-    /// Whether it is about channels, is not met, and those of them that are not ready are all inside.
+    /// Returns true if the condition concerns channels, is not met, and waits only for channels
+    /// inside.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;
@@ -62,7 +63,7 @@ impl Condition {
             && each.all(|line| is_inside(line.id) || line.look(side, count) != Met::No)
     }
 
-    /// The stage rests: counts that at the channels that are not ready.
+    /// Counts a rest of the stage at the channels that are not ready.
     pub(super) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Self::Ends { side, count, .. } = *self {
             let lines = self.lines(lines).iter();
@@ -72,7 +73,8 @@ impl Condition {
         }
     }
 
-    /// The sooner of `earliest` and the time that this waits for, if it does.
+    /// Returns the earlier of `earliest` and the time that the condition waits for, if it waits for
+    /// a time.
     pub(super) fn sooner(&self, earliest: Option<Nanos>) -> Option<Nanos> {
         match *self {
             Self::Until(deadline) => Some(earliest.map_or(deadline, |time| time.min(deadline))),
@@ -80,7 +82,7 @@ impl Condition {
         }
     }
 
-    /// Those of all `lines` that [`Ends`](Self::Ends) is about.
+    /// Returns the channels that an [`Ends`](Self::Ends) condition concerns.
     fn lines<'a>(&self, lines: &'a [Arc<Line>]) -> &'a [Arc<Line>] {
         match *self {
             Self::Ends { first, len, .. } => &lines[first as usize..][..len as usize],
@@ -89,7 +91,7 @@ impl Condition {
     }
 }
 
-/// Whether `need` of the lines are ready, or all that are not over.
+/// Checks whether `need` of the lines are ready, or all lines that are not over.
 #[inline]
 fn look_at_all(lines: &[Arc<Line>], side: Side, need: u32, count: u64) -> Met {
     let (mut ready, mut open) = (0, 0);

@@ -1,4 +1,4 @@
-//! A wait in words, for those who look for the reason of a standstill.
+//! A wait in words, for finding the reason of a standstill.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::{Condition, Kind, Lines, Wait};
 use crate::channel::Side;
 
 impl Wait {
-    /// What it waits for, in words. `name_of` knows the names of the stages.
+    /// Describes the wait in words. `name_of` returns the names of the stages.
     pub(crate) fn describe(&self, lines: &Lines, name_of: &dyn Fn(u32) -> String) -> String {
         let terms = match &self.0 {
             Kind::Again => return "nothing".to_owned(),
@@ -51,7 +51,8 @@ impl Condition {
     }
 }
 
-/// What is to come at the end on `side` of a channel, and who uses the other end, if anybody was seen doing so.
+/// Describes the count wanted at the end on `side` of a channel, and the user of the other end, if
+/// one was seen.
 fn end(
     side: Side,
     channel: u32,

@@ -1,8 +1,9 @@
-//! What a stage waits for.
+//! Conditions that a stage waits for.
 //!
-//! A [`Wait`] is a plain value: a few conditions, each naming a channel by its number. Whoever evaluates it
-//! brings the graph's channels along, so that a wait needs neither borrows nor counted references. The channels
-//! of a bundle have numbers that follow one another, so that one condition names all of them.
+//! A [`Wait`] is a plain value: a few conditions, each naming a channel by its number. The code
+//! that evaluates a wait passes the graph's channels in, so a wait needs neither borrows nor
+//! counted references. The channels of a bundle have consecutive numbers, so one condition names
+//! all of them.
 
 mod condition;
 mod terms;
@@ -20,22 +21,22 @@ use terms::Terms;
 use crate::channel::{Line, Met, Receiver, Receivers, Sender, Senders, Side};
 use crate::post::StageId;
 
-/// How many conditions a [`Wait`] can combine.
+/// Maximum number of conditions that a [`Wait`] can combine.
 pub const CONDITIONS_MAX: usize = 6;
 
-/// The channels of a graph, by their numbers.
+/// The channels of a graph, by number.
 pub(crate) type Lines = Arc<[Arc<Line>]>;
 
-/// What a stage waits for before its next step.
+/// Condition that a stage waits for before its next step.
 ///
-/// Conditions on channels, or on a bundle of them, which is one, timers, and combinations of at most
-/// [`CONDITIONS_MAX`] of them; `and` binds
-/// its whole right side, as in `a.or(b).and(c)`, which is `(a or b) and c`.
+/// A wait combines at most [`CONDITIONS_MAX`] conditions: on a channel, on a bundle, or on time. A
+/// condition on a bundle counts as one. `and` and `or` bind all of the wait on their left, as in
+/// `a.or(b).and(c)`, which is `(a or b) and c`.
 ///
-/// A closed channel counts as ready: a receiver's when the sender is gone, with or without values left, and
-/// a sender's when the receiver is gone. If a channel has nothing more to give, or nobody to give to, all of the
-/// wait is over, whatever else it asked for: the next step should end the stage, or at least leave that
-/// channel out of its waits.
+/// A closed channel counts as ready: a receiver's when the sender is gone, with or without values
+/// left, and a sender's when the receiver is gone. If no value can be taken from a channel any
+/// more, or none sent to it, the whole wait is over, independent of its other conditions. The next
+/// step should end the stage, or at least leave that channel out of its waits.
 ///
 /// # Examples
 ///
@@ -59,36 +60,39 @@ enum Kind {
     Again,
     /// There is no next step.
     Done,
-    /// It follows when all conditions of one of the terms are met.
+    /// The next step follows when all conditions of one of the terms are met.
     For(Terms),
 }
 
-/// What a wait comes to.
+/// Result of evaluating a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The next step is due.
     Due,
-    /// It is not; the earliest time that the wait asks for, if any.
+    /// The next step is not due; the earliest time that the wait asks for, if any.
     NotYet(Option<Nanos>),
-    /// There is none.
+    /// There is no next step.
     Done,
 }
 
 impl Wait {
-    /// Waits until `count` values can be taken, but no more than the channel holds, or the sender is gone.
+    /// Waits until `count` values can be taken, or the sender is gone. `count` is capped at the
+    /// channel's capacity.
     pub fn readable<T>(receiver: &Receiver<T>, count: usize) -> Self {
         Self::end(Side::Receiver, receiver.line(), count)
     }
 
-    /// Waits until `count` slots are free, but no more than the channel has, or the receiver is gone.
+    /// Waits until `count` slots are free, or the receiver is gone. `count` is capped at the
+    /// channel's capacity.
     pub fn free<T>(sender: &Sender<T>, count: usize) -> Self {
         Self::end(Side::Sender, sender.line(), count)
     }
 
     /// Waits until one of the bundle's channels is [`readable`](Self::readable).
     ///
-    /// For this and all other waits over a bundle: it is one condition, however many channels there are. A channel
-    /// that is over, as above, does not count any more; the wait is over when all of them are.
+    /// Any wait over a bundle is one condition, independent of the number of channels. A channel
+    /// from which nothing can be taken, or to which nothing can be sent, does not count any more.
+    /// The wait is over when no channel counts any more.
     ///
     /// # Examples
     ///
@@ -115,7 +119,7 @@ impl Wait {
         Self::readable_of(receivers.len(), receivers, count)
     }
 
-    /// Waits until `need` of the bundle's channels are [`readable`](Self::readable), whichever.
+    /// Waits until any `need` of the bundle's channels are [`readable`](Self::readable).
     pub fn readable_of<T>(need: usize, receivers: &Receivers<T>, count: usize) -> Self {
         let line = receivers.first().map(Receiver::line);
         Self::ends(Side::Receiver, receivers.range(), need, line, count)
@@ -131,7 +135,7 @@ impl Wait {
         Self::free_of(senders.len(), senders, count)
     }
 
-    /// Waits until `need` of the bundle's channels are [`free`](Self::free), whichever.
+    /// Waits until any `need` of the bundle's channels are [`free`](Self::free).
     pub fn free_of<T>(need: usize, senders: &Senders<T>, count: usize) -> Self {
         let line = senders.first().map(Sender::line);
         Self::ends(Side::Sender, senders.range(), need, line, count)
@@ -160,13 +164,13 @@ impl Wait {
         })
     }
 
-    /// Waits until somebody rings the bell at one end of a channel.
+    /// Waits until the bell at one end of a channel is rung.
     pub(crate) fn rung(line: &Line, side: Side) -> Self {
         let channel = line.id;
         Self::of(Condition::Rung { side, channel })
     }
 
-    /// Waits for so long, counted from the end of the step.
+    /// Waits for `delay`, counted from the end of the step.
     pub fn timer(delay: Duration) -> Self {
         Self::of(Condition::After(delay))
     }
@@ -176,8 +180,8 @@ impl Wait {
         Self::of(Condition::Until(deadline))
     }
 
-    /// Waits for nothing: the others of the team, and whoever is awaited by them, get their turn, and then
-    /// the next step follows.
+    /// Waits for nothing. The other stages of the team, and the stages that wait for them, get
+    /// their turn, and then the next step follows.
     pub fn again() -> Self {
         Self(Kind::Again)
     }
@@ -187,12 +191,12 @@ impl Wait {
         Self(Kind::Done)
     }
 
-    /// Waits for both.
+    /// Waits until both are met.
     ///
     /// # Panics
     ///
-    /// If that makes more than [`CONDITIONS_MAX`] conditions; one that is combined with several others
-    /// counts as often.
+    /// Panics if the result has more than [`CONDITIONS_MAX`] conditions. A condition that is
+    /// combined with several others counts once for each.
     #[track_caller]
     pub fn and(self, other: Self) -> Self {
         match (self.0, other.0) {
@@ -210,11 +214,11 @@ impl Wait {
         }
     }
 
-    /// Waits for either.
+    /// Waits until either is met.
     ///
     /// # Panics
     ///
-    /// If that makes more than [`CONDITIONS_MAX`] conditions.
+    /// Panics if the result has more than [`CONDITIONS_MAX`] conditions.
     #[track_caller]
     pub fn or(self, other: Self) -> Self {
         match (self.0, other.0) {
@@ -233,7 +237,7 @@ impl Wait {
         Self(Kind::For(terms))
     }
 
-    /// Counts the timers from `now()`, which is asked for only if there are any.
+    /// Starts the timers at `now()`, which is called only if there are any.
     pub(crate) fn begin(&mut self, now: impl Fn() -> Nanos) {
         let Kind::For(terms) = &mut self.0 else {
             return;
@@ -246,7 +250,7 @@ impl Wait {
         }
     }
 
-    /// Looks whether the next step is due.
+    /// Checks whether the next step is due.
     pub(crate) fn look(&self, lines: &[Arc<Line>], now: impl Fn() -> Nanos) -> Verdict {
         let terms = match &self.0 {
             Kind::Again => return Verdict::Due,
@@ -273,7 +277,7 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
-    /// Whether each way for it to end needs a channel that `is_inside` and is not ready.
+    /// Returns true if every term needs a channel that `is_inside` and is not ready.
     pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Kind::For(terms) = &self.0 else {
             return false;
@@ -283,7 +287,8 @@ impl Wait {
             && matches!(self.look(lines, || 0), Verdict::NotYet(_))
     }
 
-    /// Asks all its channels to wake `stage`. Look once more afterwards.
+    /// Registers `stage` to be woken by all channels of the wait. The caller must look once more
+    /// afterwards.
     pub(crate) fn arm(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Kind::For(terms) = &self.0 {
             terms
@@ -293,7 +298,7 @@ impl Wait {
         }
     }
 
-    /// The stage rests: counts that at each channel that it waits for.
+    /// Counts a rest of the stage at each channel that keeps it waiting.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {
             let conditions = terms.used().iter();

@@ -8,9 +8,9 @@ use super::condition::Condition;
 pub(super) struct Terms {
     /// The conditions, term after term; the first `len` count.
     conditions: [Condition; CONDITIONS_MAX],
-    /// Bit `i` says that condition `i` is the first of its term.
+    /// Bit `i` is set if condition `i` is the first of its term.
     firsts: u8,
-    /// How many conditions there are.
+    /// Number of conditions.
     len: u8,
 }
 

@@ -1,4 +1,4 @@
-//! What several scenarios use.
+//! Helpers that several scenarios use.
 
-/// How a scenario ends.
+/// Result of a scenario.
 pub(crate) type Result = std::result::Result<(), Box<dyn std::error::Error>>;
