@@ -1,20 +1,21 @@
-//! The one table of all that is exported as numbers: to Prometheus and to OpenTelemetry.
+//! The table of all numbers that are exported to Prometheus and to OpenTelemetry.
 //!
-//! Names have base units, counters are totals since the start, and what a source does not know is left out.
+//! Names have base units. Counters are totals since the start. A number that the source does not
+//! know is left out.
 
 use crate::alert::LONG_TURN_SECONDS;
 use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
 
-/// Whether a number only grows.
+/// Kind of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It does.
+    /// A number that only grows.
     Counter,
-    /// It does not.
+    /// A number that can also fall.
     Gauge,
 }
 
-/// Where a number is read from.
+/// Source of a number within a snapshot.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Process(fn(&Snapshot) -> Option<f64>),
@@ -25,19 +26,19 @@ enum Read {
     Alerts,
 }
 
-/// One kind of number.
+/// A family of numbers: one row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Family {
-    /// Its name, without the `_total` that a counter's has in Prometheus.
+    /// Name, without the `_total` that Prometheus appends to a counter's name.
     pub(crate) name: &'static str,
-    /// What it is.
+    /// Description.
     pub(crate) help: &'static str,
-    /// Whether it only grows.
+    /// Kind of the numbers.
     pub(crate) kind: Kind,
     read: Read,
 }
 
-/// Names and values that tell one number of a family from another.
+/// Label names and values that distinguish one number of a family from another.
 pub(crate) type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 const fn counter(name: &'static str, help: &'static str, read: Read) -> Family {
@@ -68,8 +69,8 @@ fn flag(is: bool) -> Option<f64> {
     Some(f64::from(u8::from(is)))
 }
 
-/// All of them.
-#[rustfmt::skip] // A table is read by its columns.
+/// The table of all families.
+#[rustfmt::skip] // Keeps the columns of the table aligned.
 pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_uptime_seconds", "Time since the telemetry began.", Read::Process(|s| Some(s.uptime))),
     gauge("garrick_window_seconds", "What rates and percentiles are taken over.", Read::Process(|s| Some(s.window))),
@@ -140,8 +141,8 @@ impl Family {
     }
 }
 
-/// Calls `found` with each turn that has held a worker for long. Short ones have no number: there would be one for each worker and
-/// type of actor.
+/// Calls `found` with each turn that has held a worker for longer than [`LONG_TURN_SECONDS`].
+/// Shorter turns are not exported: they would need a number for each worker and type of actor.
 fn long_turns(sponsor: &SponsorStatus, found: &mut impl FnMut(&Labels<'_>, f64)) {
     let turns = sponsor.held.iter();
     for held in turns.filter(|held| held.seconds > LONG_TURN_SECONDS) {
@@ -181,7 +182,8 @@ fn node_labels(node: &Node) -> Labels<'_> {
     ]
 }
 
-/// The labels of a channel. Its ends are named and not numbered, for those who read graphs of many runs.
+/// Returns the labels of a channel. The ends are given by name and not by number, so that graphs of
+/// several runs can be compared.
 pub(crate) fn edge_labels<'a>(snapshot: &'a Snapshot, edge: &'a Edge) -> Labels<'a> {
     let name_of = |id: &Option<String>| {
         let mut nodes = snapshot.nodes.iter();
