@@ -28,7 +28,7 @@ impl fmt::Display for BlockingError {
         match self {
             Self::Panicked(message) => write!(f, "the blocking work panicked: {message}"),
             Self::NoRuntime => f.write_str(
-                "there is no tokio around this actor: build its system with the driver `Tokio`, or name a runtime",
+                "this actor runs outside of a tokio runtime: build its system with the driver `Tokio`, or pass a runtime",
             ),
             Self::Ended => f.write_str("the runtime ended before the blocking work began"),
         }

@@ -105,7 +105,7 @@ impl Drivers for Tokio {
     }
 }
 
-const NO_THREADS: &str = "blocking work needs at least 1 thread a worker, not 0";
+const NO_THREADS: &str = "blocking work needs at least 1 thread per worker, not 0";
 
 /// Wakes a worker.
 #[derive(Debug, Default)]

@@ -105,9 +105,9 @@ impl Signals {
     }
 }
 
-const NO_RUNTIME: &str = "signals are received by tokio, and there is none around: call it in a task, or use `run_until_signal`";
+const NO_RUNTIME: &str = "receiving signals needs a tokio runtime: call this in a task of tokio, or use `run_until_signal`";
 const WITHIN_RUNTIME: &str =
-    "`run_until_signal` blocks its thread, which runs tokio: await `shutdown_on_signal` there";
+    "`run_until_signal` would block a thread that runs tokio: await `shutdown_on_signal` instead";
 
 /// Runs a system until the process receives a stop signal, then ends the system. For tasks of
 /// tokio; [`run_until_signal`] serves other threads.

@@ -221,7 +221,7 @@ impl Telemetry {
 
 /// Warns that any client can read the telemetry.
 fn warn(address: SocketAddr) {
-    let text = format!("telemetry at {address} can be read by anybody who reaches it: set a token");
+    let text = format!("any client that can reach {address} can read the telemetry: set a token");
     #[cfg(feature = "tracing")]
     tracing::warn!(target: "garrick::telemetry", "{text}");
     #[cfg(not(feature = "tracing"))]

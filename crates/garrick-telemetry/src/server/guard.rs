@@ -43,7 +43,7 @@ pub(super) async fn headers(request: Request, next: Next) -> Response {
 pub(super) async fn panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| {
-        let text = "something went wrong while this was answered\n";
+        let text = "internal error while answering this request\n";
         (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
     })
 }
