@@ -22,7 +22,7 @@ pub enum Probe {
     Busy,
     /// Share of the window that a sponsor's threads were parked, 0 to 1.
     Idle,
-    /// Number of messages waiting in the mailboxes of a group of actors.
+    /// Average number of messages in the mailbox of one of a group's actors when its turn comes.
     Depth,
     /// Number of actors of a group.
     Alive,

@@ -93,7 +93,7 @@ fn add_family(text: &mut String, family: &Family, snapshot: &Snapshot, format: F
 }
 
 fn add_batches(text: &mut String, snapshot: &Snapshot) {
-    let help = "Messages in the batches that the sender sent.";
+    let help = "Messages per batch that the sender sent.";
     let _ = writeln!(text, "# HELP {BATCHES} {help}\n# TYPE {BATCHES} histogram");
     for edge in &snapshot.edges {
         add_histogram(text, edge, &edge_labels(snapshot, edge));
