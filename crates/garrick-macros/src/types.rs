@@ -11,7 +11,7 @@ use syn::{
 
 /// Return type of a method.
 pub(crate) enum Returned {
-    /// Nothing: the actor continues.
+    /// No value: the actor continues.
     Nothing,
     /// A `Next`.
     Next,

@@ -126,7 +126,7 @@ pub enum Error {
     Randomness,
     /// The listener has stopped.
     Deserted,
-    /// This side closed the connection with [`Connection::close`](crate::Connection::close).
+    /// The local side closed the connection with [`Connection::close`](crate::Connection::close).
     Closed,
     /// A part of the connection has panicked: the transport, or an actor of the connection.
     Panicked {

@@ -44,7 +44,7 @@ pub struct Series {
     /// Name of the value. `rate` and `turn_rate` cover one step only. `fill` is a share of the
     /// capacity.
     pub probe: String,
-    /// One value for each time. `null` if the value was unknown or the thing did not exist.
+    /// Values, one for each time. `null` if the value was unknown or the thing did not exist.
     pub values: Vec<Option<f32>>,
 }
 

@@ -1,4 +1,4 @@
-//! One connection as a small graph of actors.
+//! A connection as a small graph of actors.
 //!
 //! ```text
 //!              bytes               n bytes              Frame

@@ -24,7 +24,7 @@ pub(crate) struct Stand {
     clock: Arc<ByHand>,
 }
 
-/// One side of a connection that is made of actors, and all of its events.
+/// A side of a connection that is made of actors, and all of its events.
 pub(crate) struct Side {
     pub(crate) connection: Connection,
     pub(crate) events: Receiver<Event>,

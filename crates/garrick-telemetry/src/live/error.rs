@@ -17,9 +17,9 @@ pub enum StartError {
     Token(TokenError),
     /// Another program uses the port, and all following ports that were tried.
     PortInUse {
-        /// The first address that was tried.
+        /// First address that was tried.
         address: SocketAddr,
-        /// How many ports were tried.
+        /// Number of ports tried.
         tried: u16,
     },
     /// The system does not allow listening at the address.

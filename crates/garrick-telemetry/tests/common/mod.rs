@@ -114,7 +114,7 @@ pub struct Events {
     reader: BufReader<TcpStream>,
 }
 
-/// One event.
+/// An event of the stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Event {
     pub kind: String,
