@@ -1,24 +1,25 @@
-//! Which attributes of a method what is generated takes over.
+//! Selection of a method's attributes that generated code takes over.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Token, parse_quote};
 
-/// What is generated of a method, as far as attributes differ.
+/// Kind of generated code, as far as attributes differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A match arm, or what rustc does not lint: only whether it is there.
+    /// A match arm, or code that rustc does not lint. Only conditions are taken over.
     Bare,
-    /// An item, which has documentation of its own.
+    /// An item, which has its own documentation.
     Item,
     /// The variant.
     Variant,
     /// The handle's method that sends.
     Send,
-    /// A method of the handle that returns an `Ask`.
+    /// The handle's method that returns an `Ask`.
     Ask,
-    /// The method by which an actor asks, which returns nothing, and whose documentation refers to the other.
+    /// The method with which an actor asks. It returns nothing, and its documentation refers to the
+    /// method that returns an `Ask`.
     AskTo,
 }
 
@@ -31,7 +32,7 @@ impl Place {
         matches!(self, Self::Send | Self::Ask | Self::AskTo)
     }
 
-    /// Whether `doc`, an attribute of documentation or on how it is shown, holds there.
+    /// Returns true if `doc`, a `doc` attribute, is taken over.
     fn is_documented_by(self, doc: &Meta) -> bool {
         match self {
             Self::Bare | Self::Item => false,
@@ -41,7 +42,7 @@ impl Place {
     }
 }
 
-/// The attributes among `attributes` that hold for what is generated at `place` as well.
+/// Returns those of `attributes` that the code generated at `place` takes over.
 pub(crate) fn carried(attributes: &[Attribute], place: Place) -> Vec<Attribute> {
     let mut carried: Vec<Attribute> = attributes
         .iter()
@@ -64,20 +65,20 @@ fn carried_meta(meta: &Meta, place: Place) -> Option<TokenStream> {
         "allow" | "warn" | "deny" if place.is_linted() => Some(quote!(#meta)),
         "expect" if place.is_linted() => allowed_instead(meta),
         "deprecated" if place.is_method() => Some(quote!(#meta)),
-        // An `Ask` must be used anyhow; only a reason adds to that.
+        // An `Ask` must be used in any case. Only a reason adds information.
         "must_use" if place == Place::Ask && !matches!(meta, Meta::Path(_)) => Some(quote!(#meta)),
         "cfg_attr" => carried_if(meta, place),
         _ => None,
     }
 }
 
-/// A copy of the code need not do what was expected of the original.
+/// Replaces `expect` by `allow`: the copy of the code may not trigger the expected lint.
 fn allowed_instead(meta: &Meta) -> Option<TokenStream> {
     let lints = &meta.require_list().ok()?.tokens;
     Some(quote!(allow(#lints)))
 }
 
-/// A `cfg_attr` of the attributes that are carried.
+/// Returns a `cfg_attr` with the attributes that are taken over.
 fn carried_if(meta: &Meta, place: Place) -> Option<TokenStream> {
     let mut conditional = conditional(meta)?.into_iter();
     let condition = conditional.next()?;
@@ -87,7 +88,7 @@ fn carried_if(meta: &Meta, place: Place) -> Option<TokenStream> {
     (!carried.is_empty()).then(|| quote!(cfg_attr(#condition, #(#carried),*)))
 }
 
-/// The condition and the attributes of a `cfg_attr`.
+/// Returns the condition and the attributes of a `cfg_attr`.
 fn conditional(meta: &Meta) -> Option<Punctuated<Meta, Token![,]>> {
     if !meta.path().is_ident("cfg_attr") {
         return None;
@@ -96,7 +97,7 @@ fn conditional(meta: &Meta) -> Option<Punctuated<Meta, Token![,]>> {
     list.parse_args_with(Punctuated::parse_terminated).ok()
 }
 
-/// Drops the documentation that follows its first paragraph.
+/// Removes the documentation after the first paragraph.
 fn cut_after_summary(attributes: &mut Vec<Attribute>) {
     let mut over = false;
     attributes.retain(|attribute| {
@@ -121,7 +122,7 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// Whether there is any text of documentation among them.
+/// Returns true if the attributes contain documentation text.
 pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = matches!(attribute.meta, Meta::NameValue(_));
@@ -129,7 +130,7 @@ pub(crate) fn has_docs(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether what they stand on may not be there.
+/// Returns true if the annotated item may be absent, because of a `cfg`.
 pub(crate) fn is_conditional(attributes: &[Attribute]) -> bool {
     let is_cfg = |meta: &Meta| meta.path().is_ident("cfg");
     attributes.iter().any(|attribute| {
@@ -138,13 +139,14 @@ pub(crate) fn is_conditional(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether this is a `cfg_attr` with an attribute for this macro, which cannot know if it holds.
+/// Returns true if `attribute` is a `cfg_attr` with an attribute for this macro. The macro cannot
+/// evaluate its condition.
 pub(crate) fn is_conditional_mark(attribute: &Attribute) -> bool {
     let is_mark = |meta: &Meta| is_mark(meta.path());
     conditional(&attribute.meta).is_some_and(|metas| metas.iter().skip(1).any(is_mark))
 }
 
-/// Whether an attribute of this path is for this macro: `actor`, or `garrick::actor`.
+/// Returns true if an attribute of this path is for this macro: `actor`, or `garrick::actor`.
 pub(crate) fn is_mark(path: &syn::Path) -> bool {
     path.segments
         .last()

@@ -1,4 +1,4 @@
-//! What cannot be an actor, and what cannot be a message of one.
+//! Checks of blocks that cannot be actors, and of methods that cannot be messages.
 
 use quote::ToTokens;
 use syn::{
@@ -13,15 +13,15 @@ use crate::types;
 const OWNS: &str = "an actor cannot borrow, because it outlives whoever makes it; let it own what it needs, or \
                     share it in an `Arc`";
 
-/// How a method that handles a message is called.
+/// Description of a method that handles a message, for errors.
 const OF_MESSAGE: &str = "a message's method";
 
-/// How the one that is called when the actor starts is called.
+/// Description of the method called at the start of the actor, for errors.
 const OF_START: &str = "the method that an actor starts with";
 
 const OR_SKIP: &str = "or mark it `#[actor(skip)]` to keep it a plain method";
 
-/// The type of the block and its name, if the block can be an actor's.
+/// Returns the type of the block and its name, if the block can be an actor.
 pub(crate) fn block(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)> {
     let mut found = Errors::default();
     if let Some((_, of, _)) = &item.trait_ {
@@ -47,7 +47,7 @@ fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)>
         && ty.qself.is_none()
         && let Some(last) = ty.path.segments.last()
     {
-        // A lifetime of the block is reported already.
+        // A lifetime of the block has already been reported.
         let is_reported = item.generics.lifetimes().next().is_some();
         if !is_reported && !types::unsendable(&item.self_ty, "an actor").is_empty() {
             errors.at(ty, OWNS);
@@ -61,7 +61,7 @@ fn named_type(item: &ItemImpl, errors: &mut Errors) -> Option<(TypePath, Ident)>
     None
 }
 
-/// Everything that keeps `method` from being called for a message.
+/// Returns all reasons why `method` cannot handle a message.
 pub(crate) fn message(method: &ImplItemFn) -> Errors {
     let mut errors = Errors::default();
     qualifiers(&method.sig, OF_MESSAGE, &mut errors);
@@ -81,7 +81,7 @@ pub(crate) fn message(method: &ImplItemFn) -> Errors {
     errors
 }
 
-/// The arguments after the receiver.
+/// Returns the arguments after the receiver.
 pub(crate) fn typed_arguments(signature: &Signature) -> impl Iterator<Item = &PatType> {
     signature.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(argument) => Some(argument),
@@ -156,7 +156,7 @@ fn unconditional(argument: &PatType, errors: &mut Errors) {
     }
 }
 
-/// One context, one reply, one answer.
+/// Checks that there is at most one context and one reply, and that there is one way to answer.
 fn answer(signature: &Signature, errors: &mut Errors) {
     let at_most_one = |errors: &mut Errors, is: fn(&Type) -> bool, what: &str| {
         for second in typed_arguments(signature).filter(|a| is(&a.ty)).skip(1) {
@@ -185,7 +185,7 @@ fn is_reply(ty: &Type) -> bool {
     types::answer_of_reply(ty).is_some()
 }
 
-/// What keeps `method` from being called when the actor starts.
+/// Returns all reasons why `method` cannot be called at the start of the actor.
 pub(crate) fn started(method: &ImplItemFn) -> Errors {
     let mut errors = Errors::default();
     qualifiers(&method.sig, OF_START, &mut errors);
@@ -212,20 +212,20 @@ pub(crate) fn started(method: &ImplItemFn) -> Errors {
     errors
 }
 
-/// A name that something generated will have.
+/// A name that a generated item will have.
 pub(crate) struct Taken {
-    /// The variant, or the handle's method.
+    /// Name of the variant, or of the handle's method.
     pub(crate) name: Ident,
-    /// What to call it.
+    /// Description of the item's kind.
     pub(crate) kind: &'static str,
-    /// The method that it is made of.
+    /// Method that the item is generated from.
     pub(crate) method: Ident,
-    /// Whether the method may not be there.
+    /// True if the method may be absent, because of a `cfg`.
     pub(crate) conditional: bool,
 }
 
-/// Whether `new` can have its name beside `others`. Two that are there under conditions may exclude one
-/// another: rustc will see.
+/// Returns true if `new` does not collide with `others`. Two conditional items may exclude each
+/// other. In that case rustc reports a collision.
 pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
     let rival = others.iter().find(|other| {
         other.kind == new.kind && other.name == new.name && !(other.conditional && new.conditional)
@@ -240,7 +240,7 @@ pub(crate) fn name(new: &Taken, others: &[Taken], errors: &mut Errors) -> bool {
     rival.is_none()
 }
 
-/// Whether the handle can have a method of this name.
+/// Returns true if the handle can have a method of this name.
 pub(crate) fn free_on_handle(method: &Ident, errors: &mut Errors) -> bool {
     let taken = names::is_of_handles(method);
     if taken {

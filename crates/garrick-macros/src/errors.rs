@@ -1,4 +1,4 @@
-//! What is wrong with a block, gathered so that all of it is reported at once.
+//! Errors of a block, collected to be reported at once.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::Error;
 
-/// The errors found so far.
+/// Errors found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Errors(Option<Error>);
 
@@ -19,12 +19,12 @@ impl Errors {
         }
     }
 
-    /// Adds what `message` says against `culprit`.
+    /// Adds an error with `message` at the position of `culprit`.
     pub(crate) fn at(&mut self, culprit: impl ToTokens, message: impl Display) {
         self.push(Error::new_spanned(culprit, message));
     }
 
-    /// Adds all that `other` has, and says whether that was anything.
+    /// Adds all errors of `other`. Returns true if there were any.
     pub(crate) fn append(&mut self, other: Self) -> bool {
         let any = other.0.is_some();
         if let Some(error) = other.0 {
@@ -33,7 +33,7 @@ impl Errors {
         any
     }
 
-    /// The value, or the default and an error.
+    /// Returns the value of `result`, or records its error and returns the default.
     pub(crate) fn or_default<T: Default>(&mut self, result: syn::Result<T>) -> T {
         result.unwrap_or_else(|error| {
             self.push(error);
@@ -41,14 +41,14 @@ impl Errors {
         })
     }
 
-    /// Invocations of `compile_error!`, one for each; nothing if all is well.
+    /// Returns one invocation of `compile_error!` for each error. Empty if there are no errors.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         self.0
             .map(|error| error.to_compile_error())
             .unwrap_or_default()
     }
 
-    /// What was said, in order.
+    /// Returns the messages in order.
     #[cfg(test)]
     pub(crate) fn messages(self) -> Vec<String> {
         let errors = self.0.into_iter().flatten();

@@ -1,13 +1,14 @@
-//! The attribute `#[garrick::actor]`, which makes an actor of an `impl` block.
+//! The attribute `#[garrick::actor]`, which turns an `impl` block into an actor.
 //!
-//! Depend on `garrick`, which re-exports it; what it makes names the facade's types.
+//! Depend on the crate `garrick`, which re-exports the attribute. The generated code refers to the
+//! types of that facade.
 //!
 //! ```text
-//!   tokens --parse--> Block, Message ..., each with what `check` says against it --expand--> tokens
+//!   tokens --parse--> Block, Message ..., each with the errors that `check` finds --expand--> tokens
 //! ```
 //!
-//! What is wrong anywhere in a block is reported at once, where it stands, and the rest of the block is
-//! expanded all the same: otherwise every use of the actor would be reported as well.
+//! All errors of a block are reported at once, each at its position. The rest of the block is
+//! expanded nevertheless. Otherwise rustc would also report every use of the actor.
 #![forbid(unsafe_code)]
 
 mod errors;

@@ -1,12 +1,12 @@
-//! How what is generated is called.
+//! Names of the generated items.
 
 use syn::ext::IdentExt;
 use syn::{Error, Ident, Result};
 
-/// The methods that every handle has.
+/// Names of the methods of every handle.
 const OF_HANDLES: &[&str] = &["new", "address"];
 
-/// The variant for a method: its name in camel case, `get_all` as `GetAll`.
+/// Returns the variant for a method: its name in camel case, `GetAll` for `get_all`.
 pub(crate) fn variant_of(method: &Ident) -> Result<Ident> {
     let name = camel_case(&method.unraw().to_string());
     let mut variant: Ident = syn::parse_str(&name).map_err(|_| no_variant(method, &name))?;
@@ -32,12 +32,12 @@ fn capitalized(word: &str) -> String {
     first.chain(letters).collect()
 }
 
-/// The handle's method by which an actor asks.
+/// Returns the name of the handle's method with which an actor asks.
 pub(crate) fn asking_of(method: &Ident) -> Ident {
     quote::format_ident!("{}_to", method.unraw(), span = method.span())
 }
 
-/// Whether every handle has a method of that name.
+/// Returns true if every handle has a method of this name.
 pub(crate) fn is_of_handles(method: &Ident) -> bool {
     OF_HANDLES.iter().any(|name| method == name)
 }

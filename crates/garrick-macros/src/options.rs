@@ -1,4 +1,4 @@
-//! What is written in parentheses: the options of a block, and the marks of a method.
+//! Options of a block, and marks of a method: the contents of the attribute's parentheses.
 
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -16,25 +16,25 @@ const OPTIONS: &str = "a visibility such as `pub(crate)`, `name = \"...\"`, `han
 const MARKS: &str = "`#[actor(skip)]` for a method that is no message, `#[actor(started)]` for the one that \
                      is called before the first message";
 
-/// The options of a block.
+/// Options of a block.
 #[derive(Default)]
 pub(crate) struct Options {
-    /// That of the message and the handle, if told.
+    /// Visibility of the message and the handle, if given.
     pub(crate) visibility: Option<Visibility>,
-    /// The name under which the actor is reported.
+    /// Name under which the actor is reported.
     pub(crate) name: Option<LitStr>,
-    /// The handle's name.
+    /// Name of the handle.
     pub(crate) handle: Option<Ident>,
-    /// The message's name.
+    /// Name of the message.
     pub(crate) message: Option<Ident>,
-    /// What the message derives.
+    /// Traits that the message derives.
     pub(crate) derives: Vec<Path>,
-    /// The crate that has the types of an actor.
+    /// Crate that contains the actor types, if given.
     krate: Option<Path>,
 }
 
 impl Options {
-    /// The crate that has the types of an actor; the facade unless told.
+    /// Returns the crate that contains the actor types. The default is the facade.
     pub(crate) fn krate(&self) -> Path {
         self.krate
             .clone()
@@ -78,7 +78,7 @@ fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
     input.parse()
 }
 
-/// Sets what is not set yet.
+/// Sets `place`. Returns an error if it is already set.
 fn once<T: quote::ToTokens>(place: &mut Option<T>, value: T, key: &impl ToString) -> Result<()> {
     if place.is_some() {
         let message = format!("`{}` is given twice", key.to_string());
@@ -101,12 +101,12 @@ impl Parse for Options {
     }
 }
 
-/// What a method is besides a message.
+/// Role of a method that is not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A plain method.
     Skip,
-    /// Called once, before the first message.
+    /// The method called once, before the first message.
     Started,
 }
 
@@ -123,8 +123,8 @@ impl Mark {
         }
     }
 
-    /// Removes the marks from among `attributes` and returns the one that there may be. A mark that makes
-    /// no sense counts as `skip`: one error is enough.
+    /// Removes all marks from `attributes`, and returns the last of them. An invalid mark counts as
+    /// `skip`: one error suffices.
     pub(crate) fn take(attributes: &mut Vec<Attribute>, errors: &mut Errors) -> Option<Self> {
         let mut taken = None;
         for attribute in attributes.extract_if(.., |a| attributes::is_mark(a.path())) {

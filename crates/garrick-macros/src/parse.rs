@@ -1,4 +1,4 @@
-//! What a block says: the messages of the actor, and what else is known of it.
+//! Parsing of a block: the messages of the actor, and its other properties.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -18,82 +18,82 @@ use crate::types::{self, Named, Returned};
 
 /// An actor.
 pub(crate) struct Block {
-    /// The crate that has the types of an actor.
+    /// Crate that contains the actor types.
     pub(crate) krate: Path,
-    /// The attributes of the block.
+    /// Attributes of the block.
     pub(crate) attributes: Vec<Attribute>,
-    /// That of the message and the handle.
+    /// Visibility of the message and the handle.
     pub(crate) visibility: Visibility,
-    /// The type that the actor is.
+    /// Type of the actor.
     pub(crate) actor: TypePath,
-    /// The last word of it.
+    /// Last segment of the actor's type.
     pub(crate) ident: Ident,
-    /// The parameters of the block, bounds and all, without any `Self`.
+    /// Parameters of the block with their bounds, without any `Self`.
     pub(crate) generics: Generics,
-    /// The message's name.
+    /// Name of the message.
     pub(crate) message: Ident,
-    /// The handle's name.
+    /// Name of the handle.
     pub(crate) handle: Ident,
-    /// The name under which the actor is reported.
+    /// Name under which the actor is reported.
     pub(crate) name: Option<LitStr>,
-    /// What the message derives.
+    /// Traits that the message derives.
     pub(crate) derives: Vec<Path>,
-    /// In the order of the methods.
+    /// Messages, in the order of the methods.
     pub(crate) messages: Vec<Message>,
-    /// What is called before the first message.
+    /// Method called before the first message.
     pub(crate) started: Option<Started>,
 }
 
 /// A message and the method that handles it.
 pub(crate) struct Message {
-    /// The attributes of the method.
+    /// Attributes of the method.
     pub(crate) attributes: Vec<Attribute>,
-    /// That of the method.
+    /// Visibility of the method.
     pub(crate) visibility: Visibility,
-    /// The method's name.
+    /// Name of the method.
     pub(crate) method: Ident,
-    /// The variant's name.
+    /// Name of the variant.
     pub(crate) variant: Ident,
-    /// What the method takes, in its order.
+    /// Arguments of the method, in order.
     pub(crate) arguments: Vec<Argument>,
-    /// What the asker gets, if this is a question.
+    /// Type of the answer, if the message is an ask.
     pub(crate) answer: Option<Type>,
-    /// What the method returns.
+    /// Return type of the method.
     pub(crate) returned: Returned,
 }
 
 /// An argument of a method.
 pub(crate) enum Argument {
-    /// Comes with the message.
+    /// An argument that comes with the message.
     Field(Box<Field>),
-    /// The context; where it stands.
+    /// The context, with its span.
     Context(Span),
-    /// The reply; where it stands.
+    /// The reply, with its span.
     Reply(Span),
 }
 
-/// What comes with a message.
+/// A field of a message.
 pub(crate) struct Field {
-    /// Its name as an argument of the handle's method.
+    /// Name as an argument of the handle's method.
     pub(crate) name: Ident,
-    /// Its type, without any `Self`.
+    /// Type, without any `Self`.
     pub(crate) ty: Type,
 }
 
-/// What is called before the first message.
+/// The method called before the first message.
 pub(crate) struct Started {
-    /// The attributes of the method.
+    /// Attributes of the method.
     pub(crate) attributes: Vec<Attribute>,
-    /// The method's name.
+    /// Name of the method.
     pub(crate) method: Ident,
-    /// Where the context stands, if it takes it.
+    /// Span of the context, if the method takes one.
     pub(crate) context: Option<Span>,
-    /// What the method returns.
+    /// Return type of the method.
     pub(crate) returned: Returned,
 }
 
-/// Reads `item`, and takes out of it what is meant for this macro alone. A method that cannot be a message is
-/// left out; none if the block is nothing that could be an actor.
+/// Parses `item`, and removes the attributes that are meant for this macro alone. A method that
+/// cannot be a message is left out. Returns `None` if the block cannot be an actor.
 pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) -> Option<Block> {
     let marks = take_marks(item, errors);
     let (actor, ident) = check::block(item, errors)?;
@@ -138,7 +138,7 @@ fn methods(item: &mut ItemImpl) -> impl Iterator<Item = &mut ImplItemFn> {
     })
 }
 
-/// The marks of the methods, in their order. Nothing else can have any.
+/// Removes and returns the marks of the methods, in order. Reports marks on other items.
 fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
     for other in &mut item.items {
         let attributes = match other {
@@ -156,7 +156,7 @@ fn take_marks(item: &mut ItemImpl, errors: &mut Errors) -> Vec<Option<Mark>> {
         .collect()
 }
 
-/// The widest of them, as far as their words tell.
+/// Returns the widest visibility, as far as the tokens show.
 fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility {
     let width = |visibility: &Visibility| match visibility {
         Visibility::Public(_) => 4,
@@ -170,8 +170,8 @@ fn widest<'a>(visibilities: impl Iterator<Item = &'a Visibility>) -> Visibility 
     widest.cloned().unwrap_or(Visibility::Inherited)
 }
 
-/// Allows what a message forces upon its method, used or not: arguments that it owns, a receiver, and not
-/// being `const`.
+/// Returns an attribute that allows the lints to which every message's method is exposed: owned
+/// arguments, an unused receiver, and not being `const`.
 fn forced() -> Attribute {
     parse_quote! {
         #[allow(
@@ -182,10 +182,10 @@ fn forced() -> Attribute {
     }
 }
 
-/// Goes through the methods of a block.
+/// Reads the methods of a block.
 struct Reader<'a> {
     actor: &'a TypePath,
-    /// The names that are taken by the methods read so far.
+    /// Names taken by the methods read so far.
     taken: Vec<Taken>,
     messages: Vec<Message>,
     started: Option<Started>,
@@ -278,7 +278,8 @@ impl Reader<'_> {
         ty
     }
 
-    /// Takes the names of what will be made of `message`.
+    /// Reserves the names of the items generated from `message`. Returns true if all of them are
+    /// free.
     fn names_are_free(&mut self, message: &Message) -> bool {
         let conditional = attributes::is_conditional(&message.attributes);
         let taken = |name: Ident, kind| Taken {
@@ -296,7 +297,7 @@ impl Reader<'_> {
         }
         let mut free = check::free_on_handle(&message.method, self.errors);
         for name in names {
-            // One error is enough for two methods of one name.
+            // One error suffices for two methods of the same name.
             free = free && check::name(&name, &self.taken, self.errors);
             self.taken.push(name);
         }
@@ -305,7 +306,7 @@ impl Reader<'_> {
 }
 
 impl Message {
-    /// What comes with it.
+    /// Returns the arguments that come with the message.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &Field> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Field(field) => Some(&**field),

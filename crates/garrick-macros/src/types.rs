@@ -1,5 +1,5 @@
-//! What a type in a signature means, as far as its words tell. Names are not resolved: `Context`, `Next` and
-//! `Reply` are known by their last segment.
+//! Meaning of the types in a signature, as far as the tokens show. Names are not resolved:
+//! `Context`, `Next` and `Reply` are recognized by their last segment.
 
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
@@ -9,11 +9,11 @@ use syn::{
     TypeReference,
 };
 
-/// What a method returns.
+/// Return type of a method.
 pub(crate) enum Returned {
-    /// Nothing, so that the actor goes on.
+    /// No value: the actor continues.
     Nothing,
-    /// What comes next.
+    /// A `Next`.
     Next,
     /// An answer of this type.
     Answer(Box<Type>),
@@ -26,7 +26,7 @@ impl Returned {
         };
         match bare(ty) {
             Type::Tuple(tuple) if tuple.elems.is_empty() => Self::Nothing,
-            // Whoever never returns need not say what comes next.
+            // A method that never returns does not have to specify what comes next.
             Type::Never(_) => Self::Next,
             other if last_segment(other).is_some_and(|last| last.ident == "Next") => Self::Next,
             other => Self::Answer(Box::new(other.clone())),
@@ -34,7 +34,7 @@ impl Returned {
     }
 }
 
-/// Whether it is `&mut Context<'_, _>`, or `&Context<'_, _>`.
+/// Returns true if `ty` is `&mut Context<'_, _>` or `&Context<'_, _>`.
 pub(crate) fn is_context(ty: &Type) -> bool {
     match bare(ty) {
         Type::Reference(reference) => {
@@ -44,7 +44,7 @@ pub(crate) fn is_context(ty: &Type) -> bool {
     }
 }
 
-/// The `R` of a `Reply<R>`.
+/// Returns the `R` of a `Reply<R>`.
 pub(crate) fn answer_of_reply(ty: &Type) -> Option<&Type> {
     let last = last_segment(ty)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else {
@@ -64,7 +64,7 @@ fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// Without the parentheses, seen and unseen, that a macro may have put around it.
+/// Removes visible and invisible parentheses that a macro may have added.
 pub(crate) fn bare(mut ty: &Type) -> &Type {
     loop {
         ty = match ty {
@@ -75,7 +75,8 @@ pub(crate) fn bare(mut ty: &Type) -> &Type {
     }
 }
 
-/// What keeps `ty` from being sent: that it borrows, or has no name. `what` it is goes into the message.
+/// Returns errors for the parts of `ty` that cannot be sent: borrows and unnamed types. `what` is
+/// the description of the type in the errors.
 pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
     let mut finder = Finder {
         what,
@@ -126,7 +127,7 @@ impl<'ast> Visit<'ast> for Finder {
         self.found.push(Error::new_spanned(ty, message));
     }
 
-    // What a function borrows while it is called is its own affair.
+    // Lifetimes in the signature of a function type do not matter here.
     fn visit_type_bare_fn(&mut self, _: &'ast TypeBareFn) {}
 
     fn visit_parenthesized_generic_arguments(&mut self, _: &'ast ParenthesizedGenericArguments) {}
@@ -138,7 +139,8 @@ impl<'ast> Visit<'ast> for Finder {
     }
 }
 
-/// Writes the actor's type in place of `Self`, which means something else where the type is copied to.
+/// Replaces `Self` by the actor's type. The type is copied to places where `Self` means something
+/// else.
 pub(crate) struct Named<'a>(pub(crate) &'a TypePath);
 
 impl Named<'_> {

@@ -1,140 +1,142 @@
-//! Why a connection ended: which check failed.
+//! Errors that end a connection.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// A part of what goes over the wire.
+/// A part of the data on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
-    /// The greeting, with which a connection begins.
+    /// The hello at the beginning of a connection.
     Hello,
-    /// The proof that one has the key, which ends the greeting.
+    /// The proof of the key at the end of the greeting.
     Proof,
-    /// The length, with which a frame begins.
+    /// The length at the beginning of a frame.
     Length,
     /// The encrypted body of a frame.
     Body,
-    /// The tag that ends a frame.
+    /// The tag at the end of a frame.
     Tag,
 }
 
-/// What was waited for in vain.
+/// A wait that can time out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
-    /// The whole greeting.
+    /// Wait for the whole greeting.
     Greeting,
-    /// The rest of a frame that has begun.
+    /// Wait for the rest of a frame that has begun.
     Frame,
-    /// A frame.
+    /// Wait for the next frame.
     Silence,
-    /// The transport, which took nothing of what was to be written.
+    /// Wait for the transport to accept data.
     Write,
 }
 
-/// Which check a connection has failed. Nothing of what failed it has reached anybody.
+/// A failed check of a connection. Data that failed a check has reached no actor.
 ///
 /// # Examples
 /// ```
 /// use garrick_secure::Error;
 ///
 /// let error = Error::Replayed { expected: 7, found: 5 };
-/// assert_eq!(error.to_string(), "frame 5 came again where frame 7 was due");
+/// assert_eq!(error.to_string(), "frame 5 arrived again, expected frame 7");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer's first bytes are none of this protocol, or of another version of it.
+    /// The peer's first bytes do not belong to this version of the protocol.
     NotOurs {
-        /// What came instead of `GRK` and the version.
+        /// Bytes received instead of `GRK` and the version.
         found: [u8; 4],
     },
-    /// Both sides are the one that connects, or both the one that accepts; or our own greeting came back.
+    /// Both sides connect, or both accept. The cause may also be that the side's own greeting came
+    /// back.
     SameRole,
-    /// The peer has been set up for another suite.
+    /// The peer uses another suite.
     Suite {
-        /// Our suite's number.
+        /// Number of this side's suite.
         ours: u8,
-        /// The peer's.
+        /// Number of the peer's suite.
         theirs: u8,
     },
-    /// The peer has another key, or what was said in the greeting was changed on the way.
+    /// The peer has another key, or the greeting was changed on the way.
     WrongKey,
-    /// A frame's length is zero or over the limit.
+    /// The length of a frame is zero or above the limit.
     Length {
-        /// The length that the frame claims.
+        /// Length that the frame claims.
         found: u32,
-        /// The most that is allowed.
+        /// Maximum length allowed.
         max: u32,
     },
-    /// A frame's tag is wrong: it was changed on the way, or was made with another key.
+    /// The tag of a frame is wrong: the frame was changed on the way, or sealed with another key.
     Forged {
-        /// The number of the frame that was due.
+        /// Number of the expected frame.
         sequence: u64,
     },
-    /// A frame that was opened before came again.
+    /// An earlier frame arrived again.
     Replayed {
-        /// The number of the frame that was due.
+        /// Number of the expected frame.
         expected: u64,
-        /// The number of the frame that came.
+        /// Number of the received frame.
         found: u64,
     },
-    /// A frame came before its turn: others are missing, or come later.
+    /// A frame arrived too early: other frames are missing or delayed.
     OutOfOrder {
-        /// The number of the frame that was due.
+        /// Number of the expected frame.
         expected: u64,
-        /// The number of the frame that came.
+        /// Number of the received frame.
         found: u64,
     },
-    /// An authentic frame is of no kind that is known.
+    /// An authentic frame has an unknown kind.
     Kind {
-        /// Its kind.
+        /// Number of the received kind.
         found: u8,
     },
-    /// The stream ended amid something.
+    /// The stream ended within a part.
     Truncated {
-        /// What it ended in.
+        /// The incomplete part.
         part: Part,
-        /// Bytes of it that had come.
+        /// Number of bytes received.
         have: usize,
-        /// Bytes that it has.
+        /// Number of bytes of the whole part.
         want: usize,
     },
-    /// The stream ended between two frames, and the peer had not said that it would: somebody may have cut it.
+    /// The stream ended between two frames, but the peer had not announced the end. An attacker may
+    /// have cut the stream.
     Unfinished,
-    /// Something took too long.
+    /// A wait took too long.
     TimedOut {
-        /// What was waited for.
+        /// Kind of the wait.
         wait: Wait,
-        /// How long.
+        /// Time limit of the wait.
         limit: Duration,
     },
     /// The transport failed.
     Io {
-        /// What kind of failure it is.
+        /// Kind of the failure.
         kind: io::ErrorKind,
-        /// What the transport says.
+        /// Message of the transport's error.
         message: String,
     },
-    /// All numbers for frames are used up: 2^64 - 1 of them.
+    /// All 2^64 - 1 frame numbers are used up.
     Exhausted,
-    /// The system has no randomness to give.
+    /// The system has no randomness.
     Randomness,
-    /// Whoever was to be told of frames is gone.
+    /// The listener has stopped.
     Deserted,
-    /// We closed the connection ourselves, by [`Connection::close`](crate::Connection::close).
+    /// The local side closed the connection with [`Connection::close`](crate::Connection::close).
     Closed,
-    /// A part of the connection has panicked: the transport, or we.
+    /// A part of the connection has panicked: the transport, or an actor of the connection.
     Panicked {
-        /// Which one.
+        /// Name of the actor that panicked.
         actor: &'static str,
     },
 }
 
 impl Error {
-    /// What the transport says, as one of ours.
+    /// Converts an error of the transport.
     pub(crate) fn io(error: &io::Error) -> Self {
         Self::Io {
             kind: error.kind(),
@@ -158,10 +160,10 @@ impl fmt::Display for Part {
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Greeting => "the greeting was not over",
+            Self::Greeting => "the greeting was not complete",
             Self::Frame => "a frame that had begun was not complete",
             Self::Silence => "no frame began",
-            Self::Write => "nothing of what was to be written was taken",
+            Self::Write => "the transport accepted no data",
         })
     }
 }
@@ -176,26 +178,26 @@ impl fmt::Display for Error {
             }
             Self::WrongKey => f.write_str("the peer has another key"),
             Self::Length { found, max } => {
-                write!(f, "a frame of {found} bytes: 1 to {max} are allowed")
+                write!(f, "a frame of {found} bytes: 1 to {max} bytes are allowed")
             }
             Self::Forged { sequence } => write!(f, "the tag of frame {sequence} is wrong"),
             Self::Replayed { expected, found } => {
-                write!(f, "frame {found} came again where frame {expected} was due")
+                write!(f, "frame {found} arrived again, expected frame {expected}")
             }
             Self::OutOfOrder { expected, found } => {
-                write!(f, "frame {found} came where frame {expected} was due")
+                write!(f, "frame {found} came early, expected frame {expected}")
             }
             Self::Kind { found } => write!(f, "an authentic frame of unknown kind {found}"),
             Self::Truncated { part, have, want } => {
                 write!(f, "the stream ended after {have} of {want} bytes of {part}")
             }
-            Self::Unfinished => f.write_str("the stream ended, and the peer had not said so"),
+            Self::Unfinished => f.write_str("the stream ended without an end frame"),
             Self::TimedOut { wait, limit } => write!(f, "{wait} within {limit:?}"),
             Self::Io { message, .. } => write!(f, "the transport failed: {message}"),
-            Self::Exhausted => f.write_str("there are no numbers left for frames"),
-            Self::Randomness => f.write_str("the system has no randomness to give"),
-            Self::Deserted => f.write_str("nobody is left to be told of frames"),
-            Self::Closed => f.write_str("we closed the connection"),
+            Self::Exhausted => f.write_str("no frame numbers are left"),
+            Self::Randomness => f.write_str("the system has no randomness"),
+            Self::Deserted => f.write_str("the listener has stopped"),
+            Self::Closed => f.write_str("this side closed the connection"),
             Self::Panicked { actor } => write!(f, "the connection's {actor} has panicked"),
         }
     }

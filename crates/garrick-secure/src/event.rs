@@ -1,4 +1,4 @@
-//! What is told of a connection, and the frames that are handed over.
+//! Events of a connection, and received frames.
 
 use std::fmt;
 use std::ops::Deref;
@@ -10,32 +10,34 @@ use garrick_actor::{Address, Ended, Reply, Watch};
 use crate::error::Error;
 use crate::writer::Writer;
 
-/// What happens to a connection. Nothing but the last one is told of a peer that has not proven that it has the key.
+/// An event of a connection. Until the peer has proven that it has the key, the only possible event
+/// is the last one.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The peer has proven that it has the key. This is where to write.
+    /// The peer has proven that it has the key. The writer sends payloads to it.
     Opened(Writer),
-    /// A payload came.
+    /// A payload arrived.
     Frame(Frame),
-    /// The peer will send no more. One may still write.
+    /// The peer will send no more. Writing is still possible.
     Finished,
-    /// The connection is over: both sides had said that they would send no more, or a check has failed. This is the last
-    /// event.
+    /// The connection is closed: either both sides have finished, or a check has failed. No event
+    /// follows.
     Closed(Result<(), Error>),
 }
 
-/// A payload, checked and decrypted. While somebody has it, it takes one of the places in
+/// A payload, checked and decrypted. Until dropped, a frame occupies one of the places in
 /// [`Options::window`](crate::Options::window).
 ///
-/// It lies in the buffer that it was read into, together with its neighbours: copy what is kept for long.
+/// The payload lies in the receive buffer together with its neighbors. Copy data that is kept for
+/// long.
 pub struct Frame {
     payload: BytesMut,
-    /// Answered by being dropped, also where the turn that drops it is undone.
+    /// Freed by being dropped, even if the turn that drops it is undone.
     place: Reply<()>,
 }
 
-/// Who is told of a connection: an actor for which events are messages, or can be made into some.
+/// Receiver of a connection's events: an actor, with a conversion of events into its messages.
 ///
 /// # Examples
 /// ```
@@ -52,7 +54,7 @@ pub struct Frame {
 ///     Msg::Event(..) => Next::Continue,
 ///     Msg::Stop => Next::Stop,
 /// });
-/// // Of two connections, one actor knows which is which.
+/// // One actor distinguishes the events of two connections.
 /// let _first = Listener::new(actor.clone(), |event| Msg::Event(1, event));
 /// let _second = Listener::new(actor, |event| Msg::Event(2, event));
 /// # Ok::<(), garrick_actor::StartError>(())
@@ -61,7 +63,7 @@ pub struct Frame {
 pub struct Listener(Arc<dyn Tell>);
 
 impl Listener {
-    /// Tells `to` what `convert` makes of events.
+    /// Creates a listener that sends each event to `to`, converted by `convert`.
     pub fn new<M: Send + 'static>(
         to: Address<M>,
         convert: impl Fn(Event) -> M + Send + Sync + 'static,
@@ -69,7 +71,7 @@ impl Listener {
         Self(Arc::new(Told { to, convert }))
     }
 
-    /// Tells it; false if it is gone.
+    /// Sends an event. Returns false if the actor has stopped.
     #[must_use]
     pub(crate) fn tell(&self, event: Event) -> bool {
         self.0.tell(event)
@@ -86,7 +88,7 @@ impl From<Address<Event>> for Listener {
     }
 }
 
-/// A listener whose messages are not known.
+/// A listener with an unknown message type.
 trait Tell: Send + Sync {
     fn tell(&self, event: Event) -> bool;
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;
@@ -122,7 +124,7 @@ impl Frame {
         Self { payload, place }
     }
 
-    /// The payload alone; the frame's place is free again.
+    /// Returns the payload, and frees the frame's place in the window.
     #[must_use]
     pub fn into_payload(self) -> BytesMut {
         let Self { payload, place } = self;
@@ -140,7 +142,7 @@ impl Deref for Frame {
 }
 
 impl fmt::Debug for Frame {
-    /// Without what is in it, which may be secret.
+    /// Omits the contents, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Frame")
             .field("bytes", &self.payload.len())

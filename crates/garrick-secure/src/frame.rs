@@ -1,17 +1,18 @@
-//! Frames: sealing and opening, without any input or output.
+//! Frames: sealing and opening, without input or output.
 //!
 //! ```text
 //!   | length: u32, big-endian | body: `length` bytes, encrypted | tag: 32 bytes |
 //!
-//!   body    = payload, kind (1 byte); so that no frame is empty
+//!   body    = payload, kind (1 byte); so no body is empty
 //!   cipher  = AES-256, counter mode, from the block  sequence (8 bytes), 0 (8 bytes)
 //!   tag     = HMAC(length, encrypted body, sequence)
 //! ```
 //!
-//! Encrypt, then authenticate; the shape of seed 004's reader, whose sequence is not sent either. Both sides count frames, so
-//! that one that comes twice, too early or not at all has a wrong tag. The sequence comes last in the tag: of a frame
-//! that fails, it is cheap to try for which other number its tag would be right, and so to tell a replay from a
-//! forgery. A cipher key is used for one direction of one connection, and a block of its counter once.
+//! The body is encrypted, then authenticated. The sequence number is not sent. Both sides count
+//! frames, so a frame that is repeated, early or missing leads to a wrong tag. The sequence number
+//! is hashed last. So if a frame fails, it is cheap to test whether its tag is right for another
+//! number, and thus to distinguish a replay from a forgery. A cipher key is used for one direction
+//! of one connection only, and each block of its counter only once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,24 +27,26 @@ use crate::error::Error;
 use crate::key::Secrets;
 use crate::tag::{Suite, TAG_BYTES, Tagger};
 
-/// Bytes of the length with which a frame begins.
+/// Size of the length at the beginning of a frame, in bytes.
 pub const LENGTH_BYTES: usize = 4;
 
-/// Bytes that a frame is longer than its payload.
+/// Difference in bytes between the sizes of a frame and of its payload.
 pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 
-/// A payload's bytes are encrypted and authenticated this many at a time, while they are in the innermost cache.
+/// Number of payload bytes that are encrypted and authenticated at a time, while they are in the
+/// innermost cache.
 const STEP_BYTES: usize = 8 * 1024;
 
-/// How far from the number that was due others are tried, to say what is wrong with a frame.
+/// Maximum distance from the expected number at which other numbers are tried, to diagnose a failed
+/// frame.
 const NEIGHBOURS: u64 = 256;
 
-/// What a frame is.
+/// Kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It carries a payload.
+    /// A frame that carries a payload.
     Data,
-    /// It is the last one: its sender will say no more.
+    /// The last frame: its sender will send no more.
     End,
 }
 
@@ -64,10 +67,10 @@ impl Kind {
     }
 }
 
-/// The keys of one direction, ready for use. The same for all of its frames: what differs is the sequence.
+/// Keys of one direction, ready for use. All frames share them and differ in the sequence number.
 pub(crate) struct Keys {
     cipher: Aes256,
-    /// Has hashed the key and nothing else.
+    /// State after hashing only the key.
     tagger: Tagger,
 }
 
@@ -87,7 +90,8 @@ impl Keys {
         StreamCipherCoreWrapper::from_core(CtrCore::inner_iv_init(&self.cipher, &block.into()))
     }
 
-    /// The tag of a body, but for the sequence.
+    /// Returns a tagger that has hashed the length. The body and the sequence number still have to
+    /// follow.
     fn tagger(&self, length: u32) -> Tagger {
         let mut tagger = self.tagger.clone();
         tagger.update(&length.to_be_bytes());
@@ -113,7 +117,7 @@ impl Keys {
         out.extend_from_slice(&tagger.finish());
     }
 
-    /// Checks a body, then decrypts it, and leaves the payload.
+    /// Checks a body, then decrypts it. Leaves only the payload in `body`.
     pub(crate) fn open(
         &self,
         sequence: u64,
@@ -139,14 +143,14 @@ impl Keys {
     }
 }
 
-/// Whether `tag` is that of frame `sequence`, if the rest of it has been hashed.
+/// Returns true if `tag` is the tag of frame `sequence`. `hashed` contains the rest of the frame.
 fn is_tag(hashed: &Tagger, sequence: u64, tag: &[u8]) -> bool {
     let mut tagger = hashed.clone();
     tagger.update(&sequence.to_be_bytes());
     tagger.is(tag)
 }
 
-/// What is wrong with a frame whose tag is not that of frame `expected`.
+/// Returns the error for a frame whose tag is not that of frame `expected`.
 #[cold]
 fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
     let earlier = (expected.saturating_sub(NEIGHBOURS)..expected).rev();
@@ -161,10 +165,10 @@ fn diagnose(hashed: &Tagger, expected: u64, tag: &[u8]) -> Error {
     Error::Forged { sequence: expected }
 }
 
-/// Checks a frame's length, before any of its body is waited for.
+/// Checks the length of a frame, before waiting for its body.
 ///
 /// # Errors
-/// [`Error::Length`] if it is zero or over `max`.
+/// Returns [`Error::Length`] if the length is zero or above `max`.
 pub(crate) fn check_length(length: [u8; LENGTH_BYTES], max: u32) -> Result<usize, Error> {
     match u32::from_be_bytes(length) {
         found if (1..=max).contains(&found) => Ok(found as usize),
@@ -172,14 +176,14 @@ pub(crate) fn check_length(length: [u8; LENGTH_BYTES], max: u32) -> Result<usize
     }
 }
 
-/// Seals what one side says, frame by frame.
+/// Seals outgoing payloads, frame by frame.
 ///
 /// # Examples
-/// See [`Session`](crate::Session).
+/// The documentation of [`Session`](crate::Session) contains an example.
 pub struct Sealer {
-    /// Large, and so not moved about.
+    /// Boxed, because the keys are large and would be costly to move.
     keys: Box<Keys>,
-    /// The number of the next frame.
+    /// Number of the next frame.
     sequence: u64,
     payload_bytes_max: u32,
 }
@@ -193,11 +197,12 @@ impl Sealer {
         }
     }
 
-    /// Appends the frame of `payload` to `out`, which needs no allocation if it has room for it and for
-    /// [`OVERHEAD_BYTES`] more.
+    /// Appends the frame of `payload` to `out`. Allocates no memory if `out` has room for the
+    /// payload and for [`OVERHEAD_BYTES`] more.
     ///
     /// # Errors
-    /// [`Error::Length`] if the payload is over the limit, [`Error::Exhausted`] at the end of time. Nothing is appended.
+    /// Returns [`Error::Length`] if the payload is too long, or [`Error::Exhausted`] if no frame
+    /// number is left. In both cases nothing is appended.
     pub fn seal(&mut self, kind: Kind, payload: &[u8], out: &mut BytesMut) -> Result<(), Error> {
         if payload.len() > self.payload_bytes_max as usize {
             return Err(Error::Length {
@@ -212,16 +217,16 @@ impl Sealer {
     }
 }
 
-/// Opens what the other side says, frame by frame.
+/// Opens incoming frames, one by one.
 ///
 /// # Examples
-/// See [`Session`](crate::Session).
+/// The documentation of [`Session`](crate::Session) contains an example.
 pub struct Opener {
-    /// Shared with the behaviors of a reader, which count for themselves.
+    /// Shared with the behaviors of a reader, which count the frames themselves.
     pub(crate) keys: Arc<Keys>,
     sequence: u64,
     pub(crate) body_bytes_max: u32,
-    /// The check that has failed, if one has.
+    /// The failed check, if any.
     failed: Option<Error>,
 }
 
@@ -235,11 +240,12 @@ impl Opener {
         }
     }
 
-    /// Takes the next frame from the front of `stream`, if all of it is there, and leaves its payload in what is given
-    /// back. Copies nothing.
+    /// Takes the next frame from the front of `stream` if it is complete. Returns the kind and the
+    /// payload without copying.
     ///
     /// # Errors
-    /// Says which check failed. After that there is no going on: each call says the same again.
+    /// Returns an error that names the failed check. After an error, every further call returns the
+    /// same error.
     pub fn open(&mut self, stream: &mut BytesMut) -> Result<Option<(Kind, BytesMut)>, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -1,18 +1,19 @@
-//! The greeting: how two sides that have the same key come to a connection's own keys, without any input or output.
+//! The greeting: derives the keys of a connection from the shared key, without input or output.
 //!
 //! ```text
 //!   client                                            server
 //!     |---- hello: magic, suite, role, salt ------------>|  checks all but the salt
 //!     |<--- hello, proof --------------------------------|
-//!     |---- proof -------------------------------------->|  only now is anybody told of the connection
+//!     |---- proof -------------------------------------->|  only now is the connection reported
 //!
 //!   hello = "GRK" 1 | suite | role | 0 0 | salt (32 bytes)
-//!   proof = HMAC(proof key of who gives it, hello of the client, hello of the server)
+//!   proof = HMAC(proof key of its sender, hello of the client, hello of the server)
 //! ```
 //!
-//! A proof covers all that was said before, so that nobody in between changes the suite or a salt unnoticed. The roles
-//! have keys of their own: what one side says, sent back to it, is refused. Each message is fixed in length and one
-//! side speaks at a time, so that no buffer needs to hold more than one of them.
+//! A proof covers all previous messages of the greeting, so an attacker cannot change the suite or
+//! a salt unnoticed. Each role has its own keys, so a message that is sent back to its sender is
+//! rejected. Each message has a fixed length and the sides take turns, so no buffer needs to hold
+//! more than one message.
 
 use std::fmt;
 
@@ -21,19 +22,19 @@ use crate::frame::{Keys, Opener, Sealer};
 use crate::key::{PreSharedKey, Role, SALT_BYTES, Salt, Secrets, random};
 use crate::tag::{Suite, TAG_BYTES, Tagger};
 
-/// The protocol and its version.
+/// Name and version of the protocol.
 const MAGIC: [u8; 4] = *b"GRK\x01";
 
-/// Bytes in front of a hello's salt.
+/// Number of bytes before the salt of a hello.
 const HEAD_BYTES: usize = 8;
 
-/// Bytes of a hello.
+/// Size of a hello in bytes.
 pub const HELLO_BYTES: usize = HEAD_BYTES + SALT_BYTES;
 
-/// Bytes of a proof.
+/// Size of a proof in bytes.
 pub const PROOF_BYTES: usize = TAG_BYTES;
 
-/// Where a greeting begins: one side, before anything was said.
+/// Greeting of one side, before any message.
 #[derive(Debug)]
 pub struct Greeting {
     key: PreSharedKey,
@@ -43,15 +44,15 @@ pub struct Greeting {
     hello: Hello,
 }
 
-/// One side that has said hello and heard it, and waits for a proof.
+/// Greeting of one side that has sent and received a hello, and waits for a proof.
 pub struct Proving {
     session: Session,
-    /// What the peer must say.
+    /// Proof that the peer must send.
     expected: Tagger,
     proof: [u8; PROOF_BYTES],
 }
 
-/// What comes of a greeting: both directions of a connection.
+/// Result of a greeting: both directions of a connection.
 ///
 /// # Examples
 /// ```
@@ -75,19 +76,20 @@ pub struct Proving {
 /// ```
 #[derive(Debug)]
 pub struct Session {
-    /// Seals what we say.
+    /// Seals outgoing frames.
     pub sealer: Sealer,
-    /// Opens what the peer says.
+    /// Opens incoming frames.
     pub opener: Opener,
 }
 
 type Hello = [u8; HELLO_BYTES];
 
 impl Greeting {
-    /// One side of a greeting, with fresh randomness. Payloads of its session have at most so many bytes.
+    /// Creates one side of a greeting, with fresh randomness. Payloads of the session may have at
+    /// most `payload_bytes_max` bytes.
     ///
     /// # Errors
-    /// [`Error::Randomness`] if the system has none to give.
+    /// Returns [`Error::Randomness`] if the system has no randomness.
     pub fn new(
         key: PreSharedKey,
         suite: Suite,
@@ -103,22 +105,23 @@ impl Greeting {
             key,
             suite,
             role,
-            // One more byte says what a frame is.
+            // One additional byte contains the kind of the frame.
             payload_bytes_max: payload_bytes_max.min(u32::MAX - 1),
             hello,
         })
     }
 
-    /// What to say first.
+    /// Returns the first message to send.
     #[must_use]
     pub fn hello(&self) -> &[u8; HELLO_BYTES] {
         &self.hello
     }
 
-    /// Goes on with what the peer says first.
+    /// Continues with the first message of the peer.
     ///
     /// # Errors
-    /// [`Error::NotOurs`], [`Error::Suite`] or [`Error::SameRole`].
+    /// Returns [`Error::NotOurs`], [`Error::Suite`] or [`Error::SameRole`] if the hello does not
+    /// match.
     pub fn heard(self, theirs: &[u8; HELLO_BYTES]) -> Result<Proving, Error> {
         self.check(theirs)?;
         let (client, server) = match self.role {
@@ -167,16 +170,16 @@ fn salt(hello: &Hello) -> Salt {
 }
 
 impl Proving {
-    /// What to say next.
+    /// Returns the second message to send.
     #[must_use]
     pub fn proof(&self) -> &[u8; PROOF_BYTES] {
         &self.proof
     }
 
-    /// Ends the greeting with the peer's proof.
+    /// Ends the greeting with the proof of the peer.
     ///
     /// # Errors
-    /// [`Error::WrongKey`] if it is none.
+    /// Returns [`Error::WrongKey`] if the proof is wrong.
     pub fn proven(self, theirs: &[u8; PROOF_BYTES]) -> Result<Session, Error> {
         if !self.expected.is(theirs) {
             return Err(Error::WrongKey);

@@ -1,13 +1,13 @@
-//! Keys: the one that both sides have, and what one connection makes of it.
+//! Keys: the pre-shared key, and the keys that each connection derives from it.
 //!
 //! ```text
 //!   pre-shared key (32 bytes) ---+
-//!   salt of who connects  -------+-- HKDF-SHA-256 --+-- cipher, tag, proof of who connects
-//!   salt of who accepts   -------+                  +-- cipher, tag, proof of who accepts
+//!   salt of the client    -------+-- HKDF-SHA-256 --+-- cipher, tag, proof of the client
+//!   salt of the server    -------+                  +-- cipher, tag, proof of the server
 //! ```
 //!
-//! Both salts are fresh, so that each connection and each direction in it has keys of its own. What was recorded of one
-//! connection means nothing in another one, nor in the other direction.
+//! Both salts are fresh, so each connection has keys of its own, and so has each of its directions.
+//! A recording of one connection is useless in another connection and in the other direction.
 
 use std::fmt;
 
@@ -17,14 +17,14 @@ use zeroize::Zeroizing;
 
 use crate::tag::Suite;
 
-/// Bytes of a salt.
+/// Size of a salt in bytes.
 pub(crate) const SALT_BYTES: usize = 32;
 
-/// Fresh randomness, one side's share in a connection's keys.
+/// Fresh random bytes: the contribution of one side to the keys of a connection.
 pub(crate) type Salt = [u8; SALT_BYTES];
 
-/// The key that both sides have: 32 random bytes. A password is not random enough. Erased when it is dropped, and never
-/// shown.
+/// The key that both sides share: 32 random bytes. A password is not random enough. The key is
+/// erased when dropped, and never printed.
 ///
 /// # Examples
 /// ```
@@ -38,45 +38,45 @@ pub(crate) type Salt = [u8; SALT_BYTES];
 pub struct PreSharedKey(Zeroizing<[u8; 32]>);
 
 impl PreSharedKey {
-    /// The key of these bytes.
+    /// Creates a key from its bytes.
     #[must_use]
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// A key of the system's randomness.
+    /// Creates a key from the system's randomness.
     ///
     /// # Errors
-    /// [`Error::Randomness`](crate::Error::Randomness) if the system has none to give.
+    /// Returns [`Error::Randomness`](crate::Error::Randomness) if the system has no randomness.
     pub fn random() -> Result<Self, crate::Error> {
         random().map(Self::new)
     }
 
-    /// Its bytes, for who keeps it.
+    /// Returns the bytes of the key, for example to store them.
     #[must_use]
     pub fn expose(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// Bytes of the system's randomness.
+/// Returns random bytes from the system.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], crate::Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| crate::Error::Randomness)?;
     Ok(bytes)
 }
 
-/// Which side of a connection one is.
+/// Role of one side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The side that connects, and speaks first.
+    /// The side that connects, and sends first.
     Client,
-    /// The side that accepts, and says nothing before it has been spoken to.
+    /// The side that accepts, and sends nothing before it has received the client's hello.
     Server,
 }
 
 impl Role {
-    /// The other side.
+    /// Returns the role of the other side.
     #[must_use]
     pub fn peer(self) -> Self {
         match self {
@@ -85,7 +85,7 @@ impl Role {
         }
     }
 
-    /// Its number in greetings.
+    /// Returns the number of the role in greetings.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Client => 1,
@@ -94,7 +94,7 @@ impl Role {
     }
 }
 
-/// The keys for what one side says in one connection. Erased when they are dropped.
+/// Keys for everything that one side sends in one connection. Erased when dropped.
 pub(crate) struct Secrets {
     pub(crate) cipher: Zeroizing<[u8; 32]>,
     pub(crate) tag: Zeroizing<[u8; 32]>,
@@ -102,7 +102,7 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// What `role` says in the connection that has these salts.
+    /// Derives the keys of `role` in the connection with these salts.
     pub(crate) fn derive(
         key: &PreSharedKey,
         suite: Suite,

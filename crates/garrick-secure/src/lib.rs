@@ -1,14 +1,17 @@
 //! Authenticated and encrypted frames over a byte stream, read and written by actors.
 //!
-//! Two sides that have the same 32-byte key exchange payloads: each is encrypted, authenticated, counted, and handed to an
-//! actor only after all checks. The form of a frame and the way in which it is read are those of the socket reader in seed
-//! 004: a length, encrypted data and a tag, taken one after the other by an actor that becomes what comes next.
+//! Two peers that share a 32-byte key exchange payloads. Each payload is encrypted, authenticated
+//! and counted. It reaches an actor only after all checks. A frame consists of a length, encrypted
+//! data and a tag. The reader takes these parts one after the other: it is an actor that changes
+//! its behavior for each part.
 //!
-//! - [`Greeting`], [`Sealer`] and [`Opener`] are the protocol without any input or output.
-//! - [`open`] makes a connection of a [`Transport`]: a small graph of actors that fails alone.
-//! - [`Event`] is what an actor is told of it, [`Writer`] where one writes, [`Error`] which check has failed.
+//! - [`Greeting`], [`Sealer`] and [`Opener`] implement the protocol without input or output.
+//! - [`open`] creates a connection over a [`Transport`]: a small graph of actors that fails alone.
+//! - [`Event`] is a notification to the listening actor, [`Writer`] sends payloads, and [`Error`]
+//!   names the failed check.
 //!
-//! `docs/secure-socket.md` is the guide. It says what this protects from, and when to use TLS instead.
+//! The guide is `docs/secure-socket.md`. It describes which attacks the protocol prevents, and when
+//! to use TLS instead.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,15 +1,15 @@
-//! What a connection is set up with: limits on sizes, times and places.
+//! Options of a connection: limits on sizes, times and queues.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::tag::Suite;
 
-/// The most that [`Options::payload_bytes_max`] may be.
+/// Upper limit of [`Options::payload_bytes_max`].
 const PAYLOAD_BYTES_LIMIT: u32 = 1 << 30;
 
-/// Limits of a connection. Both sides should agree on the suite and on the size of payloads; the rest is each side's own
-/// business.
+/// Options of a connection. Both sides should use the same suite and the same maximum size of
+/// payloads. Each side can choose the other options independently.
 ///
 /// # Examples
 /// ```
@@ -24,27 +24,29 @@ const PAYLOAD_BYTES_LIMIT: u32 = 1 << 30;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The algorithms.
+    /// Algorithms.
     pub suite: Suite,
-    /// Bytes of the longest payload, 1 to 2^30. A frame that claims to be longer is refused before any of it is kept.
+    /// Maximum size of a payload in bytes, 1 to 2^30. A longer frame is rejected before any of its
+    /// data is stored.
     pub payload_bytes_max: u32,
-    /// How long the greeting may take.
+    /// Time limit of the greeting.
     pub greeting_timeout: Duration,
-    /// How long a frame may take from its first byte to its last.
+    /// Time limit of a frame, from its first byte to its last.
     pub frame_timeout: Duration,
-    /// How long it may be silent between two frames; for ever, if none.
+    /// Time limit of the silence between two frames. `None` means no limit.
     pub silence_timeout: Option<Duration>,
-    /// How long the transport may take nothing of what is to be written.
+    /// Time that the transport may accept no data while data is waiting to be written.
     pub write_timeout: Duration,
-    /// Frames that may lie with whoever is told of them, or on the way there. While so many do, nothing is read.
+    /// Maximum number of frames that the listener holds or that are on the way to it. While the
+    /// maximum is reached, no frame is read.
     pub window: u32,
-    /// Payloads that may wait to be written.
+    /// Maximum number of payloads that wait to be written.
     pub queue: usize,
-    /// Bytes that are read at once, at most, unless a frame is longer.
+    /// Maximum number of bytes read at once. A longer frame may exceed it.
     pub read_bytes_max: usize,
 }
 
-/// A limit that leaves no room, or too much.
+/// An option that is out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OptionsError {
     option: &'static str,
@@ -52,10 +54,10 @@ pub struct OptionsError {
 }
 
 impl Options {
-    /// Whether one can work within these limits.
+    /// Checks that all options are within their bounds.
     ///
     /// # Errors
-    /// Names the first option that is out of bounds, and the bounds.
+    /// Returns an error that names the first option that is out of bounds, and its bounds.
     pub fn check(&self) -> Result<(), OptionsError> {
         let wrong = |option, allowed| Err(OptionsError { option, allowed });
         if !(1..=PAYLOAD_BYTES_LIMIT).contains(&self.payload_bytes_max) {

@@ -1,9 +1,10 @@
-//! How long a reader waits, without any clock: it is told the time.
+//! Time limits of a reader, without a clock: the caller passes the time.
 //!
-//! A frame's time counts from when its first byte was there and others were waited for; silence from when the wait
-//! began. One timer at a time is set, and it is not cancelled: when it rings, it is looked whether what is waited for now is
-//! due, and if it is not, the timer is set again. So frames that come in time cost a look at the clock when one has to
-//! wait for bytes, and no timer.
+//! The time of a frame counts from the moment when its first byte was present and further bytes
+//! were awaited. Silence counts from the beginning of the wait. At most one timer is current, and
+//! timers are never cancelled. When a timer expires, the reader checks whether the current wait is
+//! due. If not, the timer is set again. So a frame that arrives in time costs one reading of the
+//! clock if the reader has to wait for bytes, and no timer.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use garrick_sched::nanos;
 
 use crate::error::{Error, Wait};
 
-/// What is waited for, and since when.
+/// Kind of the current wait, its limit, and its deadline.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     wait: Wait,
@@ -20,24 +21,24 @@ struct Waiting {
     deadline: Nanos,
 }
 
-/// A timer to be set. Only the one that was set last counts.
+/// A timer to set. Only the most recent timer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Alarm {
     pub(crate) number: u64,
     pub(crate) delay: Duration,
 }
 
-/// See the module.
+/// Time limits of a reader, described in the module documentation.
 #[derive(Debug)]
 pub(crate) struct Patience {
     frame: Duration,
     silence: Option<Duration>,
-    /// When the first byte of the frame was seen that is not complete.
+    /// Time at which the first byte of the incomplete frame was seen.
     began: Option<Nanos>,
     waiting: Option<Waiting>,
-    /// When the newest timer rings, if it has not.
+    /// Time at which the current timer expires; `None` if it has expired.
     rings: Option<Nanos>,
-    /// How many timers there were.
+    /// Number of timers set so far.
     alarms: u64,
 }
 
@@ -53,12 +54,13 @@ impl Patience {
         }
     }
 
-    /// The frame is complete.
+    /// Records that the frame is complete.
     pub(crate) fn complete(&mut self) {
         self.began = None;
     }
 
-    /// Bytes are waited for from now on, those of a frame that has begun or of the next one.
+    /// Begins to wait for bytes: for the rest of a frame if `has_begun`, else for the next frame.
+    /// Returns a timer to set.
     pub(crate) fn wait(&mut self, now: Nanos, has_begun: bool) -> Option<Alarm> {
         let (wait, since, limit) = if has_begun {
             (Wait::Frame, *self.began.get_or_insert(now), self.frame)
@@ -74,12 +76,13 @@ impl Patience {
         self.alarm(now, deadline)
     }
 
-    /// Bytes have come.
+    /// Records that bytes have arrived.
     pub(crate) fn served(&mut self) {
         self.waiting = None;
     }
 
-    /// A timer rings.
+    /// Handles an expired timer. Returns an error if the current wait is due, or else a timer to
+    /// set.
     pub(crate) fn ring(&mut self, number: u64, now: Nanos) -> Result<Option<Alarm>, Error> {
         if number != self.alarms {
             return Ok(None);
@@ -95,7 +98,7 @@ impl Patience {
         }
     }
 
-    /// A timer for `deadline`, unless one rings by then.
+    /// Returns a timer for `deadline`, unless the current timer expires by then.
     fn alarm(&mut self, now: Nanos, deadline: Nanos) -> Option<Alarm> {
         if self.rings.is_some_and(|rings| rings <= deadline) {
             return None;

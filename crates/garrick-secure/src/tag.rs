@@ -6,22 +6,22 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use sha3::Sha3_256;
 
-/// Bytes of a tag.
+/// Size of a tag in bytes.
 pub const TAG_BYTES: usize = 32;
 
-/// Which algorithms a connection uses. Both sides must be set up for the same.
+/// Algorithms of a connection. Both sides must use the same suite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Suite {
-    /// AES-256 in counter mode, HMAC with SHA-256: what processors have instructions for.
+    /// AES-256 in counter mode, HMAC with SHA-256. Processors have instructions for both.
     #[default]
     Aes256CtrHmacSha256,
-    /// AES-256 in counter mode, HMAC with SHA3-256: as in seed 004. Several times slower.
+    /// AES-256 in counter mode, HMAC with SHA3-256. Several times slower than the default.
     Aes256CtrHmacSha3,
 }
 
 impl Suite {
-    /// Its number in greetings.
+    /// Returns the number of the suite in greetings.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Aes256CtrHmacSha256 => 1,
@@ -30,7 +30,7 @@ impl Suite {
     }
 }
 
-/// A tag on its way: what was hashed so far. A clone goes its own way from there.
+/// A partially computed tag. A clone continues independently from the same state.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,
@@ -63,7 +63,8 @@ impl Tagger {
         }
     }
 
-    /// Whether the tag is this one; takes the same time wherever they differ.
+    /// Returns true if the computed tag equals `tag`. The time does not depend on the position of a
+    /// difference.
     #[must_use]
     pub(crate) fn is(self, tag: &[u8]) -> bool {
         match self {
@@ -73,7 +74,7 @@ impl Tagger {
     }
 }
 
-/// A keyed hash. Its keys may have any length, so this one has not the wrong one.
+/// Creates a keyed hash. Its key may have any length, so 32 bytes are always valid.
 fn keyed<M: KeyInit>(key: &[u8; 32]) -> M {
     M::new_from_slice(key).expect("an HMAC takes keys of any length")
 }

@@ -1,4 +1,4 @@
-//! The end of a connection that one writes to.
+//! The sending end of a connection.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,24 +7,25 @@ use bytes::Bytes;
 use garrick_actor::{Address, Reply, SendError};
 use garrick_sched::{Place, Room};
 
-/// What is to be written.
+/// A message to the scribe, the actor that writes.
 pub(crate) enum Write {
     Payload {
         payload: Bytes,
-        /// Given back when the payload is sealed.
+        /// Freed when the payload is sealed.
         place: Place,
-        /// Answered when the transport has taken it.
+        /// Answered when the transport has accepted the payload.
         written: Option<Reply<()>>,
     },
-    /// Nothing more, but for payloads that have their place already.
+    /// Announces the end. Only payloads that already have a place may follow.
     Finish,
 }
 
-/// Where to write. Clones write to the same connection. When the last one is dropped, or [`Writer::finish`] is called, the
-/// peer is told that no more will come, after all that was sent before.
+/// Sender of payloads. Clones write to the same connection. When the last clone is dropped or
+/// [`Writer::finish`] is called, all payloads sent before are written. Then the peer is notified of
+/// the end.
 ///
 /// # Examples
-/// See [`open`](crate::open).
+/// The documentation of [`open`](crate::open) contains an example.
 #[derive(Clone)]
 pub struct Writer {
     shared: Arc<Shared>,
@@ -34,19 +35,20 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// Answered or dropped, it tells the connection that no more will come.
+    /// Answering or dropping it announces the end to the connection.
     open: Mutex<Option<Reply<()>>>,
 }
 
-/// Why a payload was not accepted. It comes back.
+/// Reason that a payload was not accepted, with the payload itself.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// It is longer than [`Options::payload_bytes_max`](crate::Options::payload_bytes_max).
+    /// The payload is longer than
+    /// [`Options::payload_bytes_max`](crate::Options::payload_bytes_max).
     TooLong(Bytes),
-    /// As many wait as [`Options::queue`](crate::Options::queue) allows.
+    /// The number of waiting payloads has reached [`Options::queue`](crate::Options::queue).
     Full(Bytes),
-    /// The connection is over, or [`Writer::finish`] was called.
+    /// The connection is closed, or [`Writer::finish`] was called.
     Closed(Bytes),
 }
 
@@ -68,33 +70,35 @@ impl Writer {
         }
     }
 
-    /// Sends a payload once there is room for it.
+    /// Sends a payload as soon as the queue has room.
     ///
     /// # Errors
-    /// Gives it back if it is too long, or the connection is over.
+    /// Returns the payload if it is too long, or if the connection is closed.
     ///
     /// # Cancel safety
-    /// A future that is dropped before it is ready has sent nothing, and the payload is gone with it.
+    /// If the future is dropped before it is ready, nothing has been sent, and the payload is
+    /// dropped as well.
     pub async fn send(&self, payload: impl Into<Bytes>) -> Result<(), Refused> {
         let payload = self.shared.check(payload.into())?;
         let place = self.shared.room.take().await;
         self.shared.send(payload, place, None)
     }
 
-    /// Sends a payload if there is room for it.
+    /// Sends a payload if the queue has room.
     ///
     /// # Errors
-    /// Gives it back if there is no room, it is too long, or the connection is over.
+    /// Returns the payload if the queue has no room, if the payload is too long, or if the
+    /// connection is closed.
     pub fn try_send(&self, payload: impl Into<Bytes>) -> Result<(), Refused> {
         self.shared.try_send(payload.into(), None)
     }
 
-    /// As [`Writer::try_send`]; `written` is answered when the transport has taken the payload, and dropped if it never
-    /// does. This is how an actor that must not wait keeps to the writer's pace: it sends the next payload when the
-    /// answer to an earlier one is there.
+    /// Sends a payload like [`Writer::try_send`]. `written` is answered when the transport has
+    /// accepted the payload, and dropped if it never does. An actor that must not wait can thus
+    /// follow the pace of the writer: it sends the next payload when an earlier one is answered.
     ///
     /// # Errors
-    /// As for [`Writer::try_send`]; the reply is dropped.
+    /// Returns the payload in the cases of [`Writer::try_send`]. Then the reply is dropped.
     pub fn try_send_with(
         &self,
         payload: impl Into<Bytes>,
@@ -103,7 +107,8 @@ impl Writer {
         self.shared.try_send(payload.into(), Some(written))
     }
 
-    /// Says that no more will come. What was sent before is written; what is sent later, by a clone, comes back.
+    /// Announces the end. Payloads sent before are written. Payloads that a clone sends later are
+    /// returned.
     pub fn finish(&self) {
         let open = self.shared.take_open();
         if let Some(open) = open {
@@ -111,7 +116,8 @@ impl Writer {
         }
     }
 
-    /// Whether nothing can be written any more. False may be out of date at once, true never is.
+    /// Returns true if nothing can be written any more. A result of false may be outdated at once,
+    /// true never is.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_finished() || self.shared.address.is_stopped()
@@ -167,7 +173,7 @@ impl Shared {
 }
 
 impl Refused {
-    /// What was not accepted.
+    /// Returns the payload that was not accepted.
     #[must_use]
     pub fn into_payload(self) -> Bytes {
         match self {
@@ -177,7 +183,7 @@ impl Refused {
 }
 
 impl fmt::Debug for Refused {
-    /// Without what is in it, which may be secret.
+    /// Omits the contents, which may be secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooLong(_) => "TooLong(..)",
@@ -193,8 +199,8 @@ impl fmt::Display for Refused {
             Self::TooLong(payload) => {
                 write!(f, "a payload of {} bytes is over the limit", payload.len())
             }
-            Self::Full(_) => f.write_str("as many payloads wait to be written as may"),
-            Self::Closed(_) => f.write_str("nothing can be written any more"),
+            Self::Full(_) => f.write_str("the queue of payloads is full"),
+            Self::Closed(_) => f.write_str("the connection is closed for writing"),
         }
     }
 }

@@ -1,7 +1,9 @@
-//! Many connections at once over TCP: all of them work, one that is tampered with ends alone, and memory is flat.
+//! Many connections at once over TCP: all of them work, a connection under attack ends alone, and
+//! memory stays constant.
 //!
-//! In a binary of its own, because it looks at the memory of the process. `GARRICK_SOAK_CONNECTIONS` is how many connections
-//! there are, each of them with both of its ends; `GARRICK_SOAK_ROUNDS` how often each of them sends a frame.
+//! Uses a test binary of its own, because it measures the memory of the process.
+//! `GARRICK_SOAK_CONNECTIONS` is the number of connections, each with both of its ends.
+//! `GARRICK_SOAK_ROUNDS` is the number of frames that each connection sends.
 //!
 //! ```text
 //! GARRICK_SOAK_CONNECTIONS=2000 GARRICK_SOAK_ROUNDS=50 cargo test --release -p garrick-secure --test crowd -- --nocapture
@@ -20,13 +22,13 @@ use garrick_testkit::{resident_bytes, setting};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 
-/// Only guards against hanging.
+/// Time limit that only prevents hanging.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Bytes of a payload: a frame needs more room than a silent connection has.
+/// Size of a payload in bytes. A frame needs more room than the buffer of a silent connection has.
 const PAYLOAD_BYTES: usize = 3_000;
 
-/// An event of a connection, by its number.
+/// An event with the number of its connection.
 type Numbered = (usize, Event);
 
 fn key() -> PreSharedKey {
@@ -39,7 +41,7 @@ fn transport(stream: TcpStream) -> Transport {
     Transport::new(read, write)
 }
 
-/// Servers and their clients, by number; and what is told of all of them.
+/// Servers and their clients, by number, and the events of all of them.
 struct Crowd {
     system: System,
     driver: Runtime,
@@ -90,7 +92,7 @@ impl Crowd {
         open(&system, transport(stream), key(), role, options, listener).unwrap();
     }
 
-    /// One more connection: where its client writes.
+    /// Opens another connection, and returns the writers of both ends.
     fn connect(&self, number: usize) -> (Writer, Writer) {
         let address = self.listener.local_addr().unwrap();
         let (near, far) = self.driver.block_on(async {
@@ -107,7 +109,7 @@ impl Crowd {
         (opened(writers.0), opened(writers.1))
     }
 
-    /// Each client says something, and each server hears it.
+    /// Makes each client send a payload, and checks that each server receives it.
     fn round(&self, writers: &[(Writer, Writer)], round: usize) {
         for (number, (client, _)) in writers.iter().enumerate() {
             let said = (number + round) as u8;
@@ -125,7 +127,8 @@ impl Crowd {
         }
     }
 
-    /// A client that greets as it should, and then says what is no frame.
+    /// Runs a client that greets correctly, and then sends an invalid frame. Returns the server's
+    /// error.
     fn attack(&self, number: usize) -> Error {
         let address = self.listener.local_addr().unwrap();
         let mut near = std::net::TcpStream::connect(address).unwrap();
@@ -173,7 +176,7 @@ fn a_crowd_works_side_by_side_in_flat_memory() {
         warm.saturating_sub(empty) / connections,
         end.saturating_sub(empty) / connections,
     );
-    // Who keeps one payload a round keeps more than that.
+    // A leak of one payload per round would exceed this limit.
     let kept = end.saturating_sub(warm);
     assert!(
         kept < connections * rounds * PAYLOAD_BYTES / 4 + (3 << 20),

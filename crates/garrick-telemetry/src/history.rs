@@ -1,13 +1,13 @@
-//! The last minutes, a point a second, in bounded memory.
+//! History of the last minutes: one point a second, in bounded memory.
 //!
 //! ```text
 //!   times     t0  t1  t2  t3  t4  ....  tn
 //!   series a  v   v   v   v   v   ....  v
-//!   series b              v   v   ....  v      began later: nothing before
+//!   series b              v   v   ....  v      began later: no earlier points
 //! ```
 //!
-//! All series end at the same moment. Those of things that are gone are dropped; beyond a number of series,
-//! new ones are counted and left out.
+//! All series end at the same moment. The series of things that no longer exist are dropped. Above
+//! the maximum number of series, new series are counted and left out.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -16,66 +16,67 @@ use serde::{Deserialize, Serialize};
 use crate::snapshot::Snapshot;
 use crate::window::Nanos;
 
-/// Ten minutes of seconds.
+/// Maximum number of points: ten minutes, one point a second.
 const POINTS_MAX: usize = 600;
 
-/// With four bytes a point this is 5 MB at most.
+/// Maximum number of series. With four bytes a point they take at most 5 MB.
 const SERIES_MAX: usize = 2048;
 
-/// The distance of two points.
+/// Time between two points.
 const STEP: Nanos = 1_000_000_000;
 
-/// The last minutes, as `/history.json` has them.
+/// History of the last minutes. `/history.json` answers with this value.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct HistoryReport {
-    /// When the points were taken: milliseconds since 1970-01-01, UTC.
+    /// Times of the points: milliseconds since 1970-01-01, UTC.
     pub unix_ms: Vec<u64>,
-    /// One line each, in the order in which they began.
+    /// The series, in the order in which they began.
     pub series: Vec<Series>,
-    /// How many series there are no room for.
+    /// Number of series left out for lack of room.
     pub omitted: u64,
 }
 
-/// The past of one value.
+/// History of one value.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
-    /// The id of the node, edge or sponsor; of the process, `process`.
+    /// Identifier of the node, edge or sponsor; `process` for a value of the process.
     pub id: String,
-    /// Which of its values. `rate` and `turn_rate` are over the step alone; `fill` is a share of the capacity.
+    /// Name of the value. `rate` and `turn_rate` cover one step only. `fill` is a share of the
+    /// capacity.
     pub probe: String,
-    /// As many as there are times. `null` where it was not known, or the thing not there.
+    /// Values, one for each time. `null` if the value was unknown or the thing did not exist.
     pub values: Vec<Option<f32>>,
 }
 
-/// One series as it is kept.
+/// A series with its bookkeeping.
 #[derive(Debug, Default)]
 struct Track {
-    /// Its number in the order of beginning.
+    /// Index in the order of creation.
     order: u64,
-    /// The last points, ending with the last time. What is not known is not a number.
+    /// The last points, ending with the last time. An unknown value is NaN.
     values: VecDeque<f32>,
-    /// The count at the last point, for a rate over the step.
+    /// Count at the last point, for the rate over the step.
     count: Option<u64>,
-    /// The point at which it was last there.
+    /// Number of the last point that has a value of this series.
     seen: u64,
 }
 
-/// Collects the last minutes.
+/// Collects the history of the last minutes.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     times: VecDeque<u64>,
     tracks: HashMap<(String, &'static str), Track>,
-    /// How many points were taken.
+    /// Number of points taken.
     points: u64,
-    /// When the last point was taken.
+    /// Time of the last point.
     last: Option<Nanos>,
-    /// Series ever begun.
+    /// Number of series ever begun.
     begun: u64,
-    /// Series that there was no room for at the last point.
+    /// Number of series left out at the last point for lack of room.
     omitted: u64,
 }
 
-/// What goes into a point: a value as it is, or the growth of a count.
+/// Value of a point: a value itself, or a count whose growth is recorded.
 #[derive(Debug, Clone, Copy)]
 enum Value {
     Is(Option<f64>),
@@ -83,7 +84,7 @@ enum Value {
 }
 
 impl History {
-    /// Takes a point if it is time for one.
+    /// Takes a point if at least one step has passed since the last point.
     pub(crate) fn take(&mut self, snapshot: &Snapshot, now: Nanos) {
         if self
             .last
@@ -122,7 +123,7 @@ impl History {
         push(&mut track.values, value);
     }
 
-    /// What it has.
+    /// Returns the history collected so far.
     pub(crate) fn report(&self) -> HistoryReport {
         let mut tracks: Vec<_> = self.tracks.iter().collect();
         tracks.sort_unstable_by_key(|(_, track)| track.order);
@@ -166,7 +167,7 @@ fn push<T>(points: &mut VecDeque<T>, point: T) {
     points.push_back(point);
 }
 
-/// The values that have a past.
+/// Calls `add` with each value that has a history.
 fn each_value(snapshot: &Snapshot, mut add: impl FnMut(&str, &'static str, Value)) {
     let process = &snapshot.process;
     let resident = process.resident_bytes.map(|bytes| bytes as f64);

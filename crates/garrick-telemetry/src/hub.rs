@@ -1,4 +1,4 @@
-//! Where snapshots go to and are taken from.
+//! Exchange of snapshots between the sampler and their readers.
 //!
 //! ```text
 //!   sampler --publish--> [ newest frame ] --watched by--> event streams
@@ -6,8 +6,9 @@
 //!                        [ 256 transitions ] --read by--> event streams
 //! ```
 //!
-//! There is one newest frame and no queue: who is slow gets the newest when it is ready for one, and has missed those
-//! between. What is sent is rendered once for all who get it, and only if somebody does.
+//! The hub keeps one newest frame and no queue. A slow reader gets the newest frame when it is
+//! ready and misses the frames between. Each frame is rendered once for all readers, and only if a
+//! reader asks for it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,13 +21,13 @@ use crate::alert::Transition;
 use crate::history::{History, HistoryReport};
 use crate::snapshot::Snapshot;
 
-/// How many transitions are kept for streams that have not sent them yet.
+/// Number of transitions kept for streams that have not sent them yet.
 const TRANSITIONS_MAX: usize = 256;
 
-/// Bytes that many streams send.
+/// Bytes that many streams can share.
 pub(crate) type Bytes = axum::body::Bytes;
 
-/// A snapshot, and what was made of it.
+/// A snapshot with its cached renderings.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
     /// The snapshot.
@@ -43,13 +44,13 @@ impl Frame {
         }
     }
 
-    /// As JSON.
+    /// Returns the snapshot as JSON.
     pub(crate) fn json(&self) -> Bytes {
         let render = || to_json(&*self.snapshot);
         self.json.get_or_init(render).clone()
     }
 
-    /// As a server-sent event, whose id is the snapshot's number.
+    /// Returns the snapshot as a server-sent event, whose id is the snapshot's number.
     pub(crate) fn event(&self) -> Bytes {
         let render = || {
             let mut event = format!("id: {}\ndata: ", self.snapshot.sequence).into_bytes();
@@ -61,7 +62,8 @@ impl Frame {
     }
 }
 
-/// `value` as JSON. What is made here always has a form in JSON; if it had none, an empty object were the answer.
+/// Renders `value` as JSON. All values passed here have a JSON form. If a value had none, the
+/// result would be an empty object.
 pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
 }
@@ -69,36 +71,36 @@ pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
 /// The last transitions, numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
-    /// The number of the first that is kept.
+    /// Number of the first transition kept.
     first: u64,
-    /// Each as a server-sent event.
+    /// The transitions kept, each as a server-sent event.
     kept: VecDeque<Bytes>,
 }
 
-/// What a hub counts, for `/health` and tests. All are written by the server's thread.
+/// Counters of a hub, for `/health` and tests. Only the server's thread writes them.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// Connections that are open.
+    /// Number of open connections.
     pub(crate) connections: AtomicU64,
-    /// Event streams that are open.
+    /// Number of open event streams.
     pub(crate) streams: AtomicU64,
-    /// Connections that were turned away.
+    /// Number of connections that were turned away.
     pub(crate) refused: AtomicU64,
 }
 
-/// Where snapshots go to and are taken from.
+/// Exchange of snapshots between the sampler and their readers.
 #[derive(Debug)]
 pub(crate) struct Hub {
     /// The newest frame. Written by the sampler.
     newest: watch::Sender<Arc<Frame>>,
-    /// Written by the sampler, read by event streams.
+    /// Last transitions. Written by the sampler, read by event streams.
     log: Mutex<Log>,
     history: Arc<Mutex<History>>,
     pub(crate) counts: Counts,
 }
 
 impl Hub {
-    /// A hub with a first snapshot.
+    /// Creates a hub with a first snapshot.
     pub(crate) fn new(snapshot: Snapshot, history: Arc<Mutex<History>>) -> Self {
         Self {
             newest: watch::Sender::new(Arc::new(Frame::new(snapshot))),
@@ -108,35 +110,36 @@ impl Hub {
         }
     }
 
-    /// Makes `snapshot` the newest, and wakes those who wait for one.
+    /// Makes `snapshot` the newest, and wakes all waiting readers.
     pub(crate) fn publish(&self, snapshot: Snapshot, transitions: &[Transition]) {
         self.log().add(transitions);
         self.newest.send_replace(Arc::new(Frame::new(snapshot)));
     }
 
-    /// The newest frame.
+    /// Returns the newest frame.
     pub(crate) fn newest(&self) -> Arc<Frame> {
         Arc::clone(&self.newest.borrow())
     }
 
-    /// A place to wait for new frames at.
+    /// Returns a receiver that waits for new frames.
     pub(crate) fn subscribe(&self) -> watch::Receiver<Arc<Frame>> {
         self.newest.subscribe()
     }
 
-    /// The number that the next transition will have.
+    /// Returns the number of the next transition.
     pub(crate) fn transitions(&self) -> u64 {
         self.log().end()
     }
 
-    /// The transitions from number `first` on that are still there, as events, and the number after the last.
+    /// Returns the kept transitions from number `first` on, as events, and the number after the
+    /// last.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);
         (log.kept.iter().skip(skip).cloned().collect(), log.end())
     }
 
-    /// The last minutes.
+    /// Returns the history of the last minutes.
     pub(crate) fn history(&self) -> HistoryReport {
         let history = self.history.lock();
         history.unwrap_or_else(PoisonError::into_inner).report()
@@ -166,7 +169,7 @@ impl Log {
     }
 }
 
-/// One more of something, for as long as this lives.
+/// Guard that keeps a counter incremented for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct Counted {
     hub: Arc<Hub>,
@@ -174,7 +177,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Counts one more.
+    /// Increments the counter that `count` selects.
     pub(crate) fn new(hub: &Arc<Hub>, count: fn(&Counts) -> &AtomicU64) -> Self {
         count(&hub.counts).fetch_add(1, Relaxed);
         Self {

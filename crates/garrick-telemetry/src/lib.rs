@@ -1,7 +1,7 @@
-//! What goes on in a process, live.
+//! Live telemetry of a process.
 //!
-//! A [`Snapshot`] is what there is to see at one moment. It is what `/graph.json` answers and each message
-//! of `/events` carries.
+//! A [`Snapshot`] describes the process at one moment. The server answers `/graph.json` with the
+//! newest snapshot, and each message of `/events` carries one.
 #![forbid(unsafe_code)]
 
 mod quiet;

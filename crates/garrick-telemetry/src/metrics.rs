@@ -1,20 +1,21 @@
-//! The one table of all that is exported as numbers: to Prometheus and to OpenTelemetry.
+//! The table of all numbers that are exported to Prometheus and to OpenTelemetry.
 //!
-//! Names have base units, counters are totals since the start, and what a source does not know is left out.
+//! Names have base units. Counters are totals since the start. A number that the source does not
+//! know is left out.
 
 use crate::alert::LONG_TURN_SECONDS;
 use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
 
-/// Whether a number only grows.
+/// Kind of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It does.
+    /// A number that only grows.
     Counter,
-    /// It does not.
+    /// A number that can also fall.
     Gauge,
 }
 
-/// Where a number is read from.
+/// Source of a number within a snapshot.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Process(fn(&Snapshot) -> Option<f64>),
@@ -25,19 +26,19 @@ enum Read {
     Alerts,
 }
 
-/// One kind of number.
+/// A family of numbers: one row of the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Family {
-    /// Its name, without the `_total` that a counter's has in Prometheus.
+    /// Name, without the `_total` that Prometheus appends to a counter's name.
     pub(crate) name: &'static str,
-    /// What it is.
+    /// Description.
     pub(crate) help: &'static str,
-    /// Whether it only grows.
+    /// Kind of the numbers.
     pub(crate) kind: Kind,
     read: Read,
 }
 
-/// Names and values that tell one number of a family from another.
+/// Label names and values that distinguish one number of a family from another.
 pub(crate) type Labels<'a> = Vec<(&'static str, &'a str)>;
 
 const fn counter(name: &'static str, help: &'static str, read: Read) -> Family {
@@ -68,46 +69,46 @@ fn flag(is: bool) -> Option<f64> {
     Some(f64::from(u8::from(is)))
 }
 
-/// All of them.
-#[rustfmt::skip] // A table is read by its columns.
+/// The table of all families.
+#[rustfmt::skip] // Keeps the columns of the table aligned.
 pub(crate) const FAMILIES: &[Family] = &[
-    gauge("garrick_uptime_seconds", "Time since the telemetry began.", Read::Process(|s| Some(s.uptime))),
-    gauge("garrick_window_seconds", "What rates and percentiles are taken over.", Read::Process(|s| Some(s.window))),
+    gauge("garrick_uptime_seconds", "Time since the start of the telemetry.", Read::Process(|s| Some(s.uptime))),
+    gauge("garrick_window_seconds", "Length of the window of rates and percentiles.", Read::Process(|s| Some(s.window))),
     gauge("garrick_process_resident_memory_bytes", "Resident memory.", Read::Process(|s| s.process.resident_bytes.map(|n| n as f64))),
     gauge("garrick_process_cpu_cores", "Cores in use.", Read::Process(|s| s.process.cpu)),
     gauge("garrick_process_threads", "Threads.", Read::Process(|s| s.process.threads.map(|n| n as f64))),
 
-    counter("garrick_node_messages", "Messages taken, or sent by a node that takes none.", Read::Node(|n| known(n.messages))),
+    counter("garrick_node_messages", "Messages taken, or messages sent by a node without an input.", Read::Node(|n| known(n.messages))),
     counter("garrick_node_turns", "Turns or steps.", Read::Node(|n| known(n.turns))),
-    counter("garrick_node_restarts", "How often the node was started again.", Read::Node(|n| known(n.restarts))),
-    counter("garrick_node_slow_turns", "Turns or steps that took long.", Read::Node(|n| known(n.slow))),
+    counter("garrick_node_restarts", "Restarts of the node.", Read::Node(|n| known(n.restarts))),
+    counter("garrick_node_slow_turns", "Slow turns or steps.", Read::Node(|n| known(n.slow))),
     gauge("garrick_node_busy_ratio", "Share of one core that the node was busy.", Read::Node(|n| n.busy)),
     gauge("garrick_node_actors", "Actors alive.", Read::Node(|n| n.alive.map(|n| n as f64))),
-    gauge("garrick_node_mailbox_messages", "Messages that wait in mailboxes.", Read::Node(|n| n.depth.map(|n| n as f64))),
+    gauge("garrick_node_mailbox_messages", "Messages waiting in the mailbox of an actor when its turn comes, on average.", Read::Node(|n| n.depth.map(|n| n as f64))),
     gauge("garrick_node_away_turns", "Turns that block away from their worker.", Read::Node(|n| n.away.map(|n| n as f64))),
-    gauge("garrick_node_away_seconds", "How long one of these is away already, the most.", Read::Node(|n| n.away_seconds)),
-    gauge("garrick_node_running", "1 while the node is there, 0 when it has ended.", Read::Node(|n| flag(n.state == State::Running))),
+    gauge("garrick_node_away_seconds", "Time that the longest turn away has been away.", Read::Node(|n| n.away_seconds)),
+    gauge("garrick_node_running", "1 while the node is running, 0 after it has ended.", Read::Node(|n| flag(n.state == State::Running))),
     gauge("garrick_node_failed", "1 if the node has ended in a failure.", Read::Node(|n| flag(n.state == State::Failed))),
 
     counter("garrick_channel_messages", "Messages taken.", Read::Edge(|e| known(e.total))),
-    counter("garrick_channel_sender_stalls", "How often the sender waited for room.", Read::Edge(|e| known(e.sender_stalls))),
-    counter("garrick_channel_receiver_stalls", "How often the receiver waited for messages.", Read::Edge(|e| known(e.receiver_stalls))),
-    gauge("garrick_channel_capacity_messages", "How many messages the channel holds at most.", Read::Edge(|e| known(e.capacity))),
-    gauge("garrick_channel_fill_messages", "How many messages the channel holds.", Read::Edge(|e| known(e.fill))),
-    gauge("garrick_channel_fill_p80_ratio", "80th percentile of the share that was full, over the window.", Read::Edge(|e| Some(e.fill_p80))),
-    gauge("garrick_channel_fill_p95_ratio", "95th percentile of the share that was full, over the window.", Read::Edge(|e| Some(e.fill_p95))),
-    gauge("garrick_channel_closed", "1 if the channel has been closed.", Read::Edge(|e| flag(e.closed))),
+    counter("garrick_channel_sender_stalls", "Number of times the sender waited for room.", Read::Edge(|e| known(e.sender_stalls))),
+    counter("garrick_channel_receiver_stalls", "Number of times the receiver waited for messages.", Read::Edge(|e| known(e.receiver_stalls))),
+    gauge("garrick_channel_capacity_messages", "Capacity of the channel in messages.", Read::Edge(|e| known(e.capacity))),
+    gauge("garrick_channel_fill_messages", "Messages in the channel.", Read::Edge(|e| known(e.fill))),
+    gauge("garrick_channel_fill_p80_ratio", "80th percentile of the filled share over the window.", Read::Edge(|e| Some(e.fill_p80))),
+    gauge("garrick_channel_fill_p95_ratio", "95th percentile of the filled share over the window.", Read::Edge(|e| Some(e.fill_p95))),
+    gauge("garrick_channel_closed", "1 if the channel is closed.", Read::Edge(|e| flag(e.closed))),
 
-    counter("garrick_sponsor_turns", "Turns that the sponsor's threads took.", Read::Sponsor(|s| known(s.turns))),
-    counter("garrick_sponsor_published", "Cells that its threads offered to one another.", Read::Sponsor(|s| known(s.published))),
-    counter("garrick_sponsor_claimed", "Cells that its threads took over.", Read::Sponsor(|s| known(s.claimed))),
-    counter("garrick_sponsor_parks", "How often a thread went to rest.", Read::Sponsor(|s| known(s.parks))),
-    gauge("garrick_sponsor_workers", "Its threads.", Read::Sponsor(|s| known(s.workers))),
-    gauge("garrick_sponsor_idle_ratio", "Share of the window that its threads rested.", Read::Sponsor(|s| s.idle)),
+    counter("garrick_sponsor_turns", "Turns of the sponsor's threads.", Read::Sponsor(|s| known(s.turns))),
+    counter("garrick_sponsor_published", "Cells that a thread offered to the others.", Read::Sponsor(|s| known(s.published))),
+    counter("garrick_sponsor_claimed", "Offered cells that another thread took.", Read::Sponsor(|s| known(s.claimed))),
+    counter("garrick_sponsor_parks", "Number of times a thread parked.", Read::Sponsor(|s| known(s.parks))),
+    gauge("garrick_sponsor_workers", "Worker threads of the sponsor.", Read::Sponsor(|s| known(s.workers))),
+    gauge("garrick_sponsor_idle_ratio", "Share of the window that the threads were parked.", Read::Sponsor(|s| s.idle)),
 
-    gauge("garrick_worker_turn_seconds", "How long the turn under way has held the worker, where that is more than a second.", Read::LongTurns),
+    gauge("garrick_worker_turn_seconds", "Time that the turn under way has held its worker, if more than a second.", Read::LongTurns),
 
-    gauge("garrick_alert_level", "1 for a warning, 2 for what is critical.", Read::Alerts),
+    gauge("garrick_alert_level", "1 for a warning, 2 for a critical alert.", Read::Alerts),
 ];
 
 impl Family {
@@ -140,8 +141,8 @@ impl Family {
     }
 }
 
-/// Calls `found` with each turn that has held a worker for long. Short ones have no number: there would be one for each worker and
-/// type of actor.
+/// Calls `found` with each turn that has held a worker for longer than [`LONG_TURN_SECONDS`].
+/// Shorter turns are not exported: they would need a number for each worker and type of actor.
 fn long_turns(sponsor: &SponsorStatus, found: &mut impl FnMut(&Labels<'_>, f64)) {
     let turns = sponsor.held.iter();
     for held in turns.filter(|held| held.seconds > LONG_TURN_SECONDS) {
@@ -181,7 +182,8 @@ fn node_labels(node: &Node) -> Labels<'_> {
     ]
 }
 
-/// The labels of a channel. Its ends are named and not numbered, for those who read graphs of many runs.
+/// Returns the labels of a channel. The ends are given by name and not by number, so that graphs of
+/// several runs can be compared.
 pub(crate) fn edge_labels<'a>(snapshot: &'a Snapshot, edge: &'a Edge) -> Labels<'a> {
     let name_of = |id: &Option<String>| {
         let mut nodes = snapshot.nodes.iter();

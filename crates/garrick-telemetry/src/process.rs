@@ -1,21 +1,21 @@
-//! What the process takes of the machine: memory, processor time, threads.
+//! Resources that the process uses: memory, processor time, threads.
 
 use std::path::Path;
 
 use crate::snapshot::Process;
 use crate::window::{Meter, Nanos, Pace};
 
-/// Reads what the system says about this process, where it says anything.
+/// Reads the resource usage of this process from the system, where the system provides it.
 #[derive(Debug)]
 pub(crate) struct Reader {
     name: String,
     pid: u32,
-    /// Nanoseconds on processors.
+    /// Nanoseconds of processor time.
     cpu: Meter,
 }
 
 impl Reader {
-    /// A reader that calls the process `name`, or after its executable.
+    /// Creates a reader. The process is called `name`, or else after its executable.
     pub(crate) fn new(name: Option<String>) -> Self {
         Self {
             name: name.unwrap_or_else(executable),
@@ -24,7 +24,7 @@ impl Reader {
         }
     }
 
-    /// Looks at it.
+    /// Reads the current resource usage.
     pub(crate) fn read(&mut self, pace: Pace, now: Nanos) -> Process {
         let cpu_nanos = system::cpu_nanos();
         if let Some(nanos) = cpu_nanos {
@@ -56,21 +56,21 @@ mod system {
 
     use nix::time::{ClockId, clock_gettime};
 
-    /// Nanoseconds that all threads together spent on processors.
+    /// Returns the processor time of all threads together, in nanoseconds.
     pub(super) fn cpu_nanos() -> Option<u64> {
         let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
         let seconds = u64::try_from(time.tv_sec()).ok()?;
         Some(seconds * 1_000_000_000 + u64::try_from(time.tv_nsec()).ok()?)
     }
 
-    /// Resident bytes and the number of threads.
+    /// Returns the resident memory in bytes and the number of threads.
     pub(super) fn memory_and_threads() -> (Option<u64>, Option<u64>) {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let kilobytes = field(&status, "VmRSS:");
         (kilobytes.map(|k| k * 1024), field(&status, "Threads:"))
     }
 
-    /// The number after `name` at the beginning of a line.
+    /// Returns the number after `name` at the beginning of a line.
     pub(super) fn field(status: &str, name: &str) -> Option<u64> {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.split_whitespace().next()?.parse().ok()

@@ -1,15 +1,15 @@
-//! Foreign code that must not end what is none of its business: sources and observers, and their destructors.
+//! Isolation from panics of foreign code: sources and observers, and their destructors.
 //!
-//! The process's panic hook has had its say by the time a panic arrives here; what is left is to go on.
+//! The process's panic hook has already run when a panic arrives here. The caller continues.
 
 use garrick_core::quiet;
 
-/// Calls `f`; none if it panics.
+/// Calls `f`. Returns `None` if it panics.
 pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
     quiet::call(f).ok()
 }
 
-/// Something of a user's, whose destructor ends nothing else.
+/// A value of a user. A panic of its destructor is caught.
 pub(crate) struct Foreign<T>(Option<T>);
 
 impl<T> Foreign<T> {
@@ -17,7 +17,7 @@ impl<T> Foreign<T> {
         Self(Some(value))
     }
 
-    /// Calls `f` with it; none if that panics.
+    /// Calls `f` with the value. Returns `None` if the call panics.
     pub(crate) fn call<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> Option<R> {
         let value = self.0.as_mut()?;
         call(|| f(value))

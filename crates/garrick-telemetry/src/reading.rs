@@ -1,14 +1,14 @@
-//! What a source reads off what it watches: raw counts, all since the start.
+//! Raw counts that a source reads. All of them count from the start.
 //!
-//! A [`Source`] fills a [`Reading`] when asked, some ten times a second. It knows nothing of rates and windows:
-//! the [`Sampler`](crate::Sampler) makes those of two readings. So a source only loads counters, and what is
-//! watched only bumps them.
+//! A [`Source`] fills a [`Reading`] on request, about ten times a second. Rates and windows are not
+//! its concern: the [`Sampler`](crate::Sampler) derives them from two readings. So a source only
+//! loads counters, and the watched code only increments them.
 
 use crate::snapshot::State;
 
-/// Something that can be watched.
+/// A source of readings.
 ///
-/// Any `FnMut(&mut Reading)` is one.
+/// Any `FnMut(&mut Reading) + Send` is a source.
 ///
 /// # Examples
 ///
@@ -28,10 +28,10 @@ use crate::snapshot::State;
 /// assert_eq!(reading.stages[0].messages, 17);
 /// ```
 pub trait Source: Send {
-    /// Adds what there is to see now to `reading`, which is empty.
+    /// Adds the current counts to `reading`, which is empty.
     ///
-    /// It is called by the sampler's thread, and should take microseconds. A source that panics is not asked
-    /// again.
+    /// The sampler's thread calls this method. A call should take microseconds. A source that
+    /// panics is never read again.
     fn read(&mut self, reading: &mut Reading);
 }
 
@@ -41,12 +41,12 @@ impl<F: FnMut(&mut Reading) + Send> Source for F {
     }
 }
 
-/// What one source saw at one moment.
+/// The counts of one source at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     /// Stages of pipelines.
     pub stages: Vec<StageReading>,
-    /// Channels between them.
+    /// Channels between the stages.
     pub channels: Vec<ChannelReading>,
     /// Groups of actors.
     pub actors: Vec<ActorsReading>,
@@ -54,132 +54,132 @@ pub struct Reading {
     pub sponsors: Vec<SponsorReading>,
 }
 
-/// A stage.
+/// A stage of a pipeline.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StageReading {
-    /// Names it within its source, for as long as that lives; no other stage, channel, group or sponsor of that
-    /// source has the same.
+    /// Identifier of the stage within its source, for as long as the source lives. No other stage,
+    /// channel, group or sponsor of the source has the same identifier.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// The name of its team or thread.
+    /// Name of the stage's team or thread.
     pub place: String,
-    /// How it is.
+    /// State of the stage.
     pub state: State,
-    /// Messages taken, or sent by a source.
+    /// Number of messages taken. For a stage without an input: number of messages sent.
     pub messages: u64,
-    /// Steps.
+    /// Number of steps.
     pub turns: u64,
-    /// Nanoseconds spent in steps, where that is known.
+    /// Nanoseconds spent in steps, if known.
     pub busy_nanos: Option<u64>,
-    /// How often it was started again.
+    /// Number of restarts.
     pub restarts: u64,
-    /// Steps that took long.
+    /// Number of slow steps.
     pub slow: u64,
-    /// What it says about itself.
+    /// Note about the stage, for example the reason of its failure.
     pub note: Option<String>,
 }
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChannelReading {
-    /// See [`StageReading::id`].
+    /// Identifier, unique within the source like [`StageReading::id`].
     pub id: String,
-    /// The id of the stage or group that sends.
+    /// Identifier of the sending stage or group.
     pub from: Option<String>,
-    /// The id of the stage or group that takes.
+    /// Identifier of the receiving stage or group.
     pub to: Option<String>,
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
-    /// The short name of the type of its messages.
+    /// Short name of the message type.
     pub message: String,
-    /// How many messages it holds at most.
+    /// Capacity in messages.
     pub capacity: u64,
-    /// How many it holds.
+    /// Number of messages in the channel.
     pub fill: u64,
-    /// Messages taken.
+    /// Number of messages taken.
     pub taken: u64,
-    /// Entry `k` counts the batches sent of `2^k` to `2^(k+1) - 1` messages.
+    /// Sizes of the sent batches: entry `k` counts those of `2^k` to `2^(k+1) - 1` messages.
     pub batches: Vec<u64>,
-    /// How often the sender had to wait for room.
+    /// Number of times the sender had to wait for room.
     pub sender_stalls: u64,
-    /// How often the receiver had to wait for messages.
+    /// Number of times the receiver had to wait for messages.
     pub receiver_stalls: u64,
-    /// Whether it is meant to lead back, to a stage that its messages have passed.
+    /// True if the channel leads back to a stage that its messages have already passed.
     pub feedback: bool,
-    /// Whether it has been closed.
+    /// True once the channel is closed.
     pub closed: bool,
 }
 
 /// The actors of one type on one sponsor.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActorsReading {
-    /// See [`StageReading::id`].
+    /// Identifier, unique within the source like [`StageReading::id`].
     pub id: String,
-    /// The short name of their type.
+    /// Short name of the actors' type.
     pub name: String,
-    /// The name of their sponsor.
+    /// Name of the actors' sponsor.
     pub place: String,
-    /// How many there are.
+    /// Number of living actors.
     pub alive: Option<u64>,
-    /// Messages taken.
+    /// Number of messages taken.
     pub messages: u64,
-    /// Turns.
+    /// Number of turns.
     pub turns: u64,
-    /// Nanoseconds spent in turns, where that is known.
+    /// Nanoseconds spent in turns, if known.
     pub busy_nanos: Option<u64>,
-    /// Messages that wait in the mailbox of one of them when it is its turn, on the average.
+    /// Average number of messages in the mailbox of an actor when its turn comes.
     pub depth: Option<u64>,
-    /// Restarts.
+    /// Number of restarts.
     pub restarts: u64,
-    /// Turns that took long.
+    /// Number of slow turns.
     pub slow: u64,
-    /// Nanoseconds that a turn of theirs which is under way has held its worker, the most; 0 if none does.
+    /// Nanoseconds that the longest turn under way has held its worker; 0 if no turn is under way.
     pub held_nanos: Option<u64>,
-    /// Turns of theirs that block away from their worker.
+    /// Number of turns that block away from their worker.
     pub away: Option<u64>,
-    /// Nanoseconds that one of these is away for already, the most; 0 if there is none.
+    /// Nanoseconds that the longest turn away has been away; 0 if no turn is away.
     pub away_nanos: Option<u64>,
 }
 
 /// A worker of a sponsor that is in a turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeldReading {
-    /// Its number among the workers of its sponsor, from 0.
+    /// Index among the workers of the sponsor, from 0.
     pub worker: u64,
-    /// The id of the group of actors that the turn is of.
+    /// Identifier of the group of actors that the turn belongs to.
     pub actors: String,
-    /// The short name of their type.
+    /// Short name of the actors' type.
     pub name: String,
-    /// Nanoseconds that the turn has taken at least.
+    /// Least number of nanoseconds that the turn has taken.
     pub nanos: u64,
 }
 
 /// A sponsor.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SponsorReading {
-    /// See [`StageReading::id`].
+    /// Identifier, unique within the source like [`StageReading::id`].
     pub id: String,
-    /// Its name.
+    /// Name of the sponsor.
     pub name: String,
-    /// Its threads.
+    /// Number of worker threads.
     pub workers: u64,
-    /// Nanoseconds that its threads rested, summed over them, where that is known.
+    /// Nanoseconds that the threads were parked, summed over all threads, if known.
     pub idle_nanos: Option<u64>,
-    /// Turns.
+    /// Number of turns.
     pub turns: u64,
-    /// Cells offered by one of its threads to the others.
+    /// Number of cells that a thread offered to the others.
     pub published: u64,
-    /// Cells taken over.
+    /// Number of offered cells that another thread took.
     pub claimed: u64,
-    /// How often a thread went to rest.
+    /// Number of times a thread parked.
     pub parks: u64,
-    /// Its workers that are in a turn now, as far as that is known.
+    /// Workers that are in a turn now, as far as known.
     pub held: Vec<HeldReading>,
 }
 
 impl Reading {
-    /// Empties it, keeping its memory.
+    /// Empties the reading and keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.stages.clear();
         self.channels.clear();

@@ -1,59 +1,59 @@
-//! What there is to see at one moment: plain data, the same in Rust and as JSON.
+//! State of a process at one moment: plain data, with the same structure in Rust and in JSON.
 //!
 //! ```text
 //!   Snapshot
-//!     process     who this is, and what it takes of the machine
+//!     process     the process, and the resources that it uses
 //!     nodes       stages and groups of actors (all of one type on one sponsor)
 //!     edges       channels from node to node
-//!     sponsors    the threads that run them
-//!     alerts      what is beyond a threshold now
+//!     sponsors    the threads that run the actors
+//!     alerts      values that are beyond a threshold now
 //! ```
 //!
-//! Totals count from the start of what they count. Rates are per second and, as the percentiles are, over the
-//! last [`Snapshot::window`] seconds: short at first, so that they are right from the first second on.
-//! What a source does not know is `null`.
+//! Totals count from the start of the thing that they count. Rates are per second. Rates and
+//! percentiles cover the last [`Snapshot::window`] seconds. The window is short at first, so rates
+//! are right from the first second on. A value that the source does not know is `null`.
 
 use serde::{Deserialize, Serialize};
 
-/// All there is to see at one moment.
+/// The state of a process at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Counts the snapshots of a process, from 0. One that was missed shows as a gap.
+    /// Number of the snapshot within the process, from 0. A missed snapshot shows as a gap.
     pub sequence: u64,
-    /// When this was: milliseconds since 1970-01-01, UTC.
+    /// Time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
-    /// Seconds since the telemetry began.
+    /// Seconds since the start of the telemetry.
     pub uptime: f64,
-    /// Seconds that the rates and percentiles are taken over.
+    /// Length of the window of rates and percentiles, in seconds.
     pub window: f64,
-    /// Who this is.
+    /// The process.
     pub process: Process,
-    /// Stages and groups of actors, in the order in which they were made.
+    /// Stages and groups of actors, in the order of their creation.
     pub nodes: Vec<Node>,
-    /// Channels, in the order in which they were made.
+    /// Channels, in the order of their creation.
     pub edges: Vec<Edge>,
-    /// The sponsors, in the order in which they were made.
+    /// Sponsors, in the order of their creation.
     pub sponsors: Vec<SponsorStatus>,
-    /// What is beyond a threshold now, the worst first.
+    /// Values that are beyond a threshold now, the worst first.
     pub alerts: Vec<Alert>,
 }
 
-/// A process, and what it takes of the machine.
+/// A process, and the resources that it uses.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Process {
-    /// The name of its executable, unless told otherwise.
+    /// Name of the process. The default is the name of the executable.
     pub name: String,
-    /// Its number.
+    /// Process identifier.
     pub pid: u32,
     /// Resident memory in bytes.
     pub resident_bytes: Option<u64>,
-    /// Cores in use: CPU seconds a second. 1.5 is one and a half.
+    /// Cores in use: CPU seconds per second. 1.5 is one and a half cores.
     pub cpu: Option<f64>,
-    /// Its threads.
+    /// Number of threads.
     pub threads: Option<u64>,
 }
 
-/// What a [`Node`] is.
+/// Kind of a [`Node`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -64,146 +64,148 @@ pub enum NodeKind {
     Actors,
 }
 
-/// How a [`Node`] is.
+/// State of a [`Node`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is there, at work or at rest.
+    /// Working or idle.
     #[default]
     Running,
-    /// It has ended as it should.
+    /// Ended in the regular way.
     Ended,
-    /// It has ended in a failure.
+    /// Ended in a failure.
     Failed,
 }
 
-/// How bad a value is.
+/// Severity of a value.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Within its thresholds.
+    /// Within all thresholds.
     #[default]
     Ok,
-    /// Beyond the first.
+    /// Beyond the threshold for a warning.
     Warning,
-    /// Beyond the second.
+    /// Beyond the threshold for critical values.
     Critical,
 }
 
 /// A stage, or the actors of one type on one sponsor.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Node {
-    /// Names it for as long as the process lives.
+    /// Identifier, unique for as long as the process lives.
     pub id: String,
-    /// What it is.
+    /// Kind of the node.
     pub kind: NodeKind,
-    /// What people call it: the stage's name, or the short name of the actors' type.
+    /// Display name: the stage's name, or the short name of the actors' type.
     pub name: String,
-    /// The name of its team or sponsor.
+    /// Name of the node's team or sponsor.
     pub place: String,
-    /// How it is.
+    /// State of the node.
     pub state: State,
-    /// How bad the worst of its values is.
+    /// Severity of the worst of the node's values.
     pub level: Level,
-    /// Messages taken, or sent by a node that takes none: all, and a second.
+    /// Total number of messages taken. For a node without an input: number of messages sent.
     pub messages: u64,
-    /// See `messages`.
+    /// Messages per second, counted like `messages`.
     pub rate: f64,
-    /// Turns or steps: all, and a second.
+    /// Total number of turns or steps.
     pub turns: u64,
-    /// See `turns`.
+    /// Turns or steps per second.
     pub turn_rate: f64,
-    /// The share of one core that it was busy, 0 to 1 for a stage; several actors can be busy at once.
+    /// Share of one core that the node was busy. Between 0 and 1 for a stage. A group of actors can
+    /// exceed 1, because several actors can be busy at once.
     pub busy: Option<f64>,
-    /// How many actors there are.
+    /// Number of living actors.
     pub alive: Option<u64>,
-    /// Messages that wait in the mailbox of one of them when it is its turn, on the average.
+    /// Average number of messages in the mailbox of an actor when its turn comes.
     pub depth: Option<u64>,
-    /// How often it was started again.
+    /// Number of restarts.
     pub restarts: u64,
-    /// Turns or steps that took longer than the sponsor calls slow.
+    /// Number of slow turns or steps.
     pub slow: u64,
-    /// Seconds that a turn which is under way has held its worker, the most; 0 if none does.
+    /// Seconds that the longest turn under way has held its worker; 0 if no turn is under way.
     pub held_seconds: Option<f64>,
-    /// Turns that block away from their worker, which runs others meanwhile.
+    /// Number of turns that block away from their worker, which runs other turns meanwhile.
     pub away: Option<u64>,
-    /// Seconds that one of these is away for already, the most; 0 if there is none.
+    /// Seconds that the longest turn away has been away; 0 if no turn is away.
     pub away_seconds: Option<f64>,
-    /// What it says about itself: why it failed, or why it vetoes the end.
+    /// Note of the node: the reason of its failure, or of its veto against the end.
     pub note: Option<String>,
 }
 
-/// How large the batches of a channel were, in powers of two.
+/// Sizes of a channel's batches, in powers of two.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Batches {
-    /// Entry `k` counts the batches of `2^k` to `2^(k+1) - 1` messages. Zeros at the end are left out.
+    /// Entry `k` counts the batches of `2^k` to `2^(k+1) - 1` messages. Trailing zeros are left
+    /// out.
     pub counts: Vec<u64>,
 }
 
 /// A channel.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Edge {
-    /// Names it for as long as the process lives.
+    /// Identifier, unique for as long as the process lives.
     pub id: String,
-    /// The [`Node::id`] of who sends, once it is known.
+    /// The [`Node::id`] of the sender, once known.
     pub from: Option<String>,
-    /// The [`Node::id`] of who takes, once it is known.
+    /// The [`Node::id`] of the receiver, once known.
     pub to: Option<String>,
-    /// What people call it, if it was given a name.
+    /// Display name, if the channel has a name.
     pub name: Option<String>,
-    /// The short name of the type of its messages.
+    /// Short name of the message type.
     pub message: String,
-    /// How many messages it holds at most.
+    /// Capacity in messages.
     pub capacity: u64,
-    /// How many it holds now.
+    /// Number of messages in the channel now.
     pub fill: u64,
-    /// The 80th percentile over the window of the share of its capacity that was full, 0 to 1.
+    /// 80th percentile of the filled share of the capacity over the window, 0 to 1.
     pub fill_p80: f64,
-    /// The 95th.
+    /// 95th percentile of the filled share of the capacity over the window, 0 to 1.
     pub fill_p95: f64,
-    /// Messages taken, a second.
+    /// Messages taken per second.
     pub rate: f64,
-    /// Messages taken, all.
+    /// Total number of messages taken.
     pub total: u64,
-    /// How large the batches were that the sender sent.
+    /// Sizes of the batches that the sender sent.
     pub batches: Batches,
-    /// How often the sender had to wait for room.
+    /// Number of times the sender had to wait for room.
     pub sender_stalls: u64,
-    /// How often the receiver had to wait for messages.
+    /// Number of times the receiver had to wait for messages.
     pub receiver_stalls: u64,
-    /// How bad the worst of its values is.
+    /// Severity of the worst of the channel's values.
     pub level: Level,
-    /// Whether it is meant to lead back, to a stage that its messages have passed.
+    /// True if the channel leads back to a stage that its messages have already passed.
     #[serde(default)]
     pub feedback: bool,
-    /// Whether it has been closed.
+    /// True once the channel is closed.
     pub closed: bool,
 }
 
 /// A sponsor.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SponsorStatus {
-    /// Names it for as long as the process lives.
+    /// Identifier, unique for as long as the process lives.
     pub id: String,
-    /// Its name.
+    /// Name of the sponsor.
     pub name: String,
-    /// Its threads.
+    /// Number of worker threads.
     pub workers: u64,
-    /// The share of the window that its threads rested, 0 to 1.
+    /// Share of the window that the threads were parked, 0 to 1.
     pub idle: Option<f64>,
-    /// Turns that its threads took: all, and a second.
+    /// Total number of turns that the threads took.
     pub turns: u64,
-    /// See `turns`.
+    /// Turns per second.
     pub turn_rate: f64,
-    /// Cells that its threads offered to one another.
+    /// Number of cells that a thread offered to the others.
     pub published: u64,
-    /// Cells that its threads took over from one another.
+    /// Number of offered cells that another thread took.
     pub claimed: u64,
-    /// How often a thread went to rest.
+    /// Number of times a thread parked.
     pub parks: u64,
-    /// Its workers that are in a turn now, as far as that is known.
+    /// Workers that are in a turn now, as far as known.
     #[serde(default)]
     pub held: Vec<Held>,
 }
@@ -211,31 +213,31 @@ pub struct SponsorStatus {
 /// A worker of a sponsor that is in a turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Held {
-    /// Its number among the workers of its sponsor, from 0.
+    /// Index among the workers of the sponsor, from 0.
     pub worker: u64,
-    /// The [`Node::id`] of the group of actors that the turn is of.
+    /// The [`Node::id`] of the group of actors that the turn belongs to.
     pub node: String,
-    /// What people call that.
+    /// Display name of the group of actors.
     pub name: String,
-    /// The least time that the turn has taken, in seconds.
+    /// Least number of seconds that the turn has taken.
     pub seconds: f64,
 }
 
 /// A value that is beyond a threshold.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Alert {
-    /// The id of the node, edge or sponsor.
+    /// Identifier of the node, edge or sponsor; `process` for a value of the process.
     pub on: String,
-    /// Which of its values: the name of the field.
+    /// Name of the value: the name of its field.
     pub probe: String,
-    /// How bad it is.
+    /// Severity of the value.
     pub level: Level,
-    /// The threshold that it is beyond.
+    /// Threshold that the value is beyond.
     pub threshold: f64,
-    /// What it is now.
+    /// Current value.
     pub value: f64,
-    /// Since when: milliseconds since 1970-01-01, UTC.
+    /// Start of the alert: milliseconds since 1970-01-01, UTC.
     pub since_unix_ms: u64,
-    /// All of this in a sentence.
+    /// Summary of the alert in one sentence.
     pub text: String,
 }

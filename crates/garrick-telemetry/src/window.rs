@@ -5,32 +5,33 @@
 //!             |<------------- the window, or less at first ------>|
 //! ```
 //!
-//! A rate is what a count grew by since the oldest point, over the time since then: with two points it is
-//! right, so it is right long before the first window is over.
+//! A rate is the growth of a count since the oldest point, divided by the time since then. Two
+//! points suffice, so a rate is right long before the first window is over.
 //!
-//! Percentiles are exact, of the points themselves. A histogram (of the HDR kind, say) takes less memory for
-//! millions of values, but nothing can be taken out of it again, which a window that slides has to do; and with a
-//! sample every 100 ms a window has some hundred values, which are sorted in a microsecond or two.
+//! Percentiles are computed exactly, from the points. A histogram (an HDR histogram, for example)
+//! takes less memory for millions of values. But values cannot be removed from a histogram, and a
+//! sliding window has to remove them. With a sample every 100 ms a window has about a hundred
+//! values, and sorting them takes a microsecond or two.
 
 use std::collections::VecDeque;
 
-/// Nanoseconds since the telemetry began.
+/// Nanoseconds since the start of the telemetry.
 pub(crate) type Nanos = u64;
 
-/// How many points a window has at most. Where samples come more densely, some are passed over.
+/// Maximum number of points of a window. If samples come more densely, some are skipped.
 const POINTS_MAX: u64 = 1024;
 
-/// How far back points go, and how dense they are.
+/// Length of the window and minimum distance of its points.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// The window.
+    /// Length of the window.
     window: Nanos,
-    /// The least distance of two points.
+    /// Minimum distance of two points.
     step: Nanos,
 }
 
 impl Pace {
-    /// Points over `window`.
+    /// Creates a pace for points over `window`.
     pub(crate) fn new(window: Nanos) -> Self {
         Self {
             window,
@@ -39,10 +40,10 @@ impl Pace {
     }
 }
 
-/// The values of the last window, oldest first.
+/// Values of the last window, the oldest first.
 #[derive(Debug, Clone)]
 pub(crate) struct Recent<T> {
-    /// Values with their times. The first may be older than the window: the second is not.
+    /// Values with their times. Only the first may be older than the window.
     points: VecDeque<(Nanos, T)>,
 }
 
@@ -55,7 +56,7 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T: Copy> Recent<T> {
-    /// Adds a value, and lets go of those that the window has left behind.
+    /// Adds a value, and drops the values that have left the window.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, value: T) {
         let since = |point: &(Nanos, T)| now.saturating_sub(point.0);
         while self.points.get(1).is_some_and(|p| since(p) >= pace.window) {
@@ -69,7 +70,8 @@ impl<T: Copy> Recent<T> {
 }
 
 impl Recent<f64> {
-    /// The value that a share of `share` of all are not above; 0 if there is none. `scratch` is overwritten.
+    /// Returns, for each of `shares`, the least value such that this share of all values is not
+    /// above it. Returns 0 if there are no values. `scratch` is overwritten.
     pub(crate) fn percentiles<const N: usize>(
         &self,
         shares: [f64; N],
@@ -86,18 +88,19 @@ impl Recent<f64> {
     }
 }
 
-/// A count that only grows, and how fast.
+/// A count that only grows, and its rate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
-    /// The highest that was seen. A reader of several counters can be overtaken; what is shown never falls.
+    /// Highest count seen. A reader of several counters can be overtaken, but the shown count never
+    /// falls.
     total: u64,
     recent: Recent<u64>,
-    /// What it grew by a second, over the window.
+    /// Growth per second over the window.
     rate: Option<f64>,
 }
 
 impl Meter {
-    /// Notes that the count is `count` now.
+    /// Records that the count is `count` now.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, count: u64) {
         self.total = self.total.max(count);
         self.recent.push(pace, now, self.total);
@@ -109,12 +112,12 @@ impl Meter {
         self.rate = Some((self.total - before) as f64 / seconds);
     }
 
-    /// All in all.
+    /// Returns the total count.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Growth a second; none before the second look.
+    /// Returns the growth per second; `None` before the second sample.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.rate
     }

@@ -11,11 +11,11 @@ use garrick_testkit::alone;
 
 const CROWD: usize = 500;
 
-/// What the process may grow by for five hundred streams: 40 KB for each with both of its ends, which are in
-/// this process.
+/// Maximum growth of the process for five hundred streams: 40 KB for each stream with both ends,
+/// which are in this process.
 const GROWTH_MAX: u64 = 20 << 20;
 
-/// Resident memory.
+/// Returns the resident memory.
 fn resident(telemetry: &Telemetry) -> u64 {
     telemetry.look();
     let bytes = telemetry.latest().process.resident_bytes;

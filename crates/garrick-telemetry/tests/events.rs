@@ -1,4 +1,4 @@
-//! Streams of events: what comes, in which order, and to whom.
+//! Event streams: their contents, order, and access.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn a_silent_stream_is_kept_alive() {
     let mut events = Events::open(telemetry.address(), "/events");
     assert!(events.next().is_some_and(|event| event.retry.is_some()));
     assert!(events.next().is_some_and(|event| event.id.is_some()));
-    // Nothing is watched, so nothing happens.
+    // Nothing is watched, so no event occurs.
     assert!(events.next().is_some_and(|event| event.heartbeat));
     assert!(events.next().is_some_and(|event| event.heartbeat));
 }

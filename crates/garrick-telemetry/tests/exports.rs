@@ -1,4 +1,4 @@
-//! What is handed on to `tracing` and to OpenTelemetry.
+//! Export to `tracing` and to OpenTelemetry.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// Writes every event down in a line.
+/// Records every event as a line.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<String>>>);
 

@@ -1,4 +1,4 @@
-//! What other programs say about what is written for them.
+//! Validation of the output with other programs.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use common::{anywhere, get, get_with, pipeline, start};
 use garrick_telemetry::Telemetry;
 
-/// Reads a page with the Prometheus project's own parser, and prints every sample.
+/// Parses a page with the Prometheus project's own parser, and prints every sample.
 const PARSE: &str = "
 import sys
 from prometheus_client.parser import text_string_to_metric_families as text
@@ -19,7 +19,8 @@ for family in parse(sys.stdin.read()):
         print(family.name, family.type, sample.name, sorted(sample.labels.items()), float(sample.value))
 ";
 
-/// Runs a tool with `input`. None if it is not there and need not be: see CONTRIBUTING.
+/// Runs a tool with `input`. Returns `None` if the tool is missing and optional, as CONTRIBUTING
+/// describes.
 fn tool(program: &str, arguments: &[&str], probe: &[&str], input: &str) -> Option<Output> {
     let there = Command::new(program).args(probe).output();
     if !there.is_ok_and(|output| output.status.success()) {
@@ -37,7 +38,7 @@ fn tool(program: &str, arguments: &[&str], probe: &[&str], input: &str) -> Optio
         .stderr(Stdio::piped())
         .spawn()
         .expect("it was there a moment ago");
-    // A tool that fails early does not read all; its output then says why.
+    // A tool that fails early does not read everything. Its output then contains the reason.
     let _ = child
         .stdin
         .take()

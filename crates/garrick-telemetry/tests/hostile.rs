@@ -1,4 +1,4 @@
-//! Clients that mean no good, or do not know better. The server goes on answering.
+//! Hostile or faulty clients. The server continues to answer.
 
 mod common;
 
@@ -12,7 +12,7 @@ use garrick_testkit::setting;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// How many requests are made up. With 1 it takes seconds.
+/// Returns the number of generated requests. A value of 1 takes seconds.
 fn cases() -> u32 {
     setting("GARRICK_FUZZ_REQUESTS").unwrap_or(400)
 }
@@ -26,7 +26,7 @@ const VALID: &[&str] = &[
     "GET /health HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
 ];
 
-/// A request with some bytes changed, taken out or put in.
+/// Generates a request with some bytes changed, removed or inserted.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let change = (0..3u8, any::<prop::sample::Index>(), any::<u8>());
     let changes = prop::collection::vec(change, 0..8);
@@ -45,7 +45,8 @@ fn mutated() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Sends bytes and half closes, so that the server sees their end; reads a little of what comes.
+/// Sends bytes and half closes the connection, so that the server sees their end. Reads a part of
+/// the answer.
 fn poke(address: SocketAddr, bytes: &[u8]) {
     let mut stream = connect(address);
     let _ = stream.write_all(bytes);
@@ -81,7 +82,8 @@ fn a_head_that_is_too_large_is_refused() {
         format!("GET / HTTP/1.1\r\nHost: localhost\r\nA: {long}\r\n\r\n"),
         format!("GET / HTTP/1.1\r\nHost: localhost\r\n{many}\r\n"),
     ] {
-        // The server may hang up before all is sent, and the answer be lost with that.
+        // The server may close the connection before everything is sent. Then the answer may be
+        // lost.
         let answer = exchange(telemetry.address(), request.as_bytes());
         assert!(answer.as_ref().is_none_or(refused), "{answer:?}");
     }
@@ -92,7 +94,7 @@ fn a_head_that_is_too_large_is_refused() {
 fn a_client_that_drips_is_hung_up_on() {
     let telemetry = start(anywhere().head_timeout(Duration::from_millis(200)));
     let mut stream = connect(telemetry.address());
-    // A byte, then as long for an answer; so the head never comes to its end.
+    // Sends a byte, then waits for an answer. So the head is never complete.
     let short = Some(Duration::from_millis(10));
     stream.set_read_timeout(short).expect("it can be set");
     let mut sent = 0;
@@ -114,7 +116,7 @@ fn clients_that_say_nothing_are_hung_up_on() {
     for stream in silent {
         drain(stream);
     }
-    // One that has been answered, and says nothing more, as well.
+    // A connection that has been answered and stays silent must also end.
     let mut used = connect(telemetry.address());
     used.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .expect("it is open");
@@ -135,7 +137,7 @@ fn beyond_the_limit_clients_are_told_and_later_served() {
     wait_for(|| exchange(address, request).is_some_and(|answer| answer.status == 200));
 }
 
-/// Waits until something comes true that does so by itself, yielding meanwhile.
+/// Waits until `is` returns true, yielding meanwhile.
 fn wait_for(mut is: impl FnMut() -> bool) {
     let end = std::time::Instant::now() + common::PATIENCE;
     while !is() {
@@ -148,7 +150,7 @@ fn wait_for(mut is: impl FnMut() -> bool) {
 fn readers_that_never_read_are_hung_up_on() {
     let builder = anywhere().write_timeout(Duration::from_millis(300));
     let telemetry = start(builder.interval(Duration::from_millis(10)));
-    // Much to send, so that the system's buffers are soon full.
+    // A large amount of data soon fills the system's buffers.
     telemetry.watch(common::many_channels(2_000));
     telemetry.look();
     let deaf: Vec<_> = (0..5)

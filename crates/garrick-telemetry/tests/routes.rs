@@ -1,4 +1,4 @@
-//! What each address answers, and to whom.
+//! Answers of each route, and access to them.
 
 mod common;
 
@@ -172,7 +172,7 @@ fn a_token_keeps_the_data_and_not_the_page() {
             .next()
             .is_some()
     );
-    // A wrong header is not mended by a right address.
+    // A wrong header is not outweighed by a right address.
     let answer = get_with(
         address,
         "/metrics?token=open-sesame",
@@ -197,7 +197,8 @@ fn a_request_for_another_host_is_not_answered() {
         let answer = exchange(telemetry.address(), request.as_bytes()).expect("an answer");
         assert_eq!(answer.status, status, "{host}");
     }
-    // With a token no page from elsewhere can ask anything, so behind a proxy any name will do.
+    // With a token no foreign page can send a valid request, so behind a proxy any host name is
+    // allowed.
     let telemetry = start(anywhere().token("t"));
     let request =
         "GET /graph.json?token=t HTTP/1.1\r\nHost: proxy.example\r\nConnection: close\r\n\r\n";

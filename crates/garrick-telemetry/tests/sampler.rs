@@ -1,4 +1,4 @@
-//! What a sampler makes of what it reads, in a time of its own.
+//! Snapshots of a sampler with simulated time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,7 +9,7 @@ use garrick_telemetry::{
     Snapshot, SponsorReading, StageReading, Threshold,
 };
 
-/// The moment `ms` after the beginning.
+/// Returns the moment `ms` after the start.
 fn at(ms: u64) -> Moment {
     Moment {
         uptime: Duration::from_millis(ms),
@@ -21,7 +21,7 @@ fn sampler() -> Sampler {
     Sampler::new(Settings::default()).expect("the usual settings are fine")
 }
 
-/// A source of one channel, whose count and fill are set from outside.
+/// Creates a source of one channel, with count and fill set by the test.
 fn channel(
     count: &Arc<AtomicU64>,
     fill: &Arc<AtomicU64>,
@@ -67,7 +67,7 @@ fn percentiles_are_of_the_window_alone() {
     for ms in (0..20_000).step_by(100) {
         tick(&mut sampler, ms);
     }
-    // For 1.5 s of 10 it is emptier: the 80th percentile stays, then it falls.
+    // The channel is emptier for 1.5 s of 10 s: the 80th percentile stays, then it falls.
     fill.store(10, Relaxed);
     for ms in (20_000..27_500).step_by(100) {
         tick(&mut sampler, ms);
@@ -98,7 +98,7 @@ fn what_is_shown_never_goes_back() {
     let after = tick(&mut sampler, 100);
     assert_eq!((after.edges[0].total, after.edges[0].rate), (50, 0.0));
     assert_eq!(after.sequence, before.sequence + 1);
-    // A clock that stands still or goes back divides by nothing.
+    // A clock that stands still or goes back causes no division by zero.
     count.store(60, Relaxed);
     assert!(tick(&mut sampler, 100).edges[0].rate.is_finite());
     assert!(tick(&mut sampler, 50).edges[0].rate.is_finite());
@@ -172,7 +172,7 @@ fn a_source_that_panics_is_asked_no_more_and_the_others_are() {
     assert_eq!((sampler.watched(), sampler.failed()), (1, 1));
 }
 
-/// What panics when it is dropped, and leaves one more behind that does.
+/// A value that panics when dropped, with another such value as the payload.
 struct Bomb(u32);
 
 impl Drop for Bomb {

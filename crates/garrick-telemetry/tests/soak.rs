@@ -1,8 +1,9 @@
-//! A pipeline that is watched by a crowd, against the same pipeline when nobody looks.
+//! Speed of a pipeline that a crowd watches, compared with the same pipeline unwatched.
 //!
-//! `GARRICK_SOAK_SECONDS=60 cargo test --release -p garrick-telemetry --test soak -- --nocapture` measures for so
-//! long, in turns of a second, and fails if the pipeline is slowed by more than 5 %. Without the variable it runs for
-//! a moment and checks only that everything works together: a moment says nothing about speed.
+//! `GARRICK_SOAK_SECONDS=60 cargo test --release -p garrick-telemetry --test soak -- --nocapture`
+//! measures for this time, in alternating slices of a second. The test fails if watching slows the
+//! pipeline by more than 5 %. Without the variable the test runs briefly and only checks that all
+//! parts work together: a brief run does not measure speed.
 
 mod common;
 
@@ -18,16 +19,16 @@ use garrick_testkit::setting;
 
 const CROWD: usize = 500;
 
-/// Clients that ask for events and never read them.
+/// Number of clients that request events and never read them.
 const DEAF: usize = 20;
 
-/// Between two strange requests.
+/// Time between two strange requests.
 const STRANGE_EVERY: Duration = Duration::from_millis(10);
 
-/// The most that the pipeline may be slowed by.
+/// Maximum share by which the pipeline may be slowed.
 const SLOWED_MAX: f64 = 0.05;
 
-/// A pipeline of three stages on one thread, which leaves the other core to those who look.
+/// Starts a pipeline of three stages on one thread. The other core is left to the clients.
 fn pipeline() -> Running {
     let mut graph = Graph::new();
     let (numbers, numbers_in) = graph.channel::<u64>(1 << 14).expect("slots");
@@ -43,7 +44,8 @@ fn pipeline() -> Running {
     graph.start().expect("a thread")
 }
 
-/// Messages a second that the pipeline moves during `slice`, nobody being told to stop meanwhile.
+/// Returns the messages per second of the pipeline during `slice`. `stop` must receive no
+/// message meanwhile.
 fn speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64 {
     let taken = || monitor.sample().channels[1].taken;
     let (before, began) = (taken(), Instant::now());
@@ -59,7 +61,7 @@ fn crowd(address: SocketAddr) {
     while streams.iter_mut().all(|stream| stream.next().is_some()) {}
 }
 
-/// Sends strange requests until told to stop, with some clients at its side that never read.
+/// Sends strange requests until stopped. Some further clients never read.
 fn strangers(address: SocketAddr, stop: &Receiver<()>) {
     let deaf: Vec<_> = (0..DEAF)
         .map(|_| {
@@ -85,7 +87,7 @@ fn strangers(address: SocketAddr, stop: &Receiver<()>) {
     drop(deaf);
 }
 
-/// The speed with everybody looking.
+/// Returns the speed while all clients watch.
 fn watched_speed(monitor: &Monitor, stop: &Receiver<()>, slice: Duration) -> f64 {
     let telemetry = start(anywhere());
     telemetry.watch(monitor.clone());

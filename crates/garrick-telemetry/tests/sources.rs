@@ -1,4 +1,4 @@
-//! Pipelines and systems of actors, as they are seen.
+//! Pipelines and systems of actors as sources.
 
 mod common;
 
@@ -102,7 +102,7 @@ fn a_system_is_seen_with_its_actors_by_type() {
     drop(handle);
 }
 
-/// Says that something has begun, and waits for leave to go on.
+/// Reports that something has begun, and waits for permission to continue.
 type Pass = (Sender<()>, Receiver<()>);
 
 fn wait((told, may_go): Pass) {
@@ -110,7 +110,7 @@ fn wait((told, may_go): Pass) {
     may_go.recv().expect("leave comes");
 }
 
-/// Waits in its turn.
+/// Waits within its turn.
 struct Holds;
 
 impl Actor for Holds {
@@ -134,7 +134,7 @@ impl Actor for Blocks {
     }
 }
 
-/// Has a new actor begin to wait. What comes back gives it leave to go on.
+/// Makes a new actor begin to wait. Sending to the returned sender lets the actor continue.
 fn hold<A: Actor<Msg = Pass> + Send>(system: &System, actor: A) -> Sender<()> {
     let ((told, begun), (leave, may_go)) = (mpsc::channel(), mpsc::channel());
     let actor = system.spawn(actor).expect("the system is there");

@@ -1,8 +1,9 @@
 //! A timer that ends a worker's sleep in tokio's driver.
 //!
-//! tokio's own timers count milliseconds, and so does the timeout that it sleeps with. Garrick's are finer by a factor of a hundred.
-//! On Linux a timer file descriptor ends the sleep: the driver waits for it as for a socket, and the kernel does not round
-//! its time. Elsewhere it is one of tokio's timers.
+//! tokio's own timers count milliseconds, and so does the timeout of its sleep. Garrick's timers
+//! are a hundred times finer. On Linux a timer file descriptor ends the sleep. The driver waits for
+//! it like for a socket, and the kernel does not round its time. On other systems the timer is one
+//! of tokio's timers.
 
 use std::io;
 use std::time::Duration;
@@ -23,14 +24,14 @@ mod fine {
 
     use super::{Duration, io};
 
-    /// The timer of one driver.
+    /// Timer of one driver.
     #[derive(Debug)]
     pub(crate) struct Alarm {
         timer: AsyncFd<OwnedFd>,
     }
 
     impl Alarm {
-        /// A timer of the tokio that is around.
+        /// Creates a timer in the context of the current tokio runtime.
         #[expect(
             deprecated,
             reason = "what makes it unsound, a descriptor that changes or is closed, an `OwnedFd` cannot do"
@@ -46,15 +47,16 @@ mod fine {
         pub(crate) async fn wait(&self, delay: Duration) {
             let set = self.set(delay);
             debug_assert!(set.is_ok(), "{set:?}");
-            // Setting it again takes back what it has counted, so there is nothing to read: only the readiness that
-            // tokio has noted, which may still be that of the time before.
+            // Setting the timer again resets its expiration count, so nothing has to be read. Only
+            // the readiness that tokio has recorded must be cleared. It may still be that of the
+            // previous sleep.
             if let Ok(mut ready) = self.timer.readable().await {
                 ready.clear_ready();
             }
         }
 
         fn set(&self, delay: Duration) -> io::Result<()> {
-            // Zero would mean never.
+            // A delay of zero would disarm the timer.
             let delay = delay.max(Duration::from_nanos(1));
             let time = Itimerspec {
                 it_interval: Timespec::default(),
@@ -69,7 +71,7 @@ mod fine {
     }
 }
 
-/// The timer of one driver.
+/// Timer of one driver.
 #[cfg(not(target_os = "linux"))]
 #[derive(Debug)]
 pub(crate) struct Alarm;

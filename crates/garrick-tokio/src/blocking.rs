@@ -1,7 +1,7 @@
-//! Work that blocks its thread, whose result comes back to the actor as a message.
+//! Blocking work whose result returns to the actor as a message.
 //!
-//! What a turn does happens when the turn commits. So the work is begun by a small actor, which the turn spawns: an undone turn has
-//! spawned nobody.
+//! The effects of a turn take place when the turn commits. Therefore the turn spawns a small actor
+//! that begins the work: an undone turn spawns no actor.
 
 use garrick_core::quiet;
 use std::error::Error;
@@ -10,13 +10,14 @@ use std::fmt;
 use garrick_actor::{Actor, Context, Next};
 use tokio::runtime::Handle;
 
-/// Why blocking work has no result.
+/// Reason that blocking work has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
-    /// It panicked, and said this.
+    /// The work panicked with this message.
     Panicked(String),
-    /// There is no tokio around the actor: its system was not built with [`Tokio`](crate::Tokio).
+    /// The actor runs outside of a tokio runtime: its system was not built with
+    /// [`Tokio`](crate::Tokio).
     NoRuntime,
     /// The runtime ended before the work began.
     Ended,
@@ -27,7 +28,7 @@ impl fmt::Display for BlockingError {
         match self {
             Self::Panicked(message) => write!(f, "the blocking work panicked: {message}"),
             Self::NoRuntime => f.write_str(
-                "there is no tokio around this actor: build its system with the driver `Tokio`, or name a runtime",
+                "this actor runs outside of a tokio runtime: build its system with the driver `Tokio`, or pass a runtime",
             ),
             Self::Ended => f.write_str("the runtime ended before the blocking work began"),
         }
@@ -36,12 +37,14 @@ impl fmt::Display for BlockingError {
 
 impl Error for BlockingError {}
 
-/// Blocking work for actors; see [`SpawnBlocking::spawn_blocking`].
+/// Blocking work for actors, see [`SpawnBlocking::spawn_blocking`].
 pub trait SpawnBlocking<M> {
-    /// Runs `work` on a thread of its own once the turn commits, and lets what `convert` makes of its result come to this actor.
-    /// The message keeps the actor alive until then. An actor that has stopped does not miss it.
+    /// Runs `work` on a separate thread once the turn commits. Then `convert` turns the result into
+    /// a message to this actor. The pending message keeps the actor alive until then. If the actor
+    /// has stopped, the message is dropped.
     ///
-    /// Async actors can do without: `tokio::task::spawn_blocking(work).await` works in there.
+    /// Async actors do not need this method: there, `tokio::task::spawn_blocking(work).await`
+    /// works.
     ///
     /// # Examples
     /// ```
@@ -86,7 +89,8 @@ pub trait SpawnBlocking<M> {
         W: FnOnce() -> R + Send + 'static,
         C: FnOnce(Result<R, BlockingError>) -> M + Send + 'static;
 
-    /// The same on the threads of that runtime: for actors of any system.
+    /// Runs `work` like [`spawn_blocking`](Self::spawn_blocking), but on the threads of `runtime`.
+    /// For actors of any system.
     fn spawn_blocking_on<R, W, C>(&self, runtime: &Handle, work: W, convert: C)
     where
         R: 'static,
@@ -123,7 +127,7 @@ where
 {
     let to = cx.address();
     let give = move |result| {
-        // An actor that has stopped does not miss it.
+        // If the actor has stopped, the message is dropped.
         let _ = to.send(convert(result));
     };
     drop(cx.spawn(Errand {
@@ -134,8 +138,8 @@ where
 
 type Give<R> = Box<dyn FnOnce(Result<R, BlockingError>) + Send>;
 
-/// Somebody will be told of the result; if this is dropped, that there is none. Made when the work begins: who spawns it in a
-/// turn that is undone is told nothing.
+/// Obligation to deliver a result. Dropping it delivers the error that there is none. Created when
+/// the work begins, so a turn that is undone delivers nothing.
 struct Promise<R>(Option<Give<R>>);
 
 impl<R> Promise<R> {
@@ -153,17 +157,18 @@ impl<R> Promise<R> {
 impl<R> Drop for Promise<R> {
     fn drop(&mut self) {
         if let Some(give) = self.0.take() {
-            // A runtime drops what it has not begun, all of it: a conversion must not keep it from the rest.
+            // A runtime drops all work that has not begun. A panic of one conversion must not
+            // prevent it from dropping the rest.
             let _ = quiet::call(|| give(Err(BlockingError::Ended)));
         }
     }
 }
 
-/// Begins the work in a turn of its own.
+/// Actor that begins the work in a turn of its own.
 struct Errand<W, R> {
-    /// Whose threads, if not those of the runtime that is around.
+    /// Runtime whose threads run the work. `None` stands for the current runtime.
     runtime: Option<Handle>,
-    /// Taken when it begins.
+    /// Work and delivery. `None` once the work has begun.
     work: Option<(W, Give<R>)>,
 }
 

@@ -1,13 +1,15 @@
 //! A current-thread runtime of tokio as the driver of a worker.
 //!
-//! The runtime never runs an actor: an actor's future is polled by the worker, within the runtime's context, so that sockets and
-//! timers find the driver they register with. Parking is `block_on` of a future that ends with the worker's token or its
-//! next timer; polling is one pass over the driver that does not wait. Tasks that actors have spawned with
-//! `tokio::spawn` run in both.
+//! The runtime never runs an actor. The worker polls an actor's future within the runtime's
+//! context, so that sockets and timers find the driver that they register with. Parking is a
+//! `block_on` of a future that ends with the worker's token or its next timer. Polling is one pass
+//! over the driver that does not wait. Tasks that actors have spawned with `tokio::spawn` run in
+//! both.
 //!
-//! A token is a permit of [`Notify`]: one that was given before the worker parks is found by it, and a permit too many is a
-//! park that returns early. Whoever wakes an actor from inside of the driver is on the worker's own thread; tokio then writes to no
-//! file descriptor, and the park ends when the events at hand have been handed out.
+//! A token is a permit of [`Notify`]. A permit that was given before the worker parks is found by
+//! the next park. A surplus permit makes a park return early. Code inside the driver that wakes an
+//! actor runs on the worker's own thread. Then tokio writes to no file descriptor, and the park
+//! ends when the available events have been dispatched.
 
 use std::cell::Cell;
 use std::io;
@@ -23,22 +25,23 @@ use tokio::task::yield_now;
 
 use crate::alarm::Alarm;
 
-/// A system whose workers sleep in tokio's driver, one for every core.
+/// Starts a system whose workers sleep in tokio's driver, with one worker for every core.
 ///
 /// # Errors
-/// See [`StartError`].
+/// Returns a [`StartError`] if the system cannot start.
 ///
 /// # Examples
-/// See the [crate].
+/// The [crate] documentation contains an example.
 pub fn system() -> Result<System, StartError> {
     System::builder().name("tokio").driver(Tokio::new()).start()
 }
 
-/// Lets the workers of a system sleep in tokio's driver: for [`Builder::driver`](garrick_actor::Builder::driver).
+/// Driver factory that makes the workers of a system sleep in tokio's driver. Passed to
+/// [`Builder::driver`](garrick_actor::Builder::driver).
 ///
-/// Each worker has a current-thread runtime of its own, with sockets, timers and signals. All of its actors, the async ones and the
-/// others, find that runtime around them: `tokio::net`, `tokio::time`, `tokio::fs`, `tokio::spawn` and
-/// `tokio::task::spawn_blocking` work as in a task of tokio.
+/// Each worker has its own current-thread runtime, with sockets, timers and signals. All actors of
+/// the worker, async or not, run in the context of that runtime: `tokio::net`, `tokio::time`,
+/// `tokio::fs`, `tokio::spawn` and `tokio::task::spawn_blocking` work as in a task of tokio.
 ///
 /// # Examples
 /// ```
@@ -62,21 +65,23 @@ pub struct Tokio {
 }
 
 impl Tokio {
-    /// With tokio's own limits.
+    /// Creates a factory with tokio's default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many threads each worker may have for blocking work, files among it; tokio's 512 unless told. They are started when
-    /// there is work, and end when there was none for ten seconds.
+    /// Sets the maximum number of threads that each worker may use for blocking work, including
+    /// file operations. The default is tokio's limit of 512. Threads start on demand, and end after
+    /// ten seconds without work.
     #[must_use]
     pub fn blocking_threads_max(mut self, threads: usize) -> Self {
         self.blocking_threads_max = Some(threads);
         self
     }
 
-    /// How long the end of the system waits for blocking work that is under way; not at all unless told.
+    /// Sets the time that the end of the system waits for running blocking work. By default it does
+    /// not wait.
     #[must_use]
     pub fn blocking_grace(mut self, grace: Duration) -> Self {
         self.blocking_grace = grace;
@@ -100,9 +105,9 @@ impl Drivers for Tokio {
     }
 }
 
-const NO_THREADS: &str = "blocking work needs at least 1 thread a worker, not 0";
+const NO_THREADS: &str = "blocking work needs at least 1 thread per worker, not 0";
 
-/// What wakes a worker.
+/// Wakes a worker.
 #[derive(Debug, Default)]
 struct Token(Notify);
 
@@ -112,11 +117,11 @@ impl Wake for Token {
     }
 }
 
-/// See the module.
+/// Driver of a worker, described in the module documentation.
 #[derive(Debug)]
 struct TokioDriver {
     runtime: Inside,
-    /// What ends a sleep that has a time.
+    /// Timer that ends a sleep with a timeout.
     alarm: Alarm,
     /// Given by any thread, taken by the worker.
     token: Arc<Token>,
@@ -156,7 +161,8 @@ impl Driver for TokioDriver {
         self.runtime.get().block_on(async {
             let mut token = pin!(self.token.0.notified());
             if token.as_mut().enable() {
-                // The token was there. Were it always there, nobody would ever look at the driver.
+                // The token was already given. If this happened every time, the driver would never
+                // be polled.
                 return yield_now().await;
             }
             let Some(timeout) = timeout else {
@@ -171,18 +177,19 @@ impl Driver for TokioDriver {
     }
 
     fn poll(&self) {
-        // It comes back when tokio has looked at the driver once.
+        // `yield_now` returns after tokio has polled the driver once.
         self.runtime.get().block_on(yield_now());
     }
 }
 
-/// A worker's runtime. Its end waits for blocking work no longer than it was told.
+/// Runtime of a worker. Its end waits for blocking work for at most the grace period.
 #[derive(Debug)]
 struct Inside {
-    /// Taken by the end.
+    /// `None` once dropped.
     runtime: Option<Runtime>,
     grace: Duration,
-    /// Whether a worker has lived in there. If not there is nothing to wait for, and this may be a thread that must not.
+    /// True if a worker has run in the runtime. If not, there is no work to wait for, and the
+    /// present thread may be one that must not block.
     lived: Cell<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Ending a system without blocking a thread of tokio.
+//! End of a system without blocking a thread of tokio.
 
 use std::io;
 use std::sync::Arc;
@@ -7,13 +7,15 @@ use std::thread;
 use garrick_actor::System;
 use tokio::sync::oneshot;
 
-/// Ends a system in order, as [`System::shutdown`] does, for who must not block: in a task of tokio.
+/// Ends a system in order like [`System::shutdown`], but without blocking. For use in a task of
+/// tokio.
 ///
 /// # Errors
-/// The system gave no thread to wait on. Then it ends at once.
+/// Returns an error if the operating system provides no thread that can wait. Then the system ends
+/// at once.
 ///
 /// # Cancel safety
-/// The end goes on if this is dropped.
+/// If the future is dropped, the end of the system still proceeds.
 ///
 /// # Examples
 /// ```
@@ -26,27 +28,29 @@ use tokio::sync::oneshot;
 /// ```
 pub async fn shutdown(system: System) -> io::Result<()> {
     system.begin_shutdown();
-    // Whoever waits lives longer than the system, or there was no thread.
+    // Either the waiting thread drops the last reference to the system, or the thread did not
+    // start.
     let system = Arc::new(system);
     let _ = waiting(&system)?.await;
     Ok(())
 }
 
-/// Is told of the end of a system, which the caller has begun.
+/// Returns a receiver that is notified of the end of a system. The caller has already begun the
+/// end.
 pub(crate) fn waiting(system: &Arc<System>) -> io::Result<oneshot::Receiver<()>> {
     let (over, told) = oneshot::channel();
     let ending = system.clone();
     let wait = move || {
         ending.wait();
         drop(ending);
-        // Nobody need be listening any more.
+        // The receiver may have been dropped.
         let _ = over.send(());
     };
     let thread = thread::Builder::new().name("garrick-end".to_owned());
     match thread.spawn(wait) {
         Ok(_) => Ok(told),
         Err(error) => {
-            // Whoever drops it now waits for it.
+            // The caller that drops the system waits for the end.
             system.begin_shutdown_now();
             Err(error)
         }

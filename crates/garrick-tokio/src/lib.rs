@@ -1,16 +1,19 @@
-//! Garrick and tokio: actors that wait for sockets, timers and files, and addresses in tokio's tasks.
+//! Integration of Garrick with tokio: actors that await sockets, timers and files, and addresses
+//! that tokio's tasks can use.
 //!
-//! The workers of a system that is built with [`Tokio`] sleep in tokio's driver, each in one of its own. What an actor of it awaits
-//! is woken by the thread that runs the actor: there is no second pool of threads, and no hop between two.
+//! The workers of a system that is built with [`Tokio`] sleep in tokio's driver, each in its own
+//! driver. The thread that runs an actor also wakes it when an awaited event arrives. There is no
+//! second thread pool, and no hop between threads.
 //!
 //! ```text
 //!   worker thread:  [ turns of actors ][ poll the driver ][ turns ] ... [ sleep in the driver ] ...
 //!                      |   register                ^                            ^
 //!                      v                           | readiness, timers          | Address::send from elsewhere
-//!                   sockets, tokio::time, any library that needs a tokio around it
+//!                   sockets, tokio::time, any library that needs a tokio runtime
 //! ```
 //!
-//! The other way round needs nothing: an address is used by any task of tokio, and an ask is a future.
+//! The opposite direction needs no integration: any task of tokio can send to an address, and an
+//! ask is a future.
 //!
 //! # Examples
 //! ```

@@ -1,7 +1,8 @@
-//! Ending a system when the process is told to end.
+//! End of a system when the process receives a stop signal.
 //!
-//! The first SIGINT or SIGTERM begins an end in order: every message that was sent is handled, and every message that this leads
-//! to. The second one ends the system after the turns under way, and nobody waits for those.
+//! The first SIGINT or SIGTERM begins an orderly end: the system handles every message already
+//! sent, and every message that results from these. The second signal ends the system after the
+//! turns under way, without waiting for them.
 
 use std::io;
 use std::sync::Arc;
@@ -12,19 +13,19 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::end::waiting;
 
-/// What the process was sent.
+/// Stop signal that the process received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopSignal {
-    /// SIGINT: Ctrl-C.
+    /// SIGINT, sent by Ctrl-C.
     Interrupt,
-    /// SIGTERM: what `kill` and service managers send.
+    /// SIGTERM, sent by `kill` and by service managers.
     Terminate,
 }
 
-/// The signals that ask a process to end.
+/// Receiver of the signals that ask a process to end.
 ///
 /// # Examples
-/// A server that tells its own actors first:
+/// A server that notifies its own actors before it ends:
 /// ```no_run
 /// use garrick_actor::{Next, Reply};
 /// use garrick_tokio::{Ending, Signals};
@@ -52,13 +53,15 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens from here on: the signals do not end the process by themselves any more, to its end.
+    /// Starts to listen. From now on until the process ends, the signals no longer end the process
+    /// by themselves.
     ///
     /// # Errors
-    /// There is no tokio around the caller, or the operating system refuses.
+    /// Returns an error if the caller is not in the context of a tokio runtime, or if the operating
+    /// system refuses.
     ///
     /// # Panics
-    /// If the tokio that is around has no I/O.
+    /// Panics if I/O is not enabled in the tokio runtime.
     pub fn listen() -> io::Result<Self> {
         if Handle::try_current().is_err() {
             return Err(io::Error::other(NO_RUNTIME));
@@ -69,10 +72,11 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one. Signals of one kind that come faster than they are received are one.
+    /// Waits for the next signal. Signals of the same kind that arrive faster than they are
+    /// received are merged.
     ///
     /// # Cancel safety
-    /// A signal is not lost if this is dropped.
+    /// No signal is lost if the future is dropped.
     pub async fn recv(&mut self) -> StopSignal {
         tokio::select! {
             biased;
@@ -81,10 +85,11 @@ impl Signals {
         }
     }
 
-    /// Ends a system in order, or at once when there is another signal meanwhile.
+    /// Ends a system in order, or at once if another signal arrives meanwhile.
     ///
     /// # Errors
-    /// The operating system gave no thread to wait on. Then the system ends at once.
+    /// Returns an error if the operating system provides no thread that can wait. Then the system
+    /// ends at once.
     pub async fn shutdown(&mut self, system: System) -> io::Result<Ending> {
         let system = Arc::new(system);
         system.begin_shutdown();
@@ -100,14 +105,15 @@ impl Signals {
     }
 }
 
-const NO_RUNTIME: &str = "signals are received by tokio, and there is none around: call it in a task, or use `run_until_signal`";
+const NO_RUNTIME: &str = "receiving signals needs a tokio runtime: call this in a task of tokio, or use `run_until_signal`";
 const WITHIN_RUNTIME: &str =
-    "`run_until_signal` blocks its thread, which runs tokio: await `shutdown_on_signal` there";
+    "`run_until_signal` would block a thread that runs tokio: await `shutdown_on_signal` instead";
 
-/// Lets a system run until the process is told to end, and ends it. For tasks of tokio; see [`run_until_signal`] for others.
+/// Runs a system until the process receives a stop signal, then ends the system. For tasks of
+/// tokio; [`run_until_signal`] serves other threads.
 ///
 /// # Errors
-/// As for [`Signals::listen`] and [`Signals::shutdown`].
+/// Returns an error if [`Signals::listen`] or [`Signals::shutdown`] fails.
 ///
 /// # Examples
 /// ```no_run
@@ -125,10 +131,12 @@ pub async fn shutdown_on_signal(system: System) -> io::Result<Ending> {
     signals.shutdown(system).await
 }
 
-/// Lets a system run until the process is told to end, and ends it. For threads that run no tokio, as that of a plain `main`.
+/// Runs a system until the process receives a stop signal, then ends the system. For threads
+/// outside of tokio, such as the thread of a plain `main`.
 ///
 /// # Errors
-/// The caller is within a tokio, or as for [`shutdown_on_signal`].
+/// Returns an error if the caller is in the context of a tokio runtime, or if
+/// [`shutdown_on_signal`] fails.
 ///
 /// # Examples
 /// ```no_run

@@ -1,4 +1,4 @@
-//! The implementation of `Actor`: a method for each message.
+//! The implementation of `Actor`, with a call of a method for each message.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -9,7 +9,7 @@ use crate::attributes::{Place, carried};
 use crate::parse::{Argument, Block, Message, Started};
 use crate::types::Returned;
 
-/// `impl Actor for ...`.
+/// Generates `impl Actor for ...`.
 pub(super) fn implementation(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -80,7 +80,7 @@ fn arm(block: &Block, message: &Message) -> TokenStream {
     quote!(#(#attributes)* #name::#variant #pattern => { #body })
 }
 
-/// `call`, and what follows from what it returns.
+/// Generates `call`, and the conversion of its result into a `Next`.
 fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream {
     let krate = &block.krate;
     match returned {

@@ -11,7 +11,7 @@ use crate::attributes::{Place, carried, has_docs};
 use crate::names;
 use crate::parse::{Block, Field, Message};
 
-/// The struct, its methods, and the traits of an address.
+/// Generates the struct, its methods, and the trait implementations of an address.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         krate,
@@ -23,7 +23,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
     } = block;
     let attributes = for_items(block);
     let doc = format!(
-        "The address of a `{}`, with a method for each of its messages.",
+        "Address of a `{}`, with a method for each of its messages.",
         block.ident
     );
     let (impl_generics, arguments, clause) = generics.split_for_impl();
@@ -44,12 +44,12 @@ pub(super) fn definition(block: &Block) -> TokenStream {
             clippy::used_underscore_binding
         )]
         impl #impl_generics #handle #arguments #clause {
-            /// A handle of the actor behind `address`.
+            /// Creates a handle of the actor behind `address`.
             #[must_use]
             #visibility fn new(address: #krate::Address<#message #arguments>) -> Self {
                 Self { address }
             }
-            /// The actor's address.
+            /// Returns the actor's address.
             #[must_use]
             #visibility fn address(&self) -> &#krate::Address<#message #arguments> {
                 &self.address
@@ -93,12 +93,12 @@ fn send(block: &Block, message: &Message) -> TokenStream {
 
 fn ask(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let (visibility, method) = (&message.visibility, &message.method);
-    let attributes = attributes(block, message, Place::Ask, "Asks what is answered by");
+    let attributes = attributes(block, message, Place::Ask, "Asks for the answer of");
     let parameters = message.fields().map(parameter);
     let reply = own("reply", Span::mixed_site());
     let sent = sent(block, message, Some(&reply));
     let returned = path_at(block, "Ask", answer);
-    // What rustc has against the answer is said of its type.
+    // The span makes rustc report errors of the answer's type at that type.
     let asked = quote_spanned!(span_of(answer)=> self.address.ask(|#reply| #sent));
     quote! {
         #attributes
@@ -114,8 +114,8 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let attributes = carried(&message.attributes, Place::AskTo);
     let other = message.method.unraw();
     let doc = format!(
-        "As [`{other}`](Self::{other}), but the answer comes to the actor whose turn `cx` is, as the message \
-         that `convert` makes of it. `convert` must not capture anything."
+        "Asks like [`{other}`](Self::{other}), but sends the answer to the actor whose context is `cx`, as the \
+         message that `convert` creates from it. `convert` must not capture anything."
     );
     let parameters = message.fields().map(parameter);
     let own = |name| own(name, Span::mixed_site());
@@ -137,7 +137,8 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     }
 }
 
-/// What holds for one of the handle's methods, and a sentence on what it is for if the actor's has none.
+/// Returns the attributes of one of the handle's methods. Adds a summary if the actor's method has
+/// no documentation.
 fn attributes(block: &Block, message: &Message, place: Place, does: &str) -> TokenStream {
     let attributes = carried(&message.attributes, place);
     let doc = (!has_docs(&attributes)).then(|| {
@@ -152,7 +153,7 @@ fn parameter(field: &Field) -> TokenStream {
     quote!(#name: #ty)
 }
 
-/// The message, made of the arguments of the same names.
+/// Generates the message from the arguments of the same names.
 fn sent(block: &Block, message: &Message, reply: Option<&Ident>) -> TokenStream {
     let (name, variant) = (&block.message, &message.variant);
     let fields = message.fields().map(|field| &field.name).chain(reply);
@@ -165,7 +166,7 @@ fn span_of(ty: &Type) -> Span {
     Span::call_site().located_at(ty.span())
 }
 
-/// A handle compares, hashes and prints as its address does, whatever the parameters can do.
+/// Implements comparison, hashing and printing by the address, for any type parameters.
 fn traits(block: &Block) -> TokenStream {
     let Block {
         krate,

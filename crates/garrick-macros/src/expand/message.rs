@@ -8,7 +8,7 @@ use super::{for_items, path_at};
 use crate::attributes::{Place, carried, has_docs};
 use crate::parse::{Block, Message};
 
-/// The enum and its `Debug`.
+/// Generates the enum and its `Debug`.
 pub(super) fn definition(block: &Block) -> TokenStream {
     let Block {
         visibility,
@@ -18,7 +18,7 @@ pub(super) fn definition(block: &Block) -> TokenStream {
         ..
     } = block;
     let attributes = for_items(block);
-    let doc = format!("What a `{}` receives.", block.ident);
+    let doc = format!("Message to a `{}`.", block.ident);
     let derive = (!derives.is_empty()).then(|| quote!(#[derive(#(#derives),*)]));
     let clause = &generics.where_clause;
     let variants = block.messages.iter().map(|m| variant(block, m));
@@ -42,7 +42,7 @@ fn variant(block: &Block, message: &Message) -> TokenStream {
     let attributes = carried(&message.attributes, Place::Variant);
     let name = &message.variant;
     let doc = (!has_docs(&attributes)).then(|| {
-        let text = format!("For `{}::{}`.", block.ident, message.method);
+        let text = format!("Calls `{}::{}`.", block.ident, message.method);
         quote!(#[doc = #text])
     });
     let mut fields: Vec<TokenStream> = Vec::new();
@@ -58,7 +58,8 @@ fn variant(block: &Block, message: &Message) -> TokenStream {
     quote!(#(#attributes)* #doc #name #fields)
 }
 
-/// A variant that cannot be made, for the parameters that no message has: an enum must use all of its own.
+/// Generates a variant that cannot be constructed, for type parameters that no message uses: an
+/// enum must use all of its parameters.
 fn unused(block: &Block, variants: &TokenStream) -> Option<TokenStream> {
     let parameters = block.generics.type_params().map(|p| &p.ident);
     let unused: Vec<&Ident> = parameters
@@ -89,7 +90,7 @@ fn is_debug(path: &Path) -> bool {
         .is_some_and(|last| last.ident == "Debug")
 }
 
-/// A `Debug` that names the variant, whatever its fields are made of.
+/// Generates a `Debug` that prints the variant's name and ignores its fields.
 fn debug_of(block: &Block, has_unused: bool) -> TokenStream {
     let Block {
         message, generics, ..

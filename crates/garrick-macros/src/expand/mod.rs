@@ -1,8 +1,9 @@
-//! Writing the code.
+//! Generation of the code.
 //!
-//! Variables that the code makes up have the hygiene of a macro's, so that they never meet the user's; types have
-//! none, so those begin with two underscores. Spans point to what a name comes from, so that what rustc says
-//! about the code stands in the right place.
+//! Generated variables have mixed-site hygiene, so they never collide with the user's variables.
+//! Generated type parameters have no hygiene, so their names begin with two underscores. The span
+//! of a generated name points to its origin, so rustc reports errors of the generated code at the
+//! right position.
 
 mod actor;
 mod handle;
@@ -18,7 +19,7 @@ use crate::errors::Errors;
 use crate::options::Options;
 use crate::parse::{self, Block};
 
-/// The expansion of `#[actor(options)] item`: the item, what is made of it, and what is wrong with it.
+/// Expands `#[actor(options)] item`: returns the item, the generated code, and all errors.
 pub(crate) fn actor(options: TokenStream, item: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options: Options = errors.or_default(syn::parse2(options));
@@ -50,19 +51,19 @@ fn with_errors(code: &TokenStream, errors: Errors) -> TokenStream {
     quote!(#code #errors)
 }
 
-/// A name of the macro's own that stands where `culprit` stands.
+/// Returns a name with the macro's hygiene, located at `culprit`.
 fn own(name: &str, culprit: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(culprit))
 }
 
-/// The path of `name` in the crate of the actors' types, standing where `culprit` does.
+/// Returns the path of `name` in the crate of the actor types, located at `culprit`.
 fn path_at(block: &Block, name: &str, culprit: &impl ToTokens) -> TokenStream {
     let krate = &block.krate;
     let name = own(name, culprit.span());
     quote!(#krate::#name)
 }
 
-/// The attributes of the block that hold for every item made of it.
+/// Returns the attributes of the block that apply to every generated item.
 fn for_items(block: &Block) -> Vec<Attribute> {
     carried(&block.attributes, Place::Item)
 }
@@ -71,7 +72,7 @@ fn for_items(block: &Block) -> Vec<Attribute> {
 mod tests {
     use super::*;
 
-    /// The items of the expansion, each by its first words.
+    /// Returns the items of the expansion, each as its first words.
     fn items(options: TokenStream, item: &TokenStream) -> Vec<String> {
         let file: syn::File = syn::parse2(actor(options, item)).unwrap();
         let names = file.items.iter().map(|item| match item {

@@ -1,4 +1,4 @@
-//! Somebody in between who tries everything that reaches new code.
+//! An attacker in the middle who tries everything that reaches new code.
 #![no_main]
 #![allow(dead_code, reason = "what the tests share with this is more than it needs")]
 

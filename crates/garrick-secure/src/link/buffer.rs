@@ -1,13 +1,15 @@
-//! The buffer: hands successive bytes to whoever asked for n, and has more read when it has too few.
+//! The buffer: passes successive bytes to actors that request them, and has the source read more if
+//! needed.
 //!
 //! ```text
-//!    [ held by others ][ bytes      ][ room ]      one allocation, as long as nobody needs more
+//!    [ held by others ][ bytes      ][ room ]      one allocation, unless more room is needed
 //!    given out         ^ given next  ^ the source reads to here
 //! ```
 //!
-//! Bytes are given out by splitting the memory that they were read into. It is used again from the front once nobody
-//! holds any of it. While the source reads it has the memory, so that bytes are never copied but where the rest of a frame
-//! needs more room than is left behind its beginning.
+//! Bytes are passed on by splitting off the memory that they were read into. The memory is reused
+//! from the front once no reference to it is left. While the source reads, it owns the memory. So
+//! bytes are copied in one case only: if the rest of a frame needs more room than is left behind
+//! its beginning.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -21,59 +23,61 @@ use crate::error::Error;
 use crate::options::Options;
 use crate::patience::{Alarm, Patience};
 
-/// Room for bytes of a connection that has little to say.
+/// Initial room for bytes, and the minimum for a connection with little traffic.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
 
-/// What it is told.
+/// A message to the buffer.
 pub(super) enum Msg {
     Get(Get),
     Filled(Filled),
-    /// A frame is with nobody any more.
+    /// The listener has dropped a frame.
     PlaceFree,
-    /// A timer has rung.
+    /// A timer has expired.
     Rung(u64),
 }
 
-/// Asks for so many bytes.
+/// Request for a number of bytes.
 pub(super) struct Get {
     pub(super) bytes: usize,
-    /// What the asker has, and gets back with the bytes: a behavior cannot keep what it is to change.
+    /// Bytes that the requester already has. They are returned with the answer, because a behavior
+    /// cannot own data that it will change.
     pub(super) held: BytesMut,
-    /// Whether these are a frame's first, and the last frame is complete.
+    /// True if the requested bytes begin a frame, so the last frame is complete.
     pub(super) begins: bool,
     pub(super) to: Address<Got>,
 }
 
-/// The answer to [`Get`].
+/// Answer to a [`Get`].
 pub(super) enum Got {
     Bytes {
         held: BytesMut,
         bytes: BytesMut,
     },
-    /// The stream has ended, and only so many bytes were left.
+    /// The stream has ended, and only `have` bytes were left.
     Ended {
         have: usize,
     },
 }
 
-/// What the source has read.
+/// Result of a read of the source.
 pub(super) struct Filled {
     pub(super) buffer: BytesMut,
-    /// Bytes that were there before.
+    /// Number of bytes in the buffer before the read.
     pub(super) before: usize,
-    /// Whether the stream goes on.
+    /// True if the stream continues.
     pub(super) outcome: Result<bool, Error>,
 }
 
-/// The actor.
+/// The buffer actor.
 pub(super) struct Buffer {
-    /// What has been read and not given out; with the source while that reads.
+    /// Bytes that have been read and not passed on. Empty while the source reads, because the
+    /// source owns them then.
     bytes: BytesMut,
-    /// Those who have asked, in order.
+    /// Pending requests, in order.
     asked: VecDeque<Get>,
-    /// Frames that are with others.
+    /// Number of frames that the listener holds.
     places_taken: u32,
-    /// How much room the next read is to have.
+    /// Room for the next read, in bytes.
     room_bytes: usize,
     is_filling: bool,
     has_ended: bool,
@@ -103,7 +107,7 @@ impl Buffer {
         }
     }
 
-    /// Gives out what it can, and has more read if that is not enough.
+    /// Answers requests as far as possible, and starts a read if more bytes are needed.
     fn serve(&mut self, cx: &Context<'_, Msg>) {
         while !self.is_filling
             && let Some(next) = self.asked.pop_front()
@@ -127,14 +131,15 @@ impl Buffer {
         let bytes = self.bytes.split_to(get.bytes);
         self.places_taken += u32::from(get.begins);
         let held = get.held;
-        // An asker that has stopped does not miss them.
+        // If the requester has stopped, the bytes are dropped.
         let _ = cx.send(&get.to, Got::Bytes { held, bytes });
     }
 
-    /// Lends its memory to the source.
+    /// Lends the memory to the source.
     fn fill(&mut self, get: &Get, cx: &Context<'_, Msg>) {
         let missing = get.bytes - self.bytes.len();
-        // A frame has begun with its first byte; whoever waits for that must hear of it.
+        // A frame begins with its first byte, which must be reported to start the time limit of the
+        // frame.
         let has_begun = !get.begins || !self.bytes.is_empty();
         let least = if has_begun { missing } else { 1 };
         self.bytes.reserve(missing.max(self.room_bytes / 2));
@@ -159,7 +164,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Twice the room if the last read has filled it, half of it if most was left.
+    /// Doubles the room if the last read has filled it, and halves it if most of it was left.
     fn fit_room(&mut self, read: usize, is_full: bool) {
         if is_full {
             self.room_bytes = (2 * self.room_bytes).min(self.options.read_bytes_max);
@@ -200,7 +205,7 @@ impl Actor for Buffer {
     }
 }
 
-/// Sets a timer.
+/// Sets a timer, if any.
 fn set(alarm: Option<Alarm>, cx: &Context<'_, Msg>) {
     if let Some(alarm) = alarm {
         let _ = cx.send_after(alarm.delay, &cx.address(), Msg::Rung(alarm.number));

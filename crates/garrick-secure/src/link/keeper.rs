@@ -19,38 +19,38 @@ use crate::key::{PreSharedKey, Role};
 use crate::options::Options;
 use crate::writer::{Write, Writer};
 
-/// What it is told.
+/// A message to the keeper.
 pub(super) enum Msg {
     Begin(Box<(Transport, PreSharedKey, Role)>),
     /// The peer has proven that it has the key.
     Opened(Box<(Session, Sink)>),
-    /// No more will be written.
+    /// No more payloads will be written.
     Finish,
-    /// All is written, and the peer knows that it was all.
+    /// All payloads are written, and so is the end.
     Said,
-    /// The peer has said that it will send no more.
+    /// The peer has announced that it will send no more.
     Heard,
     /// A check has failed.
     Failed(Error),
-    /// One of the connection's actors has ended.
+    /// An actor of the connection has ended.
     Ended(&'static str, Ended),
-    /// Whoever is told of frames has ended.
+    /// The listener has stopped.
     Deserted,
-    /// We are to close it.
+    /// Request to close the connection.
     Close,
 }
 
-/// The actor.
+/// The keeper actor.
 pub(super) struct Keeper {
     listener: Listener,
     options: Options,
     source: Option<Address<Fill>>,
     open: Option<Open>,
-    /// Of whoever is told of frames.
+    /// Watch on the listener.
     watch: Option<Watch>,
 }
 
-/// The actors of a connection that is open.
+/// The actors of an open connection.
 struct Open {
     buffer: Address<BufferMsg>,
     reader: Address<Got>,
@@ -84,7 +84,7 @@ impl Keeper {
         self.source = Some(source);
         let keeper = cx.address();
         self.watch = Some(self.listener.watch(move |_| {
-            // A connection that is over is missed by nobody.
+            // If the connection is closed, this message is not needed.
             let _ = keeper.send(Msg::Deserted);
         }));
     }
@@ -117,7 +117,7 @@ impl Keeper {
         });
     }
 
-    /// Makes the scribe, and tells where to write.
+    /// Spawns the scribe, and passes a writer to the listener.
     fn spawn_scribe(&self, sealer: Sealer, sink: Sink, cx: &Context<'_, Msg>) -> Address<Write> {
         let room = Room::new(self.options.queue);
         let start = scribe::Start {
@@ -131,12 +131,12 @@ impl Keeper {
         let open = Reply::to_task(cx.address(), |_| Msg::Finish);
         let payload_bytes_max = self.options.payload_bytes_max;
         let writer = Writer::new(scribe.clone(), room, payload_bytes_max, open);
-        // One that is gone already is found by the watch.
+        // If the listener has stopped, the watch reports it.
         let _ = self.listener.tell(Event::Opened(writer));
         scribe
     }
 
-    /// What a message leads to: whether the connection is over, and how.
+    /// Handles a message. Returns the outcome of the connection if it is over.
     fn handle(&mut self, msg: Msg, cx: &Context<'_, Msg>) -> Option<Result<(), Error>> {
         match msg {
             Msg::Begin(begin) => self.begin(*begin, cx),
@@ -167,7 +167,7 @@ impl Keeper {
         None
     }
 
-    /// Takes all down.
+    /// Stops all actors of the connection.
     fn end(&mut self) {
         if let Some(watch) = self.watch.take() {
             watch.cancel();
@@ -193,7 +193,7 @@ impl Actor for Keeper {
             return Next::Continue;
         };
         self.end();
-        // Nobody is left to be told if this fails.
+        // If the send fails, the listener has stopped and needs no event.
         let _ = self.listener.tell(Event::Closed(outcome));
         Next::Stop
     }

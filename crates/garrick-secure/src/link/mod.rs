@@ -1,8 +1,8 @@
-//! One connection as a small graph of actors.
+//! A connection as a small graph of actors.
 //!
 //! ```text
 //!              bytes               n bytes              Frame
-//!   peer ---> source ---> buffer ---------> reader --------------> whoever is told
+//!   peer ---> source ---> buffer ---------> reader --------------> listener
 //!               ^           |  ^               |  length -> body      |     |
 //!               +-- fill ---+  +---- get n ----+  ^          |        |     |
 //!                              ^                  +-- tag <--+        |     |
@@ -10,16 +10,17 @@
 //!                                                                           v
 //!   peer <--- scribe <------------------------------------------------- Writer
 //!
-//!               keeper: spawns them all, watches them, tells of the end once, and takes all down
+//!               keeper: spawns and watches all actors, reports the end once, and stops all actors
 //! ```
 //!
-//! After the socket reader of seed 004: the buffer hands successive bytes to whoever asked for n of them, and the
-//! reader knows where it is in a frame by what it has become. What is new is that bytes are pulled: the source reads when
-//! the buffer has too few, into the buffer's own memory, which it is lent; and the buffer begins no frame while too many
-//! lie with others. The source and the scribe are futures, the other three plain actors.
+//! The buffer passes n successive bytes to the actor that requested them. The behavior of the
+//! reader encodes its position in a frame. Bytes are pulled: the source reads when the buffer has
+//! too few bytes. It reads into the buffer's own memory, which it borrows. The buffer begins no
+//! frame while the listener holds too many frames. The source and the scribe are async actors, the
+//! other three are plain actors.
 //!
-//! All errors go to the keeper. The first one is told, and the others end with it; no other connection has anything to do
-//! with these.
+//! All errors go to the keeper. It reports the first error, and ends the other actors. Other
+//! connections are not affected.
 
 mod buffer;
 mod keeper;

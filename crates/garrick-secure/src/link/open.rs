@@ -10,27 +10,28 @@ use crate::event::Listener;
 use crate::key::{PreSharedKey, Role};
 use crate::options::{Options, OptionsError};
 
-/// A connection, from the side of who has opened it. Dropping it changes nothing.
+/// Handle of a connection, for the code that has opened it. Dropping it has no effect.
 #[derive(Clone)]
 pub struct Connection {
     keeper: Address<Msg>,
 }
 
-/// Why there is no connection.
+/// Reason that a connection cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// It was set up with what cannot be.
+    /// An option is out of bounds.
     Options(OptionsError),
     /// The system is ending.
     Ending,
 }
 
-/// Makes a connection over `transport`: its actors, which run on the workers of `system`. `listener` is told what happens
-/// to it; if it ends, so does the connection.
+/// Opens a connection over `transport`. Its actors run on the workers of `system`. `listener`
+/// receives all events of the connection. If the listener stops, the connection ends.
 ///
 /// # Errors
-/// See [`OpenError`]. What goes wrong with the peer is told as the last event.
+/// Returns an [`OpenError`] if the options are out of bounds or the system is ending. Errors of the
+/// connection itself are reported as its last event.
 ///
 /// # Examples
 /// ```
@@ -80,14 +81,16 @@ pub fn open(
 }
 
 impl Connection {
-    /// Ends it at once, with [`Error::Closed`](crate::Error::Closed). What was not written is lost; the peer is not told
-    /// that it was all. [`Writer::finish`](crate::Writer::finish) is the orderly way.
+    /// Closes the connection at once, with [`Error::Closed`](crate::Error::Closed). Data that is
+    /// not yet written is lost, and the peer is not notified of the end. For an orderly end, call
+    /// [`Writer::finish`](crate::Writer::finish).
     pub fn close(&self) {
-        // One that is over needs no closing.
+        // A closed connection needs no closing.
         let _ = self.keeper.send(Msg::Close);
     }
 
-    /// Whether it is over. False may be out of date at once, true never is.
+    /// Returns true if the connection is closed. A result of false may be outdated at once, true
+    /// never is.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.keeper.is_stopped()

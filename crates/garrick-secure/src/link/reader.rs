@@ -1,4 +1,4 @@
-//! The reader: length, body, tag, and again, by becoming the behavior for what comes next.
+//! The reader: takes length, body and tag in turn, with a behavior for each part.
 //!
 //! ```text
 //!    length(sequence) --- 4 bytes, checked ---> body(sequence) --- n bytes ---> tag(sequence)
@@ -6,7 +6,8 @@
 //!        +------------ sequence + 1 ---- 32 bytes, checked, body decrypted ---------+
 //! ```
 //!
-//! A behavior knows which frame is due and nothing else; the body travels with the request for its tag.
+//! A behavior only stores the number of the expected frame. The body travels with the request for
+//! its tag.
 
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::event::{Event, Frame, Listener};
 use crate::frame::{Keys, Kind, LENGTH_BYTES, check_length};
 use crate::tag::TAG_BYTES;
 
-/// What all of a reader's behaviors know.
+/// Data that all behaviors of a reader share.
 pub(super) struct Known {
     pub(super) keys: Arc<Keys>,
     pub(super) body_bytes_max: u32,
@@ -29,15 +30,15 @@ pub(super) struct Known {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// What comes next; nothing after the last frame.
+/// The next behavior; `None` after the last frame.
 type Step = Result<Option<Behavior<Got>>, Error>;
 
-/// A reader to which the first length is on its way.
+/// Creates a reader that waits for the first length.
 pub(super) fn reader(known: Arc<Known>) -> Behavior<Got> {
     length(known, 0)
 }
 
-/// Asks the buffer for the length with which a frame begins.
+/// Requests the length of the next frame from the buffer.
 pub(super) fn ask_for_length(buffer: &Address<buffer::Msg>, to: Address<Got>) {
     let get = Get {
         bytes: LENGTH_BYTES,
@@ -45,7 +46,7 @@ pub(super) fn ask_for_length(buffer: &Address<buffer::Msg>, to: Address<Got>) {
         begins: true,
         to,
     };
-    // A buffer that has stopped has said why.
+    // A stopped buffer has already reported the reason.
     let _ = buffer.send(buffer::Msg::Get(get));
 }
 
@@ -95,7 +96,7 @@ fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
     })
 }
 
-/// What was asked for, with what it was asked with.
+/// Returns the held and the requested bytes. Returns an error if the stream has ended.
 fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Error> {
     match got {
         Got::Bytes { held, bytes } => Ok((held, bytes)),
@@ -104,7 +105,8 @@ fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Erro
 }
 
 impl Known {
-    /// Becomes what comes next, or says why nothing does.
+    /// Switches to the next behavior. Stops after the last frame, and reports an error to the
+    /// keeper.
     fn step(
         &self,
         cx: &mut BehaviorContext<'_, Got>,

@@ -1,4 +1,4 @@
-//! The scribe: seals what is to be written and writes it, several payloads at a time if they wait.
+//! The scribe: seals payloads and writes them. Waiting payloads are written together.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -18,16 +18,16 @@ use crate::frame::{Kind, Sealer};
 use crate::options::Options;
 use crate::writer::Write;
 
-/// Sealed bytes that are written at once, if so many wait.
+/// Number of sealed bytes from which on a batch is written.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Room for sealed bytes that is kept while nothing is to be written.
+/// Capacity for sealed bytes that may be kept while there is nothing to write.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
 
-/// Sealed bytes after which others get their turn.
+/// Number of sealed bytes after which the scribe yields to other actors.
 const SHARE_BYTES: usize = 256 * 1024;
 
-/// What it needs to begin.
+/// Arguments of the actor.
 pub(super) struct Start {
     pub(super) sink: Sink,
     pub(super) sealer: Sealer,
@@ -36,21 +36,21 @@ pub(super) struct Start {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// One at work.
+/// State of the actor.
 struct Scribe {
     sink: Sink,
     sealer: Sealer,
     options: Options,
     cx: AsyncContext<Write>,
-    /// What is sealed and not written.
+    /// Sealed bytes that are not yet written.
     out: BytesMut,
-    /// Who wants to hear of that.
+    /// Replies to answer once `out` is written.
     written: Vec<Reply<()>>,
-    /// Bytes written in this turn.
+    /// Number of bytes written in this turn.
     share: usize,
 }
 
-/// The actor.
+/// Runs the scribe actor.
 pub(super) async fn run(mut mailbox: Incoming<Write>, start: Start) {
     let cx = mailbox.context();
     let keeper = start.keeper;
@@ -71,7 +71,7 @@ pub(super) async fn run(mut mailbox: Incoming<Write>, start: Start) {
 }
 
 impl Scribe {
-    /// Everything, to the end.
+    /// Writes all payloads, then the end.
     async fn write_all(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -99,7 +99,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// What had its place when no more was to come, and is on its way: when all places are ours, that is all.
+    /// Writes the payloads that already had a place when the end was announced. Once the scribe
+    /// holds all places, no payload is left.
     async fn write_rest(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -124,7 +125,7 @@ impl Scribe {
         }
     }
 
-    /// Seals one, whose place is free then. False if no more is to come.
+    /// Seals a payload and frees its place. Returns false if no more payloads will come.
     fn seal(&mut self, write: Write) -> Result<bool, Error> {
         let Write::Payload {
             payload,
@@ -140,7 +141,7 @@ impl Scribe {
         Ok(true)
     }
 
-    /// Writes what is sealed.
+    /// Writes all sealed bytes.
     async fn flush(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while from < self.out.len() {
@@ -172,7 +173,7 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, write).await
     }
 
-    /// Gives back what was needed for a while: memory, and the worker.
+    /// Releases memory that is no longer needed, and yields the worker after a share of bytes.
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();

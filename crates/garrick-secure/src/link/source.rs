@@ -1,4 +1,5 @@
-//! The greeting, and then bytes on demand: the actor that reads from the transport.
+//! The source: the actor that reads from the transport. First it performs the greeting, then it
+//! reads bytes on demand.
 
 use std::io;
 
@@ -15,16 +16,16 @@ use crate::greeting::{Greeting, HELLO_BYTES, PROOF_BYTES, Session};
 use crate::key::{PreSharedKey, Role};
 use crate::options::Options;
 
-/// Asks for bytes.
+/// Request for bytes.
 pub(super) struct Fill {
-    /// Bytes go to its end; as many as it has room for, at most.
+    /// Buffer to append to. The source adds at most as many bytes as the buffer has room for.
     pub(super) buffer: BytesMut,
-    /// How many there must be.
+    /// Minimum number of bytes to read.
     pub(super) least: usize,
     pub(super) to: Address<buffer::Msg>,
 }
 
-/// What it needs to begin.
+/// Arguments of the actor.
 pub(super) struct Start {
     pub(super) transport: Transport,
     pub(super) key: PreSharedKey,
@@ -33,13 +34,15 @@ pub(super) struct Start {
     pub(super) keeper: Address<keeper::Msg>,
 }
 
-/// The actor.
+/// Runs the source actor.
 pub(super) async fn run(mut mailbox: Incoming<Fill>, start: Start) {
     let cx = mailbox.context();
     let keeper = start.keeper.clone();
     let limit = start.options.greeting_timeout;
-    // The keeper outlives whoever it keeps, or is not interested any more.
-    // In a box of its own, which is gone when it is over: the greeting is large, and the rest is small.
+    // Errors of sends to the keeper are ignored: the keeper outlives the actors that it keeps, or
+    // is no longer interested.
+    // The greeting has a box of its own, which is freed at its end: the greeting is large, and the
+    // rest is small.
     let greeting = Box::pin(greet(start));
     let mut source = match timely(&cx, Wait::Greeting, limit, greeting).await {
         Ok((session, source, sink)) => {
@@ -108,7 +111,7 @@ async fn write(sink: &mut Sink, bytes: &[u8]) -> Result<(), Error> {
     sink.flush().await.map_err(failed)
 }
 
-/// So many bytes, which are this part of the greeting.
+/// Reads `N` bytes, which are this part of the greeting.
 async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     let mut have = 0;
@@ -129,7 +132,7 @@ async fn read<const N: usize>(source: &mut Source, part: Part) -> Result<[u8; N]
     Ok(bytes)
 }
 
-/// Reads until so many bytes are there, or the stream has ended; false then.
+/// Reads until the buffer contains `until` bytes. Returns false if the stream ends before.
 async fn fill(source: &mut Source, buffer: &mut BytesMut, until: usize) -> Result<bool, Error> {
     while buffer.len() < until {
         match source.read_buf(buffer).await {

@@ -1,4 +1,4 @@
-//! A future that has to be ready in time.
+//! Time limit for a future.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -9,7 +9,8 @@ use garrick_actor::AsyncContext;
 
 use crate::error::{Error, Wait};
 
-/// What comes of `future` in time. One that is ready at once costs no timer.
+/// Returns the result of `future`, or an error if it is not ready within `limit`. A future that is
+/// ready at once costs no timer.
 pub(super) async fn timely<M: Send + 'static, R>(
     cx: &AsyncContext<M>,
     wait: Wait,

@@ -1,4 +1,4 @@
-//! What a connection reads from and writes to.
+//! Byte stream under a connection.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,8 +8,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(super) type Source = Pin<Box<dyn AsyncRead + Send>>;
 pub(super) type Sink = Pin<Box<dyn AsyncWrite + Send>>;
 
-/// A byte stream in two halves: a TCP connection, a pipe, anything with tokio's traits. It is polled by the workers that the
-/// connection's actors run on, wherever its own driver runs.
+/// A byte stream in two halves: a TCP connection, a pipe, or any other type with tokio's traits.
+/// The workers that run the connection's actors poll the stream, regardless of where its own driver
+/// runs.
 ///
 /// # Examples
 /// ```
@@ -24,7 +25,8 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Two halves that do not know of each other, such as those of tokio's `TcpStream::into_split`.
+    /// Creates a transport of two independent halves, such as the halves of tokio's
+    /// `TcpStream::into_split`.
     pub fn new(
         read: impl AsyncRead + Send + 'static,
         write: impl AsyncWrite + Send + 'static,
@@ -35,7 +37,7 @@ impl Transport {
         }
     }
 
-    /// A stream that is split here, at the price of a lock around it.
+    /// Creates a transport by splitting a stream. Each access then takes a lock.
     pub fn of(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> Self {
         let (read, write) = tokio::io::split(stream);
         Self::new(read, write)

@@ -1,18 +1,20 @@
-//! Streams that are changed, against an oracle.
+//! Modified streams, checked against an oracle.
 //!
-//! One of these makes a stream of frames, changes it, and says it in pieces to a connection. What must come of it is known
-//! exactly: the frames that lie wholly before the first changed byte are told, no other, and then the connection ends with an
-//! error, or with none but that the stream ended unannounced if nothing was changed.
+//! Each iteration creates a stream of frames, modifies it, and sends it to a connection in pieces.
+//! The exact outcome is known. The listener receives the frames that lie completely before the
+//! first modified byte, and no others. Then the connection ends with an error. If nothing was
+//! modified, the only error is that the stream ended without an end frame.
 //!
-//! What is chosen on the way comes out of bytes that somebody makes up: `fuzz.rs` beside this file at random, and the fuzzer of
-//! `crates/garrick-secure/fuzz` by what they reach in the code.
+//! All choices are derived from input bytes. `fuzz.rs` beside this file generates them at random.
+//! The fuzzer of `crates/garrick-secure/fuzz` selects them by the code that they reach.
 
 use bytes::BytesMut;
 use garrick_secure::{Error, Event, Greeting, Options, Role, Suite};
 
 use super::stand::{Stand, key, sealed};
 
-/// Choices, out of bytes that are made up. When they are used up all further choices are the first one.
+/// Choices derived from input bytes. When the bytes are used up, each further choice is the first
+/// alternative.
 struct Choices<'a>(&'a [u8]);
 
 impl Choices<'_> {
@@ -20,7 +22,7 @@ impl Choices<'_> {
         self.0.split_off_first().copied().unwrap_or_default()
     }
 
-    /// A number below `bound`, or 0.
+    /// Returns a number below `bound`, or 0.
     fn below(&mut self, bound: usize) -> usize {
         let bytes = [self.byte(), self.byte(), self.byte()];
         let number = bytes
@@ -29,13 +31,13 @@ impl Choices<'_> {
         number % bound.max(1)
     }
 
-    /// A length: most are short.
+    /// Returns a length. Most lengths are short.
     fn length(&mut self) -> usize {
         let bits = self.below(14);
         self.below(1 << bits)
     }
 
-    /// A part of a stream.
+    /// Returns a random part of a stream.
     fn range(&mut self, stream: &[u8]) -> std::ops::Range<usize> {
         let from = self.below(stream.len() + 1);
         let bytes = self.length().min(stream.len() - from);
@@ -48,7 +50,7 @@ impl Choices<'_> {
     }
 }
 
-/// What is done to a stream: nothing, now and then.
+/// Modifies a stream. Sometimes does nothing.
 fn tamper(choices: &mut Choices<'_>, stream: &mut Vec<u8>) {
     for _ in 0..choices.below(4) {
         let range = choices.range(stream);
@@ -62,7 +64,7 @@ fn tamper(choices: &mut Choices<'_>, stream: &mut Vec<u8>) {
             2 => drop(stream.drain(range)),
             3 => drop(stream.splice(range.start..range.start, choices.bytes())),
             4 => {
-                // A part once more, somewhere: replayed, reordered.
+                // Inserts a part again at any position: a replay or a reordering.
                 let part = stream[range].to_vec();
                 let at = choices.below(stream.len() + 1);
                 stream.splice(at..at, part);
@@ -73,7 +75,7 @@ fn tamper(choices: &mut Choices<'_>, stream: &mut Vec<u8>) {
     }
 }
 
-/// A connection to which a changed stream is said.
+/// Opens a connection and sends it a modified stream.
 fn iteration(stand: &Stand, choices: &mut Choices<'_>) {
     let suites = [Suite::Aes256CtrHmacSha256, Suite::Aes256CtrHmacSha3];
     let options = Options {
@@ -103,7 +105,7 @@ fn iteration(stand: &Stand, choices: &mut Choices<'_>) {
         told.extend(heard(&side.told()));
     }
     raw.half_close();
-    // Frames that are told and dropped let others in.
+    // Dropping received frames lets the next frames in.
     for _ in 0..payloads.len() + 1 {
         stand.local.run();
         told.extend(heard(&side.told()));
@@ -111,7 +113,7 @@ fn iteration(stand: &Stand, choices: &mut Choices<'_>) {
     check(&original, &stream, &ends, &payloads, &told);
 }
 
-/// What was told, without holding it.
+/// Returns the received payloads and the outcome, without keeping the frames.
 fn heard(events: &[Event]) -> Vec<Result<Vec<u8>, Error>> {
     let what = |event: &Event| match event {
         Event::Frame(frame) => Ok(frame.to_vec()),
@@ -121,7 +123,7 @@ fn heard(events: &[Event]) -> Vec<Result<Vec<u8>, Error>> {
     events.iter().map(what).collect()
 }
 
-/// The oracle.
+/// Checks the outcome against the oracle.
 fn check(
     original: &[u8],
     stream: &[u8],
@@ -155,7 +157,7 @@ fn check(
     assert!(expected, "{error}");
 }
 
-/// Bytes at random instead of a greeting.
+/// Sends random bytes instead of a greeting.
 fn stranger(stand: &Stand, choices: &mut Choices<'_>) {
     let (side, mut raw) = stand.server(Options::default());
     let client = Greeting::new(key(), Suite::default(), Role::Client, 1_000).unwrap();
@@ -168,10 +170,10 @@ fn stranger(stand: &Stand, choices: &mut Choices<'_>) {
     assert!(side.closed().is_err());
 }
 
-/// Does what these bytes say.
+/// Runs an iteration with these bytes as choices.
 ///
 /// # Panics
-/// If anything comes of it that must not.
+/// Panics if the outcome is wrong.
 pub(crate) fn try_everything(bytes: &[u8]) {
     let stand = Stand::new();
     let mut choices = Choices(bytes);

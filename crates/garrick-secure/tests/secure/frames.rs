@@ -9,7 +9,7 @@ use super::stand::{key, sealed, sealed_end};
 
 const SUITES: [Suite; 2] = [Suite::Aes256CtrHmacSha256, Suite::Aes256CtrHmacSha3];
 
-/// The client's and the server's end of a session.
+/// Returns the client's and the server's end of a session.
 pub(crate) fn sessions(suite: Suite) -> (Session, Session) {
     let client = Greeting::new(key(), suite, Role::Client, 1_000_000).unwrap();
     let server = Greeting::new(key(), suite, Role::Server, 1_000_000).unwrap();
@@ -57,7 +57,8 @@ fn a_frame_is_not_opened_before_its_last_byte() {
 
 #[test]
 fn every_flipped_bit_is_found_and_nothing_is_decrypted() {
-    // What SHA3 hashes it hashes slowly in a program for tests; a step that is prime to 8 comes to bits of all places.
+    // SHA3 is slow in a test build. A step that is coprime to 8 still reaches bits of all
+    // positions.
     for (suite, step) in SUITES.into_iter().zip([1, 7]) {
         let (mut client, _) = sessions(suite);
         let bits = sealed(&mut client, b"sixteen bytes ..").len() * 8;
@@ -65,7 +66,7 @@ fn every_flipped_bit_is_found_and_nothing_is_decrypted() {
             let (mut client, mut server) = sessions(suite);
             let mut wire = sealed(&mut client, b"sixteen bytes ..");
             wire[bit / 8] ^= 1 << (bit % 8);
-            // What follows makes up for a length that was made longer.
+            // The padding makes up for a length that was increased.
             wire.resize(wire.len() + 600, 0);
             let opened = server.opener.open(&mut wire);
             match opened {

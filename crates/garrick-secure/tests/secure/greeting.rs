@@ -1,4 +1,4 @@
-//! Who gets in.
+//! Authentication: accepted and rejected peers.
 
 use garrick_secure::{
     Error, Event, Greeting, HELLO_BYTES, Options, PROOF_BYTES, Part, PreSharedKey, Role, Suite,

@@ -1,4 +1,4 @@
-//! Connections as their users see them, and as somebody in between does.
+//! Connections from the perspective of their users, and of an attacker in the middle.
 
 mod changes;
 mod frames;

@@ -1,4 +1,4 @@
-//! Connections that go well, and how they end.
+//! Regular connections, and their ends.
 
 use bytes::Bytes;
 use garrick_actor::{Next, NoReply, Reply};
@@ -9,7 +9,7 @@ use tokio::io::duplex;
 
 use super::stand::{Side, Stand, key, sealed, sealed_end};
 
-/// Two sides that are made of actors, over a pipe of that size.
+/// Opens two connected sides made of actors, over a pipe of this size.
 fn pair(stand: &Stand, pipe_bytes: usize, options: &Options) -> (Side, Side) {
     let (near, far) = duplex(pipe_bytes);
     let client = stand.open(Transport::of(near), Role::Client, options.clone());

@@ -1,4 +1,4 @@
-//! Over TCP, with two systems of threads.
+//! Connections over TCP, with two multithreaded systems.
 
 use std::sync::mpsc::channel;
 
@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::stand::key;
 
-/// Payloads that go there and back, of up to 200,000 bytes.
+/// Number of payloads sent there and back, of up to 200,000 bytes.
 const PAYLOADS: usize = 60;
 
 fn driver() -> Runtime {
@@ -21,7 +21,7 @@ fn driver() -> Runtime {
         .unwrap()
 }
 
-/// Both ends of a TCP connection.
+/// Returns both ends of a TCP connection.
 async fn streams() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -35,7 +35,7 @@ fn transport(stream: TcpStream) -> Transport {
     Transport::new(read, write)
 }
 
-/// Says what it hears.
+/// Sends back every received payload.
 async fn echo(mut events: Incoming<Event>) {
     let mut writer = None;
     while let Some(event) = events.recv().await {

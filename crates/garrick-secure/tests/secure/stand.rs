@@ -1,4 +1,5 @@
-//! What the scenarios share: a system here with a clock set by hand, and a peer that says what it is told, byte by byte.
+//! Shared test bench: a system on this thread with a simulated clock, and a peer that sends given
+//! bytes.
 
 use std::io;
 use std::pin::Pin;
@@ -22,17 +23,17 @@ pub(crate) struct Stand {
     clock: Arc<ByHand>,
 }
 
-/// One side of a connection that is made of actors, and all that was told of it.
+/// A side of a connection that is made of actors, and all of its events.
 pub(crate) struct Side {
     pub(crate) connection: Connection,
     pub(crate) events: Receiver<Event>,
     pub(crate) listener: Address<Event>,
 }
 
-/// A peer that is not made of actors: it says and hears bytes.
+/// A peer without actors: it sends and receives bytes.
 pub(crate) struct Raw(Option<DuplexStream>);
 
-/// The key of all scenarios.
+/// Returns the key of all scenarios.
 pub(crate) fn key() -> PreSharedKey {
     PreSharedKey::new([7; 32])
 }
@@ -45,19 +46,19 @@ impl Stand {
         Self { local, clock }
     }
 
-    /// Runs what there is to do, timers that are due included.
+    /// Runs all pending work, including due timers.
     pub(crate) fn run(&self) {
-        // The clock is looked at every few activations only.
+        // The clock is only read every few activations.
         (0..16).for_each(|_| self.local.run());
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(crate) fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.run();
     }
 
-    /// A connection over a transport, and what is told of it.
+    /// Opens a connection over a transport, and collects its events.
     pub(crate) fn open(&self, transport: Transport, role: Role, options: Options) -> Side {
         let (told, events) = channel();
         let listener = self.local.spawn_behavior(move |event, _| {
@@ -73,14 +74,15 @@ impl Stand {
         }
     }
 
-    /// A server of actors, and its peer.
+    /// Opens a server made of actors, and its peer.
     pub(crate) fn server(&self, options: Options) -> (Side, Raw) {
         let (near, far) = duplex(1 << 20);
         let side = self.open(Transport::of(near), Role::Server, options);
         (side, Raw(Some(far)))
     }
 
-    /// A server of actors, where to write to it, and its peer, which has proven that it has the key.
+    /// Opens a server made of actors. Returns also its writer, and its peer, which has proven that
+    /// it has the key.
     pub(crate) fn greeted(&self, options: Options) -> (Side, Writer, Raw, Session) {
         let suite = options.suite;
         let (side, mut raw) = self.server(options);
@@ -92,12 +94,12 @@ impl Stand {
 }
 
 impl Side {
-    /// What was told since.
+    /// Returns the events since the last call.
     pub(crate) fn told(&self) -> Vec<Event> {
         self.events.try_iter().collect()
     }
 
-    /// Where to write, which is told first.
+    /// Returns the writer from the first event.
     pub(crate) fn opened(&self) -> Writer {
         match self.events.try_recv() {
             Ok(Event::Opened(writer)) => writer,
@@ -105,7 +107,7 @@ impl Side {
         }
     }
 
-    /// The payload that was told next.
+    /// Returns the payload of the next event.
     pub(crate) fn frame(&self) -> Vec<u8> {
         match self.events.try_recv() {
             Ok(Event::Frame(frame)) => frame.to_vec(),
@@ -113,7 +115,7 @@ impl Side {
         }
     }
 
-    /// How it ended, and that nothing else was told.
+    /// Returns the outcome of the connection. Panics if there was another event.
     pub(crate) fn closed(&self) -> Result<(), Error> {
         match self.told().as_slice() {
             [Event::Closed(outcome)] => {
@@ -126,7 +128,8 @@ impl Side {
 }
 
 impl Raw {
-    /// Says these bytes; the pipe is large enough. One that was hung up on has nobody to say them to.
+    /// Sends these bytes. The pipe is large enough. Does nothing if the other side has closed the
+    /// connection.
     pub(crate) fn say(&mut self, bytes: &[u8]) {
         let mut task = Context::from_waker(Waker::noop());
         let stream = Pin::new(self.0.as_mut().expect("it has not hung up"));
@@ -137,7 +140,7 @@ impl Raw {
         }
     }
 
-    /// All that was said to it, and whether more may come.
+    /// Returns all received bytes, and true if more may follow.
     pub(crate) fn hear(&mut self) -> (BytesMut, bool) {
         let mut task = Context::from_waker(Waker::noop());
         let mut heard = BytesMut::new();
@@ -154,19 +157,19 @@ impl Raw {
         }
     }
 
-    /// Says no more, but hears.
+    /// Closes the sending direction only.
     pub(crate) fn half_close(&mut self) {
         let mut task = Context::from_waker(Waker::noop());
         let stream = Pin::new(self.0.as_mut().expect("it has not hung up"));
         assert!(stream.poll_shutdown(&mut task).is_ready());
     }
 
-    /// Says and hears no more.
+    /// Closes both directions.
     pub(crate) fn hang_up(&mut self) {
         self.0 = None;
     }
 
-    /// The client's part of a greeting.
+    /// Performs the client's part of a greeting.
     pub(crate) fn greet(&mut self, stand: &Stand, client: Greeting) -> Result<Session, Error> {
         self.say(client.hello());
         stand.run();
@@ -182,14 +185,14 @@ impl Raw {
     }
 }
 
-/// The bytes of a frame.
+/// Returns the bytes of a frame.
 pub(crate) fn sealed(session: &mut Session, payload: &[u8]) -> BytesMut {
     let mut out = BytesMut::new();
     session.sealer.seal(Kind::Data, payload, &mut out).unwrap();
     out
 }
 
-/// The bytes of the last frame.
+/// Returns the bytes of the last frame.
 pub(crate) fn sealed_end(session: &mut Session) -> BytesMut {
     let mut out = BytesMut::new();
     session.sealer.seal(Kind::End, &[], &mut out).unwrap();

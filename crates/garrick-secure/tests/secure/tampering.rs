@@ -1,4 +1,5 @@
-//! Somebody in between: what is done to frames ends their connection, with the reason, and no other.
+//! Attacks by a man in the middle: tampering with frames ends the connection, with the reason, and
+//! no other connection.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, duplex};
 
 use super::stand::{Raw, Side, Stand, sealed};
 
-/// A connection beside the one that is tampered with.
+/// A connection beside the attacked connection.
 struct Witness {
     side: Side,
     raw: Raw,
@@ -33,7 +34,7 @@ impl Witness {
         }
     }
 
-    /// It still hears what it is told.
+    /// Checks that the connection still works.
     fn is_well(&mut self, stand: &Stand) {
         self.said = self.said.wrapping_add(1);
         self.raw.say(&sealed(&mut self.session, &[self.said]));
@@ -42,7 +43,7 @@ impl Witness {
     }
 }
 
-/// How a connection ends to which these bytes are said, and no more.
+/// Returns the error of a connection that receives these bytes and no more.
 fn end_of(stand: &Stand, say: impl FnOnce(&mut Session) -> BytesMut) -> Error {
     let (side, _writer, mut raw, mut session) = stand.greeted(Options::default());
     raw.say(&say(&mut session));
@@ -52,7 +53,7 @@ fn end_of(stand: &Stand, say: impl FnOnce(&mut Session) -> BytesMut) -> Error {
     side.closed().unwrap_err()
 }
 
-/// Of a frame: 4 bytes of length, 17 of body, 32 of tag.
+/// Payload whose frame has 4 bytes of length, 17 of body, 32 of tag.
 const PAYLOAD: &[u8; 16] = b"sixteen bytes ..";
 const BODY_BYTES: usize = PAYLOAD.len() + 1;
 const FRAME_BYTES: usize = LENGTH_BYTES + BODY_BYTES + TAG_BYTES;
@@ -185,7 +186,7 @@ fn a_stream_that_ends_unannounced_is_unfinished() {
     witness.is_well(&stand);
 }
 
-/// A transport that greets, and then fails in its own way.
+/// A transport that performs the greeting, and then fails.
 struct Failing<S> {
     stream: S,
     reads_left: u32,
@@ -229,12 +230,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Failing<S> {
     }
 }
 
-/// How both sides end if the server's transport fails with the first frame.
+/// Returns the errors of both sides if the server's transport fails at the first frame.
 fn end_of_failing(stand: &Stand, how: fn() -> io::Result<()>) -> Error {
     let (near, far) = duplex(1_000);
     let failing = Failing {
         stream: near,
-        // Hello and proof.
+        // The hello and the proof.
         reads_left: 2,
         how,
     };

@@ -1,4 +1,4 @@
-//! Peers that take their time; the clock is set by hand.
+//! Slow peers, with a simulated clock.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::stand::{Stand, sealed};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// More than what a timer may be late.
+/// Longer than the maximum delay of a timer.
 const MOMENT: Duration = Duration::from_millis(1);
 
 #[test]
@@ -21,7 +21,7 @@ fn a_frame_that_drips_is_cut_at_its_deadline() {
         ..Options::default()
     };
     let wait = Wait::Frame;
-    // From the very first byte on, wherever it stops.
+    // The limit counts from the very first byte, wherever the stream stops.
     for dripping in [1, 3, 4, 5, 20, 40] {
         let (side, _writer, mut raw, mut session) = stand.greeted(options.clone());
         let frame = sealed(&mut session, b"drip drip drip");

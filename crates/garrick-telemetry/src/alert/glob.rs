@@ -1,11 +1,12 @@
-//! Patterns for names: `*` is any run of characters, `?` any one.
+//! Patterns for names: `*` matches any run of characters, `?` any single character.
 
-/// Does all of `name` match `pattern`? It takes time in the product of their lengths at most.
+/// Returns true if `pattern` matches all of `name`. The time is at most proportional to the product
+/// of their lengths.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
-    // Where the last star stands, and up to where it has eaten: the only place to go back to.
+    // Position of the last star, and the end of its match: the only place to backtrack to.
     let mut star = None;
     while n < name.len() {
         match pattern.get(p) {
@@ -56,7 +57,7 @@ mod tests {
         }
     }
 
-    /// The definition, which takes exponential time.
+    /// Direct implementation of the definition, which takes exponential time.
     fn by_definition(pattern: &[char], name: &[char]) -> bool {
         match (pattern, name) {
             ([], []) => true,

@@ -1,4 +1,4 @@
-//! Thresholds on what is seen, and what happens when a value crosses one.
+//! Thresholds on values of a snapshot, and transitions when a value crosses one.
 //!
 //! ```text
 //!   value  ^                  critical  . . . . . . ./-\. . . . . . . .
@@ -10,9 +10,9 @@
 //!   level       ok            (waits)         warning critical warning ok
 //! ```
 //!
-//! A value has to stay beyond a threshold for a while before that counts, and to come back a little further than
-//! it went before it no longer does. So a value that trembles about a threshold makes one event and not
-//! a hundred.
+//! A value must stay beyond a threshold for a while before it raises an alert. The alert ends only
+//! after the value has come back a little further than the threshold. So a value that oscillates
+//! around a threshold causes one event instead of a hundred.
 
 mod glob;
 mod probe;
@@ -28,12 +28,13 @@ pub use threshold::{Of, Threshold};
 
 use crate::snapshot::{Alert, Level};
 
-/// A value went beyond a threshold, further beyond, or came back.
+/// A change of the level of an alert.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Transition {
-    /// How bad it was before.
+    /// Level before the change.
     pub was: Level,
-    /// What it is now; its level is [`Level::Ok`] once it has come back.
+    /// Alert after the change. Its level is [`Level::Ok`] once the value is back within the
+    /// threshold.
     #[serde(flatten)]
     pub alert: Alert,
 }

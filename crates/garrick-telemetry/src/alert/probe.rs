@@ -1,4 +1,4 @@
-//! The values that a threshold can be set on.
+//! Values that a threshold can apply to.
 
 use crate::snapshot::{Edge, Level, Node, Snapshot, SponsorStatus, State};
 
@@ -8,53 +8,52 @@ use super::Of;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Probe {
-    /// The share of a channel's capacity that is full, 0 to 1.
+    /// Share of a channel's capacity that is full, 0 to 1.
     Fill,
-    /// The 80th percentile of that over the window.
+    /// 80th percentile of the filled share of a channel over the window.
     FillP80,
-    /// The 95th.
+    /// 95th percentile of the filled share of a channel over the window.
     FillP95,
-    /// Messages a second, of edges and nodes.
+    /// Messages per second, of edges and nodes.
     Rate,
-    /// Turns or steps a second, of nodes and sponsors.
+    /// Turns or steps per second, of nodes and sponsors.
     TurnRate,
-    /// The share of a core that a node is busy.
+    /// Share of a core that a node is busy.
     Busy,
-    /// The share of the window that a sponsor's threads rested, 0 to 1.
+    /// Share of the window that a sponsor's threads were parked, 0 to 1.
     Idle,
-    /// Messages that wait in the mailboxes of a group of actors.
+    /// Average number of messages in the mailbox of one of a group's actors when its turn comes.
     Depth,
-    /// How many actors a group has.
+    /// Number of actors of a group.
     Alive,
-    /// How often a node was started again.
+    /// Number of restarts of a node.
     Restarts,
-    /// How many turns or steps of a node took long.
+    /// Number of slow turns or steps of a node.
     Slow,
-    /// For how many seconds a turn of a group of actors has held its worker.
+    /// Seconds that a turn of a group of actors has held its worker.
     HeldSeconds,
-    /// The number of turns of a group of actors that block away from their worker.
+    /// Number of turns of a group of actors that block away from their worker.
     Away,
-    /// For how many seconds one of these is away already.
+    /// Seconds that the longest of a group's turns away has been away.
     AwaySeconds,
-    /// 1 for a node that has failed, 0 for another.
+    /// 1 for a failed node, 0 for any other node.
     Failed,
     /// Resident memory of the process in bytes.
     ResidentBytes,
-    /// Cores that the process uses.
+    /// Number of cores that the process uses.
     Cpu,
 }
 
-/// One value, and what it is of.
+/// A value, and the thing that it belongs to.
 pub(super) struct Found<'a> {
     pub(super) of: Of,
-    /// The id; of the process, `process`.
+    /// Identifier of the thing; `process` for the process.
     pub(super) id: &'a str,
     pub(super) name: Name<'a>,
     pub(super) value: f64,
 }
 
-/// What something is called. Most values are never spoken of, so what has to be put together is only put together
-/// when it is asked for.
+/// Name of a thing. Most names are never shown, so the name of an edge is only composed on demand.
 #[derive(Clone, Copy)]
 pub(super) enum Name<'a> {
     Is(&'a str),
@@ -62,7 +61,7 @@ pub(super) enum Name<'a> {
 }
 
 impl Name<'_> {
-    /// The name; an edge without one is called `sender -> receiver`.
+    /// Returns the name. An edge without a name is called `sender -> receiver`.
     pub(super) fn text(self) -> String {
         let (snapshot, edge) = match self {
             Self::Is(name) => return name.to_owned(),
@@ -79,7 +78,7 @@ impl Name<'_> {
 }
 
 impl Probe {
-    /// Its name in alerts: that of the field of the snapshot, where there is one.
+    /// Returns the name of the probe in alerts: the name of the snapshot's field, if one exists.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fill => "fill",
@@ -102,7 +101,7 @@ impl Probe {
         }
     }
 
-    /// Calls `found` with each value of this kind in `snapshot`.
+    /// Calls `found` with each value of this probe in `snapshot`.
     pub(super) fn each(self, snapshot: &Snapshot, mut found: impl FnMut(&Found<'_>)) {
         let mut tell = |of, id, name, value: Option<f64>| {
             if let Some(value) = value {
@@ -178,7 +177,7 @@ impl Probe {
     }
 }
 
-/// Marks the node or edge `id` as being at `level`, if it is not at a worse one.
+/// Raises the level of the node or edge `id` to `level`, unless its level is already worse.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));

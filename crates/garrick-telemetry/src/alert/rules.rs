@@ -1,4 +1,4 @@
-//! Holds thresholds against snapshots, one after another.
+//! Comparison of successive snapshots with the thresholds.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,28 +9,28 @@ use crate::window::Nanos;
 use super::probe::{Found, Probe, mark};
 use super::{Threshold, Transition};
 
-/// The thresholds, and what is or was beyond one.
+/// The thresholds, and the values that are or were beyond them.
 #[derive(Debug)]
 pub(crate) struct Rules {
     thresholds: Vec<Threshold>,
-    /// By threshold and id: values that are beyond, or about to count as that. Others have no entry, so this is
-    /// no larger than what is watched.
+    /// Values that are beyond a threshold or about to count as such, by threshold and identifier.
+    /// Other values have no entry, so the map never has more entries than there are watched values.
     cases: HashMap<(usize, String), Case>,
 }
 
 /// A value that is beyond a threshold, or was a moment ago.
 #[derive(Debug, Clone)]
 struct Case {
-    /// The worse level that the value has been at, though not yet for long enough, and since when.
+    /// Worse level that the value has reached but not yet held for long enough, and since when.
     rising: Option<(Level, Nanos)>,
-    /// What it counts as.
+    /// Alert with the level that counts at present.
     alert: Alert,
-    /// The number of the look at which it was last there.
+    /// Number of the last snapshot that has the value.
     seen: u64,
 }
 
 impl Rules {
-    /// Rules of these thresholds; nothing is beyond any.
+    /// Creates rules of `thresholds`, without alerts.
     pub(crate) fn new(thresholds: Vec<Threshold>) -> Self {
         Self {
             thresholds,
@@ -38,7 +38,7 @@ impl Rules {
         }
     }
 
-    /// Judges `snapshot`: sets its alerts and levels, and returns what has changed.
+    /// Judges `snapshot`: sets its alerts and levels, and returns the transitions.
     pub(crate) fn judge(&mut self, snapshot: &mut Snapshot, now: Nanos) -> Vec<Transition> {
         let mut transitions = Vec::new();
         let at = Moment {
@@ -58,7 +58,7 @@ impl Rules {
         transitions
     }
 
-    /// What is no longer there has come back.
+    /// Ends the alerts of things that no longer exist.
     fn forget_what_is_gone(&mut self, snapshot: &Snapshot) -> Vec<Transition> {
         let gone = self
             .cases
@@ -90,7 +90,7 @@ impl Rules {
     }
 }
 
-/// The worst first, then the oldest.
+/// Returns the sort key of an alert: the worst first, then the oldest.
 fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
     (
         Reverse(alert.level),
@@ -100,7 +100,7 @@ fn order_of(alert: &Alert) -> (Reverse<Level>, u64, &str, &str) {
     )
 }
 
-/// When a snapshot was made.
+/// Time and number of a snapshot.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     now: Nanos,
@@ -108,7 +108,7 @@ struct Moment {
     look: u64,
 }
 
-/// Judges one value by one threshold.
+/// Compares one value with one threshold.
 fn judge_one(
     cases: &mut HashMap<(usize, String), Case>,
     rule: usize,
@@ -142,7 +142,8 @@ fn judge_one(
     })
 }
 
-/// What `level` counts as: a worse one only when it has lasted.
+/// Returns the level that counts if the value is at `level` now. A worse level counts only after it
+/// has lasted.
 fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
     if level <= was {
@@ -150,7 +151,7 @@ fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) 
         return level;
     }
     let rising = case.rising.unwrap_or((level, now));
-    // Only the least that it was all the time has lasted.
+    // Only the lowest level of the whole period has lasted.
     let (least, since) = (rising.0.min(level), rising.1);
     case.rising = Some((least, since));
     if u128::from(now.saturating_sub(since)) < threshold.held().as_nanos() {
@@ -208,7 +209,7 @@ mod tests {
         }
     }
 
-    /// Judges one edge with a fill a second, and returns the levels of the transitions.
+    /// Judges one edge with one fill per second, and returns the levels of the transitions.
     fn levels(rules: &mut Rules, fills: &[u64]) -> Vec<(usize, Level)> {
         let mut changes = Vec::new();
         for (second, &fill) in fills.iter().enumerate() {

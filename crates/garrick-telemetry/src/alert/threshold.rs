@@ -1,4 +1,4 @@
-//! What a user says about when to be alarmed.
+//! Thresholds that a user sets.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use crate::snapshot::Level;
 use super::probe::Found;
 use super::{Probe, glob};
 
-/// How far, as a share of the threshold, a value has to come back before it counts as having come back.
+/// Default distance that a value must come back before its alert ends, as a share of the threshold.
 const HYSTERESIS: f64 = 0.05;
 
-/// How long a value has to stay beyond a threshold, unless told otherwise.
+/// Default time that a value must stay beyond a threshold.
 const HELD: Duration = Duration::from_secs(2);
 
-/// Turns that hold a worker for longer are a warning, and have a metric of their own.
+/// Time after which a turn that holds a worker causes a warning and is exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
-/// What kind of thing a [`Threshold`] is for.
+/// Kind of thing that a [`Threshold`] applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Of {
-    /// Whatever has such a value.
+    /// Any thing that has such a value.
     Anything,
     /// Stages and groups of actors.
     Nodes,
@@ -31,7 +31,7 @@ pub enum Of {
     Process,
 }
 
-/// When a value is too high, or too low.
+/// An upper or lower limit of a value.
 ///
 /// # Examples
 ///
@@ -49,21 +49,21 @@ pub enum Of {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     probe: Probe,
-    /// Whether it is low values that are bad.
+    /// True if low values are bad.
     below: bool,
-    /// Beyond this, it is a warning.
+    /// Limit for a warning.
     warning: f64,
-    /// Beyond this, it is critical.
+    /// Limit for critical values.
     critical: Option<f64>,
     of: Of,
-    /// A pattern for names and ids.
+    /// Pattern for names and identifiers.
     named: String,
     held: Duration,
     hysteresis: f64,
 }
 
 impl Threshold {
-    /// Warns of values above `limit`.
+    /// Creates a threshold that warns of values above `limit`.
     pub fn above(probe: Probe, limit: f64) -> Self {
         Self {
             probe,
@@ -77,7 +77,7 @@ impl Threshold {
         }
     }
 
-    /// Warns of values below `limit`.
+    /// Creates a threshold that warns of values below `limit`.
     pub fn below(probe: Probe, limit: f64) -> Self {
         Self {
             below: true,
@@ -85,7 +85,7 @@ impl Threshold {
         }
     }
 
-    /// Beyond `limit`, which is further out than the first, it is critical.
+    /// Sets a second limit, further out than the first. Values beyond it are critical.
     #[must_use]
     pub fn critical(self, limit: f64) -> Self {
         Self {
@@ -94,14 +94,15 @@ impl Threshold {
         }
     }
 
-    /// For things of one kind only.
+    /// Restricts the threshold to things of one kind.
     #[must_use]
     pub fn of(self, of: Of) -> Self {
         Self { of, ..self }
     }
 
-    /// For things whose name or id matches `pattern`, in which `*` is any run of characters and `?` any one. A
-    /// channel without a name is called `sender -> receiver`.
+    /// Restricts the threshold to things whose name or identifier matches `pattern`. In a pattern,
+    /// `*` matches any run of characters and `?` any single character. A channel without a name is
+    /// called `sender -> receiver`.
     #[must_use]
     pub fn named(self, pattern: &str) -> Self {
         Self {
@@ -110,17 +111,18 @@ impl Threshold {
         }
     }
 
-    /// Counts only what lasts as long as `held`; 2 s unless told.
+    /// Sets the time that a value must stay beyond the threshold to raise an alert. The default is
+    /// 2 s.
     #[must_use]
     pub fn for_at_least(self, held: Duration) -> Self {
         Self { held, ..self }
     }
 
-    /// Sets how far a value has to come back before the alert ends, as a share of the threshold; 0.05 unless
-    /// told. It is kept between 0 and 1.
+    /// Sets the distance that a value must come back before the alert ends, as a share of the
+    /// threshold. The default is 0.05. The share is clamped to the range 0 to 1.
     #[must_use]
     pub fn hysteresis(self, share: f64) -> Self {
-        // What is not a number is none.
+        // NaN counts as 0.
         let share = if share.is_nan() { 0.0 } else { share };
         Self {
             hysteresis: share.clamp(0.0, 1.0),
@@ -128,18 +130,20 @@ impl Threshold {
         }
     }
 
-    /// Returns what is watched when nobody says otherwise: full channels, failed nodes, and turns that hold their worker.
+    /// Returns the default thresholds: full channels, failed nodes, and turns that hold their
+    /// worker.
     ///
-    /// A channel that was more than 0.9 full for a fifth of the window is a warning, and no more than that: its receiver
-    /// is the slower of the two, which is how every pipeline at full speed looks somewhere. A turn that has held its worker for
-    /// more than a second is a warning as well.
+    /// A channel that was more than 90 % full for a fifth of the window causes a warning, but never
+    /// a critical alert. In such a channel the receiver is slower than the sender, and every
+    /// pipeline at full speed has one. A turn that has held its worker for more than a second also
+    /// causes a warning.
     pub fn defaults() -> Vec<Self> {
         vec![
             Self::above(Probe::FillP80, 0.9),
             Self::above(Probe::Failed, 0.5)
                 .critical(0.5)
                 .for_at_least(Duration::ZERO),
-            // The value is a time itself.
+            // The value is itself a duration.
             Self::above(Probe::HeldSeconds, LONG_TURN_SECONDS).for_at_least(Duration::ZERO),
         ]
     }
@@ -152,7 +156,7 @@ impl Threshold {
         self.held
     }
 
-    /// The word for being beyond it.
+    /// Returns the word for values beyond the threshold.
     pub(super) fn beyond(&self) -> &'static str {
         if self.below { "below" } else { "above" }
     }
@@ -163,7 +167,7 @@ impl Threshold {
             && (self.named == "*" || is_named(&found.name.text()) || is_named(found.id))
     }
 
-    /// How bad `value` is, given how bad it was.
+    /// Returns the level of `value`, given its previous level.
     pub(super) fn judge(&self, value: f64, was: Level) -> Level {
         let beyond = |limit: f64, level| self.is_beyond(value, limit, was >= level);
         if self
@@ -178,7 +182,7 @@ impl Threshold {
         }
     }
 
-    /// Is `value` beyond `limit`, or has it not come back far enough?
+    /// Returns true if `value` is beyond `limit`, or was and has not come back far enough.
     fn is_beyond(&self, value: f64, limit: f64, was: bool) -> bool {
         let slack = if was {
             limit.abs() * self.hysteresis
@@ -192,7 +196,7 @@ impl Threshold {
         }
     }
 
-    /// The limit that makes `level`.
+    /// Returns the limit for `level`.
     pub(super) fn limit(&self, level: Level) -> f64 {
         match level {
             Level::Critical => self.critical.unwrap_or(self.warning),

@@ -1,4 +1,4 @@
-//! What telemetry sees, handed on to what a program already watches itself with.
+//! Export of snapshots to the monitoring libraries that a program already uses.
 
 #[cfg(feature = "otel")]
 pub(crate) mod otel;

@@ -6,11 +6,12 @@ use opentelemetry::metrics::{AsyncInstrument, Meter};
 use crate::live::View;
 use crate::metrics::{FAMILIES, Family, Kind};
 
-/// Makes an instrument of `meter` for every number that `/metrics` has: `garrick.channel.messages` for
+/// Creates an instrument of `meter` for every number of `/metrics`: `garrick.channel.messages` for
 /// `garrick_channel_messages_total`, and so on.
 ///
-/// They read the newest snapshot whenever the meter's provider collects, for as long as that lives; then the view
-/// is let go. Where telemetry has ended, they go on showing what was seen last.
+/// The instruments read the newest snapshot whenever the meter's provider collects. The view is
+/// dropped together with the provider. After the telemetry has ended, the instruments keep
+/// reporting its last snapshot.
 ///
 /// # Examples
 ///

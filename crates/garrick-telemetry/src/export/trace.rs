@@ -8,11 +8,11 @@ use crate::snapshot::{Level, Snapshot};
 /// The target of all events.
 const TARGET: &str = "garrick::telemetry";
 
-/// Makes an observer that reports to `tracing`: every alert as it comes or goes, and every `interval` a summary at
-/// level `INFO`, and each node and channel at level `DEBUG`.
+/// Creates an observer that reports to `tracing`. It reports every alert that begins or ends. Every
+/// `interval` it reports a summary at level `INFO`, and each node and channel at level `DEBUG`.
 ///
-/// Alerts are at level `WARN`, or `ERROR` if critical, and at `INFO` when they have come back. The target is
-/// `garrick::telemetry`.
+/// Alerts are reported at level `WARN`, or `ERROR` if critical, and at `INFO` when they end. The
+/// target is `garrick::telemetry`.
 ///
 /// # Examples
 ///

@@ -1,16 +1,16 @@
-//! Finding a port to listen at.
+//! Search for a free port to listen at.
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener};
 
 use super::StartError;
 
-/// How many ports are tried, the first included.
+/// Maximum number of ports tried, including the first.
 pub(super) const PORTS_MAX: u16 = 100;
 
-/// Listens at `address`, or at one of the `ports - 1` ports after it.
+/// Listens at `address`, or at one of the following `ports - 1` ports.
 pub(super) fn bind(address: SocketAddr, ports: u16) -> Result<TcpListener, StartError> {
-    // Of port 0 the system makes one that is free, so there is none after it; and 65535 is the last.
+    // For port 0 the system chooses a free port, so no port follows. Port 65535 is the last.
     let after = if address.port() == 0 {
         0
     } else {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn an_address_of_another_machine_is_no_port_in_use() {
-        // Of the range that is for documentation.
+        // An address from the range reserved for documentation.
         let error = bind(([192, 0, 2, 1], 9).into(), PORTS_MAX).unwrap_err();
         assert!(matches!(error, StartError::Bind { .. }), "{error}");
     }

@@ -1,4 +1,4 @@
-//! How telemetry is to be, and how it starts.
+//! Configuration and start of telemetry.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,19 +20,20 @@ use super::bind::{PORTS_MAX, bind};
 use super::orders::{Order, Orders};
 use super::{StartError, Telemetry, View};
 
-/// Where it serves unless told otherwise: for this machine only.
+/// Default address of the server, reachable from this machine only.
 const ADDRESS: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9900);
 
-/// How long the sampling thread sleeps when nothing is watched.
+/// Time that the sampling thread sleeps when nothing is watched.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Room for five hundred streams and then some, within the 1024 files that a process usually may open.
+/// Default maximum number of connections: enough for five hundred streams, and within the usual
+/// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
-/// What is called with every snapshot and the transitions of alerts that came with it.
+/// Callback that receives every snapshot with its transitions of alerts.
 pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
 
-/// Says how telemetry is to be; from [`Telemetry::builder`].
+/// Builder of telemetry. Created by [`Telemetry::builder`].
 pub struct Builder {
     address: Option<SocketAddr>,
     next_free_port: Option<bool>,
@@ -62,95 +63,99 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Serves at `address`; 127.0.0.1:9900 unless told. Of an address that others can reach, set a
-    /// [`token`](Self::token) as well.
+    /// Sets the address of the server. The default is 127.0.0.1:9900. If other machines can reach
+    /// the address, also set a [`token`](Self::token).
     #[must_use]
     pub fn address(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
         self
     }
 
-    /// Says whether to go on at the next free port where the first is in use, of a hundred at most.
+    /// Sets whether to try the following ports, up to a hundred in all, if the first port is in
+    /// use.
     ///
-    /// Unless told, it does so if no address was named.
+    /// By default, the following ports are tried only if no address is set.
     #[must_use]
     pub fn next_free_port(mut self, next: bool) -> Self {
         self.next_free_port = Some(next);
         self
     }
 
-    /// Answers only those who know `token`: 1 to 256 letters, digits and `-._~`.
+    /// Answers only clients that know `token`: 1 to 256 letters, digits and `-._~`.
     #[must_use]
     pub fn token(mut self, token: &str) -> Self {
         self.token = Some(token.to_owned());
         self
     }
 
-    /// Looks every `interval`; see [`Settings::interval`].
+    /// Takes a sample every `interval`, see [`Settings::interval`].
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.settings.interval = interval;
         self
     }
 
-    /// Takes rates and percentiles over `window`; see [`Settings::window`].
+    /// Computes rates and percentiles over `window`, see [`Settings::window`].
     #[must_use]
     pub fn window(mut self, window: Duration) -> Self {
         self.settings.window = window;
         self
     }
 
-    /// Calls the process `name`.
+    /// Sets the name of the process.
     #[must_use]
     pub fn name(mut self, name: &str) -> Self {
         self.settings.name = Some(name.to_owned());
         self
     }
 
-    /// Adds a threshold to those there are, at first [`Threshold::defaults`].
+    /// Adds a threshold to the present thresholds, which are initially [`Threshold::defaults`].
     #[must_use]
     pub fn threshold(mut self, threshold: Threshold) -> Self {
         self.settings.thresholds.push(threshold);
         self
     }
 
-    /// Has no thresholds but those that are added after this.
+    /// Removes all thresholds that were set before this call, including the defaults.
     #[must_use]
     pub fn without_thresholds(mut self) -> Self {
         self.settings.thresholds.clear();
         self
     }
 
-    /// Allows so many connections at a time; 640 unless told. Others are told to come back later.
+    /// Sets the maximum number of simultaneous connections. The default is 640. The server rejects
+    /// further clients and asks them to retry later.
     #[must_use]
     pub fn connections_max(mut self, max: u32) -> Self {
         self.connections_max = max;
         self
     }
 
-    /// Hangs up on a client that leaves what was sent to it unread for so long; 30 s unless told.
+    /// Closes the connection of a client that leaves sent data unread for `timeout`. The default is
+    /// 30 s.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout;
         self
     }
 
-    /// Hangs up on a client that takes so long to ask, from when it connected or was answered; 10 s unless told.
+    /// Closes the connection of a client that takes longer than `timeout` to send a request,
+    /// counted from its connection or the last answer. The default is 10 s.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
         self.head_timeout = timeout;
         self
     }
 
-    /// Says something on event streams at least that often; 15 s unless told.
+    /// Sets the maximum time that an event stream is silent. The default is 15 s.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat;
         self
     }
 
-    /// Calls `observer` with every snapshot and the transitions of alerts that came with it, on the sampling
-    /// thread. One that panics is called no more.
+    /// Calls `observer` on the sampling thread with every snapshot and its transitions of alerts.
+    /// An observer that panics is never called again.
     #[must_use]
     pub fn observe(
         mut self,
@@ -160,11 +165,12 @@ impl Builder {
         self
     }
 
-    /// Starts it.
+    /// Starts the telemetry.
     ///
     /// # Errors
     ///
-    /// When a setting is out of range, the port is in use or not allowed, or the system has no means for it.
+    /// Returns an error if a setting is out of range, if the port is in use or not allowed, or if
+    /// the system lacks a resource.
     pub fn start(self) -> Result<Telemetry, StartError> {
         let sampler = Sampler::new(self.settings.clone())?;
         let token = self.token.as_deref().map(Token::new).transpose()?;
@@ -198,7 +204,7 @@ impl Builder {
             ending,
             threads: Vec::new(),
         };
-        // Should the second thread not start, dropping `telemetry` ends the first.
+        // If the second thread cannot start, dropping `telemetry` ends the first.
         telemetry.spawn("garrick-sample", || loops.run())?;
         telemetry.spawn("garrick-serve", || server.run(site))?;
         Ok(telemetry)
@@ -213,16 +219,16 @@ impl Telemetry {
     }
 }
 
-/// Says that anybody can look.
+/// Warns that any client can read the telemetry.
 fn warn(address: SocketAddr) {
-    let text = format!("telemetry at {address} can be read by anybody who reaches it: set a token");
+    let text = format!("any client that can reach {address} can read the telemetry: set a token");
     #[cfg(feature = "tracing")]
     tracing::warn!(target: "garrick::telemetry", "{text}");
     #[cfg(not(feature = "tracing"))]
     eprintln!("warning: {text}");
 }
 
-/// What the sampling thread has.
+/// State of the sampling thread.
 struct Sampling {
     sampler: Sampler,
     hub: Arc<Hub>,
@@ -232,7 +238,7 @@ struct Sampling {
 }
 
 impl Sampling {
-    /// Takes the first look, so that there always is one.
+    /// Takes the first sample, so that a newest snapshot always exists.
     fn begin(mut sampler: Sampler, observers: Vec<Observer>) -> (Self, Arc<Hub>) {
         let began = Instant::now();
         let (snapshot, _) = sampler.tick(moment(began));
@@ -247,7 +253,7 @@ impl Sampling {
         (sampling, hub)
     }
 
-    /// Looks whenever it is time to, until told to stop.
+    /// Takes a sample whenever one is due or requested, until the thread has to stop.
     fn run(mut self) {
         let mut due = Instant::now();
         while let Some(taken) = self.orders.wait_until(due) {
@@ -272,7 +278,8 @@ impl Sampling {
         self.hub.publish(snapshot, &transitions);
     }
 
-    /// An interval after the last look was due, so that lateness does not add up; or after now, if that is past.
+    /// Returns the time of the next sample: one interval after the last due time, so that delays do
+    /// not accumulate. If that time has passed, the interval counts from now.
     fn next_after(&self, due: Instant) -> Instant {
         let now = Instant::now();
         if self.sampler.watched() == 0 {

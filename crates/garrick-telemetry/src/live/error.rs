@@ -1,4 +1,4 @@
-//! Why telemetry could not start.
+//! Errors of the start of telemetry.
 
 use std::fmt;
 use std::io;
@@ -7,29 +7,29 @@ use std::net::SocketAddr;
 use crate::sampler::SettingsError;
 use crate::server::TokenError;
 
-/// Why telemetry could not start.
+/// An error that prevents the start of telemetry.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
     /// An interval or window is out of range.
     Settings(SettingsError),
-    /// The token cannot be one.
+    /// The token has a forbidden length or character.
     Token(TokenError),
-    /// Somebody else has the port, and the ports after it if those were tried.
+    /// Another program uses the port, and all following ports that were tried.
     PortInUse {
-        /// The first address that was tried.
+        /// First address that was tried.
         address: SocketAddr,
-        /// How many ports were tried.
+        /// Number of ports tried.
         tried: u16,
     },
-    /// The system does not allow to listen there.
+    /// The system does not allow listening at the address.
     Bind {
-        /// Where.
+        /// Address that was tried.
         address: SocketAddr,
-        /// What it said.
+        /// Error that the system reported.
         error: io::Error,
     },
-    /// The system has no thread or no poller for it.
+    /// The system cannot provide a thread, a poller or another resource.
     System(io::Error),
 }
 

@@ -1,12 +1,12 @@
-//! Telemetry at work: a thread that samples, and one that serves.
+//! Running telemetry: a sampling thread and a serving thread.
 //!
 //! ```text
 //!   user --watch, forget--> orders --> [ garrick-sample ] --publish--> hub --> [ garrick-serve ] --> clients
-//!                                        rests between two looks                rests until somebody asks
+//!                                        sleeps between two samples             sleeps until a request arrives
 //! ```
 //!
-//! The sampling thread sleeps from one look to the next, and for long when nothing is watched. Nothing else wakes
-//! by itself.
+//! The sampling thread sleeps between two samples, and sleeps longer when nothing is watched. The
+//! serving thread only wakes for its clients.
 
 mod bind;
 mod builder;
@@ -33,14 +33,14 @@ use crate::snapshot::Snapshot;
 use crate::sources::IntoSource;
 use orders::{Order, Orders};
 
-/// Telemetry at work. Dropping it ends it: streams are closed, the port is free again.
+/// Running telemetry. Dropping it ends the telemetry: it closes all streams and frees the port.
 ///
 /// # Examples
 ///
 /// ```
 /// use garrick_telemetry::{Reading, StageReading, Telemetry};
 ///
-/// // Port 0 is any that is free.
+/// // Port 0 selects any free port.
 /// let telemetry = Telemetry::builder().address(([127, 0, 0, 1], 0).into()).start()?;
 /// println!("see {}", telemetry.url());
 ///
@@ -59,59 +59,60 @@ pub struct Telemetry {
     view: View,
     address: SocketAddr,
     orders: Arc<Orders>,
-    /// Numbers given to sources so far. Written by those who watch.
+    /// Number of identifiers assigned to sources. Written by the callers of `watch`.
     numbered: AtomicU64,
-    /// Turns true when the server is to end.
+    /// True once the server has to end.
     ending: watch::Sender<bool>,
-    /// The threads; none once they have ended.
+    /// The threads. Empty once they have ended.
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Sees what telemetry sees, for as long as you like; from [`Telemetry::view`].
+/// A view of the newest snapshot and the history. Created by [`Telemetry::view`], and valid even
+/// after the telemetry has ended.
 #[derive(Debug, Clone)]
 pub struct View {
     hub: Arc<Hub>,
 }
 
 impl View {
-    /// The newest snapshot.
+    /// Returns the newest snapshot.
     pub fn latest(&self) -> Arc<Snapshot> {
         Arc::clone(&self.hub.newest().snapshot)
     }
 
-    /// The last minutes, a point a second.
+    /// Returns the history of the last minutes, one point a second.
     pub fn history(&self) -> HistoryReport {
         self.hub.history()
     }
 }
 
 impl Telemetry {
-    /// Says how it is to be.
+    /// Returns a builder with the default settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// Starts with what is usual: at 127.0.0.1:9900, or the next port that is free.
+    /// Starts telemetry with the default settings, at 127.0.0.1:9900 or the next free port.
     ///
     /// # Errors
     ///
-    /// When none of the ports that are tried is free, or the system has no means for it.
+    /// Returns an error if none of the tried ports is free, or if the system lacks a resource.
     pub fn start() -> Result<Self, StartError> {
         Self::builder().start()
     }
 
-    /// Where it serves.
+    /// Returns the address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address of its page.
+    /// Returns the URL of the dashboard.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
-    /// Watches `source`, from now on: a pipeline's monitor, the handle of a system of actors, or a
-    /// [`Source`](crate::Source) of your own.
+    /// Watches `source` from now on: a pipeline's monitor, the handle of a system of actors, or any
+    /// other [`Source`](crate::Source).
     pub fn watch(&self, source: impl IntoSource) -> SourceId {
         let id = SourceId(self.numbered.fetch_add(1, Relaxed));
         let source = Foreign::new(Box::new(source.into_source()) as Box<dyn Source>);
@@ -119,29 +120,29 @@ impl Telemetry {
         id
     }
 
-    /// Watches the source no longer. What it was is no longer shown.
+    /// Stops watching the source. The next snapshot no longer contains its values.
     pub fn forget(&self, id: SourceId) {
         self.orders.give(Order::Forget(id));
     }
 
-    /// Takes a snapshot now, and waits until it is there.
+    /// Takes a snapshot now, and waits until it is published.
     ///
-    /// A source or an observer must not call this: it would wait for itself.
+    /// A source or an observer must not call this method: it would wait for itself.
     pub fn look(&self) {
         self.orders.look();
     }
 
-    /// The newest snapshot.
+    /// Returns the newest snapshot.
     pub fn latest(&self) -> Arc<Snapshot> {
         self.view.latest()
     }
 
-    /// The last minutes, a point a second.
+    /// Returns the history of the last minutes, one point a second.
     pub fn history(&self) -> HistoryReport {
         self.view.history()
     }
 
-    /// Something to read snapshots from elsewhere.
+    /// Returns a view that reads snapshots independently of this value.
     pub fn view(&self) -> View {
         self.view.clone()
     }
@@ -152,7 +153,7 @@ impl Drop for Telemetry {
         self.orders.stop();
         self.ending.send_replace(true);
         for thread in self.threads.drain(..) {
-            // A thread that panicked has ended as well.
+            // Ignores a panic of the thread: the thread has ended in this case, too.
             let _ = thread.join();
         }
     }

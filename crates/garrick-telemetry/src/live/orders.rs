@@ -1,4 +1,4 @@
-//! What the sampling thread is told, and what it waits at.
+//! Orders for the sampling thread, and the condition variable that it waits at.
 
 use std::mem::take;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,42 +8,42 @@ use crate::quiet::Foreign;
 use crate::reading::Source;
 use crate::sampler::SourceId;
 
-/// One order.
+/// An order for the sampling thread.
 pub(super) enum Order {
-    /// Watch this.
+    /// Watches a source.
     Watch(SourceId, Foreign<Box<dyn Source>>),
-    /// Watch that no longer.
+    /// Stops watching a source.
     Forget(SourceId),
 }
 
-/// Orders that were given and not yet taken.
+/// Orders that the thread has not taken yet.
 #[derive(Default)]
 struct State {
     orders: Vec<Order>,
-    /// Looks that were asked for.
+    /// Number of requested samples.
     asked: u64,
-    /// Looks that were asked for when the last one began. It is over.
+    /// Value of `asked` at the beginning of the last finished sample.
     answered: u64,
-    /// Whether the thread is to end.
+    /// True once the thread has to end.
     stop: bool,
-    /// Whether the thread has ended.
+    /// True once the thread has ended.
     ended: bool,
 }
 
-/// The box that orders are put into.
+/// Queue of orders for the sampling thread.
 #[derive(Default)]
 pub(super) struct Orders {
     state: Mutex<State>,
-    /// Notified when the thread has something to do.
+    /// Notified when the thread has work.
     given: Condvar,
-    /// Notified when a look is over.
+    /// Notified when a sample is finished.
     done: Condvar,
 }
 
-/// What the thread takes out of the box.
+/// Orders that the thread takes from the queue.
 pub(super) struct Taken {
     pub(super) orders: Vec<Order>,
-    /// To be given back after the look.
+    /// Value of `State::asked`, to be passed to `Orders::answer` after the sample.
     pub(super) asked: u64,
 }
 
@@ -52,13 +52,13 @@ impl Orders {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts an order in, and wakes the thread.
+    /// Adds an order, and wakes the thread.
     pub(super) fn give(&self, order: Order) {
         self.lock().orders.push(order);
         self.given.notify_one();
     }
 
-    /// Asks for a look, and waits until one that began later is over.
+    /// Requests a sample, and waits until a sample that began after the request is finished.
     pub(super) fn look(&self) {
         let mut state = self.lock();
         state.asked += 1;
@@ -72,13 +72,13 @@ impl Orders {
         }
     }
 
-    /// Ends the thread after the look under way.
+    /// Ends the thread after the current sample.
     pub(super) fn stop(&self) {
         self.lock().stop = true;
         self.given.notify_one();
     }
 
-    /// Sleeps until `due`, or until there is something to do. None means that the thread is to end.
+    /// Sleeps until `due`, or until there is work. Returns `None` if the thread has to end.
     pub(super) fn wait_until(&self, due: Instant) -> Option<Taken> {
         let mut state = self.lock();
         loop {
@@ -98,13 +98,13 @@ impl Orders {
         }
     }
 
-    /// A look is over, which was taken when `asked` had been asked for.
+    /// Records that a sample is finished. `asked` is the number of requests at its beginning.
     pub(super) fn answer(&self, asked: u64) {
         self.lock().answered = asked;
         self.done.notify_all();
     }
 
-    /// The thread ends; nobody is to wait for it.
+    /// Records that the thread ends, and wakes all waiting threads.
     pub(super) fn end(&self) {
         self.lock().ended = true;
         self.done.notify_all();

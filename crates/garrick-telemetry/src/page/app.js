@@ -1,4 +1,4 @@
-// The page: what comes from the stream goes into the store, and from there to the graph, the tables and the details.
+// The page: the stream fills the store, and the store feeds the graph, the tables and the details.
 //
 //   stream -> store -> graph, table, details, vitals       at most once a frame, and not while paused or hidden
 
@@ -34,12 +34,12 @@ function draw() {
   graph.update(snapshot, table.matches(store));
   table.update(store, page.selected);
   details.update(store, page.selected);
-  // How long it took is there for whoever wants to measure, in the browser's own profiler as well.
+  // Records the duration, which the browser's profiler shows as well.
   performance.measure("draw", { start: began });
   document.documentElement.dataset.sequence = snapshot.sequence;
 }
 
-/** Draws with the next frame, however many snapshots come until then. */
+/** Draws with the next frame, regardless of the number of snapshots until then. */
 function drawSoon() {
   if (page.due || document.hidden) return;
   page.due = true;
@@ -77,13 +77,13 @@ function take(snapshot) {
   drawSoon();
 }
 
-/** Asks for what was before the page came, or came back. */
+/** Requests the history from before the page was opened or reconnected. */
 async function recall() {
   try {
     const answer = await ask("history.json");
     if (answer.ok) store.remember(await answer.json());
   } catch {
-    // Without it the past begins now.
+    // Without the answer, the history begins now.
   }
 }
 
@@ -98,7 +98,7 @@ function status(link, retryInMs = 0) {
   page.link = link;
   page.retryAt = Date.now() + retryInMs;
   if (before !== link) {
-    // While a token is tried the form stays, so that what is typed meanwhile is not lost.
+    // The form stays while a token is tried, so that text typed meanwhile is not lost.
     if (link === "locked" || link === "live") byId("lock").hidden = link === "live";
     byId("retry").hidden = link !== "lost";
     if (link === "locked") byId("token").focus();
@@ -120,7 +120,7 @@ function showStatus() {
 const stream = new Stream({
   event: (kind, value) => (kind === "alert" ? alert(value) : take(value)),
   state: (name, retryInMs) => {
-    // Connecting becomes live with the first snapshot, not with the first byte.
+    // The state changes from connecting to live with the first snapshot, not with the first byte.
     if (name !== "live") status(name, retryInMs);
   },
 });
@@ -146,11 +146,11 @@ function theme() {
   const next = themeNow() === "dark" ? "light" : "dark";
   document.documentElement.dataset.theme = next;
   try {
-    // Whoever chooses what the system says follows the system again.
+    // A user who chooses the system's theme follows the system again.
     if (next === (dark.matches ? "dark" : "light")) localStorage.removeItem("garrick-theme");
     else localStorage.setItem("garrick-theme", next);
   } catch {
-    // Storage may be forbidden. Then nothing is remembered.
+    // Storage may be forbidden. Then the choice is not stored.
   }
   nameTheme();
 }
@@ -191,7 +191,7 @@ addEventListener("keydown", (event) => {
   const { target, key } = event;
   const typing = target.matches("input, textarea, select");
   if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open || (typing && key !== "Escape")) return;
-  // The space bar presses the button that has the focus, and only elsewhere pauses.
+  // The space bar activates a focused button. Elsewhere it pauses.
   if (key === " " && target.closest("button, a, [role=button]") !== null) return;
   const act = KEYS[key];
   if (act === undefined) return;

@@ -1,11 +1,11 @@
-// Everything that is known of the one thing that is selected.
+// All details of the selected thing.
 
 import { attribute, byId, html, write } from "./dom.js";
 import { bytes, clock, cores, duration, percent, plain, rate, si, span, SIGNS } from "./format.js";
 import { histogram, spark } from "./spark.js";
 import { longest, share } from "./store.js";
 
-/** As many as the store keeps. */
+/** Number of points, equal to the store's. */
 const POINTS = 600;
 
 const level = (thing) => (thing.level === "ok" ? "ok" : `${SIGNS[thing.level]} ${thing.level}`);
@@ -46,7 +46,7 @@ const CHARTS = {
 const KIND = { edges: "channel", sponsors: "sponsor" };
 const kindName = (kind, thing) => KIND[kind] ?? (thing.kind === "actors" ? "group of actors" : "stage");
 
-/** What a thing is called. A channel without a name is called by its ends. */
+/** Returns the title of a thing. A channel without a name gets its title from its ends. */
 export function title(store, thing) {
   if (thing.name) return plain(thing.name);
   if (thing.from === undefined) return plain(thing.id);
@@ -56,7 +56,7 @@ export function title(store, thing) {
 export const end = (store, id) => (id === null ? "?" : plain(store.things.get(id)?.thing.name ?? id));
 
 export class Details {
-  /** `onSelect(id)` is told when somebody follows a link. */
+  /** Creates the panel. `onSelect(id)` is called when the user follows a link. */
   constructor(onSelect) {
     this.body = byId("details-body");
     this.onSelect = onSelect;
@@ -74,7 +74,7 @@ export class Details {
     this.refresh(store, entry?.thing);
   }
 
-  /** Nothing is selected: what goes on as a whole, and what is wrong. */
+  /** Shows an overview of the process and its alerts, for an empty selection. */
   overview() {
     const list = html("div");
     this.body.replaceChildren(html("p", { class: "muted" }, "Select a stage, a group of actors, a channel or a sponsor to see all that is known of it."), list);
@@ -117,7 +117,7 @@ export class Details {
     };
   }
 
-  /** What a thing is joined to, as links. */
+  /** Returns links to the neighbors of a thing. */
   relations(store, kind, thing) {
     const { edges, nodes, sponsors, alerts } = store.snapshot;
     const link = (id, text, mark) => this.link(store, id, text, mark, "ok");
@@ -142,7 +142,7 @@ export class Details {
 
 const section = (label, items) => (items.length === 0 ? [] : [html("h3", {}, label), html("ul", { class: "links" }, ...items)]);
 
-/** Replaces links by newer ones without taking the focus from the one that has it. */
+/** Replaces links by newer links without moving the focus. */
 function keepFocus(parent, children) {
   const on = parent.contains(document.activeElement) ? document.activeElement.dataset.on : undefined;
   parent.replaceChildren(...children);
@@ -166,7 +166,7 @@ function chart(name, label, format, top) {
   return { element, update };
 }
 
-/** The figures of the process, along the top. */
+/** Key figures of the process, along the top of the page. */
 export class Vitals {
   constructor() {
     const item = (label, name) => {

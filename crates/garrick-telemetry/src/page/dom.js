@@ -1,4 +1,4 @@
-// What makes elements, and writes text into them. Nothing here or elsewhere takes a string for markup: names come
+// Creation of elements, and writing of text. No function interprets a string as markup: names come
 // from the watched program, and are text only.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -15,15 +15,17 @@ function fill(element, attributes, children) {
   return element;
 }
 
-/** An HTML element with attributes (a key `onclick` listens) and children. */
+/**
+ * Creates an HTML element with attributes (an attribute `onclick` adds a listener) and children.
+ */
 export const html = (tag, attributes = {}, ...children) =>
   fill(document.createElement(tag), attributes, children);
 
-/** The same for SVG. */
+/** Creates an SVG element with attributes and children. */
 export const svg = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
-/** Writes text where it differs: most values of most rows stay, and an untouched row costs no layout. */
+/** Writes text if it differs. Most values do not change, and an unchanged row needs no layout. */
 export function write(element, text) {
   const node = element.firstChild;
   if (node === null) {
@@ -33,7 +35,7 @@ export function write(element, text) {
   }
 }
 
-/** Sets an attribute where it differs; `null` takes it away. */
+/** Sets an attribute if it differs. `null` removes it. */
 export function attribute(element, name, value) {
   if (value === null) {
     if (element.hasAttribute(name)) element.removeAttribute(name);
@@ -42,7 +44,7 @@ export function attribute(element, name, value) {
   }
 }
 
-/** Makes `parent` hold exactly `wanted`, in that order, moving as little as it can. */
+/** Makes `parent` contain exactly `wanted`, in this order, with as few moves as possible. */
 export function arrange(parent, wanted) {
   let at = parent.firstChild;
   for (const child of wanted) {

@@ -1,4 +1,4 @@
-// Values as people read them: three significant digits, SI prefixes, thin spaces that do not break.
+// Values in a readable form: three significant digits, SI prefixes, and thin non-breaking spaces.
 
 const THIN = "\u202f";
 export const NONE = "\u2013";
@@ -12,11 +12,11 @@ function digits(value) {
   return value.toFixed(size >= 10 ? 1 : 2);
 }
 
-/** 1234567 is "1.23 M". */
+/** Formats a number: 1234567 is "1.23 M". */
 export function si(value, unit = "") {
   if (!known(value)) return NONE;
   let step = 0;
-  // 999.5 would round to 1000: it belongs to the next prefix.
+  // 999.5 would be rounded to 1000, so it gets the next prefix.
   while (Math.abs(value) >= 999.5 && step < PREFIXES.length - 1) {
     value /= 1000;
     step += 1;
@@ -29,23 +29,23 @@ export function si(value, unit = "") {
 export const rate = (value) => (known(value) ? si(value, "/s").replace(`${THIN}/s`, "/s") : NONE);
 export const bytes = (value) => si(value, "B");
 
-/** Seconds that something takes: 0.25 is "250 ms", and minutes are as in `duration`. */
+/** Formats a duration in seconds: 0.25 is "250 ms", and minutes look like those of `duration`. */
 export function span(value) {
   if (known(value) && value > 0 && value < 0.9995) return si(value * 1000, "ms");
   return value < 60 ? si(value, "s") : duration(value);
 }
 
-/** 0.432 is "43 %". A little is not nothing: it is "<1 %". */
+/** Formats a share: 0.432 is "43 %". A share close to 0 is "<1 %". */
 export function percent(share) {
   if (!known(share)) return NONE;
   if (share > 0 && share < 0.005) return `<1${THIN}%`;
   return `${(share * 100).toFixed(0)}${THIN}%`;
 }
 
-/** Cores in use. */
+/** Formats a number of cores in use. */
 export const cores = (value) => (known(value) ? `${value.toFixed(2)}` : NONE);
 
-/** Seconds as "1 h 02 min". */
+/** Formats seconds, for example as "1 h 02 min". */
 export function duration(seconds) {
   if (!known(seconds)) return NONE;
   const all = Math.floor(seconds);
@@ -63,14 +63,14 @@ export const clock = (unixMs) => new Date(unixMs).toLocaleTimeString(undefined, 
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 const BLANK = "\u2423";
 
-/** A name with what cannot be seen, or would turn other text round, made visible. */
+/** Makes invisible characters and direction marks in a name visible. */
 export const plain = (name) => String(name ?? "").replace(INVISIBLE, "\ufffd").trim() || BLANK;
 
 const pen = document.createElement("canvas").getContext("2d");
 const fitted = new Map();
 const FITTED_MAX = 8192;
 
-/** Cuts a name to `width` pixels in `font`, at the end. */
+/** Truncates a name at its end to `width` pixels in `font`. */
 export function fit(name, font, width) {
   const key = `${font}|${width}|${name}`;
   let cut = fitted.get(key);
@@ -98,5 +98,5 @@ function measure(name, font, width) {
 
 export const SIGNS = { ok: "", warning: "\u25b2", critical: "\u25c6" };
 
-/** Which of the five colours a share from 0 to 1 has. */
+/** Returns the number of the color, of five, for a share from 0 to 1. */
 export const load = (share) => Math.min(4, Math.max(0, Math.floor((share || 0) * 5)));

@@ -6,11 +6,14 @@ import { CARD, layout, signature } from "./layout.js";
 
 const ZOOM = { min: 0.04, max: 2.5, fit: 1.15, step: 1.25 };
 const WIDTH_PX = { min: 1.5, more: 6.5 };
-/** Narrower than this the graph runs from the top down. */
+/** Below this width the graph runs from top to bottom. */
 const DOWN_PX = 640;
 const FONT = "600 13px Inter, system-ui, sans-serif";
 const DRAG_PX = 4;
-/** Letters that surely have room at the foot of a card. Text that changes all the time is not worth measuring. */
+/**
+ * Number of characters that always fit at the foot of a card. Measuring changing text is too
+ * costly.
+ */
 const FOOT_MAX = 32;
 const GAUGE = { width: 108, height: 20 };
 
@@ -20,7 +23,9 @@ const ICONS = {
 };
 
 export class Graph {
-  /** `onSelect(id)` is told what was chosen, `null` for the ground. */
+  /**
+   * Creates the graph. `onSelect(id)` is called with the selected id, or `null` for the background.
+   */
   constructor(onSelect) {
     this.svg = byId("graph");
     this.parts = Object.fromEntries(["view", "lanes", "edges", "nodes", "labels"].map((id) => [id, byId(id)]));
@@ -54,7 +59,7 @@ export class Graph {
     }
   }
 
-  // What is there.
+  // The contents.
 
   build(snapshot, map) {
     this.map = map;
@@ -108,7 +113,7 @@ export class Graph {
     this.apply();
   }
 
-  /** Zooms, keeping the point at `x` and `y` where it is. */
+  /** Zooms around the point at `x` and `y`. */
   zoom(factor, x = this.svg.clientWidth / 2, y = this.svg.clientHeight / 2) {
     const k = Math.min(ZOOM.max, Math.max(ZOOM.min, this.view.k * factor));
     const by = k / this.view.k;
@@ -128,7 +133,7 @@ export class Graph {
 
   zoomOut() { this.zoom(1 / ZOOM.step); }
 
-  /** Moves as little as it has to for a node to be seen whole. */
+  /** Moves the view as little as necessary to show a node completely. */
   reveal(id) {
     const at = this.map?.nodes.get(id);
     if (at === undefined) return;
@@ -141,13 +146,15 @@ export class Graph {
 
   // Keys.
 
-  /** One node of all is in the order of the tab key. */
+  /** Puts exactly one node into the order of the tab key. */
   rove(id) {
     for (const [key, parts] of this.nodes) attribute(parts.group, "tabindex", key === id ? "0" : "-1");
     this.roving = id;
   }
 
-  /** What is read out is up to date when the focus comes, and does not change under it. */
+  /**
+   * Updates the text for screen readers when the focus arrives, and does not change it afterwards.
+   */
   describe(id) {
     const node = this.snapshot.nodes.find((one) => one.id === id);
     if (node !== undefined) attribute(this.nodes.get(id).group, "aria-label", describe(node));
@@ -173,7 +180,9 @@ export class Graph {
     event.stopPropagation();
   }
 
-  /** The node next in a direction: what is askew counts as farther than what is straight ahead. */
+  /**
+   * Returns the next node in a direction. A sideways offset counts more than the straight distance.
+   */
   neighbour(dx, dy) {
     const here = this.map.nodes.get(this.roving);
     let [best, found] = [Infinity, this.roving];
@@ -269,7 +278,7 @@ function newNode(node) {
 
 const kindName = (node) => (node.kind === "actors" ? "actors" : "stage");
 
-/** What a node says about itself in one line. */
+/** Returns a summary of a node in one line. */
 function foot(node) {
   const words = [];
   if (node.state !== "running") words.push(node.state);
@@ -294,7 +303,7 @@ function updateNode(parts, node, matches) {
   attribute(parts.busy, "width", Math.round(Math.min(1, node.busy ?? 0) * (CARD.width - 28)));
 }
 
-/** What a screen reader says of a node. */
+/** Returns the description of a node for a screen reader. */
 function describe(node) {
   const level = node.level === "ok" ? "" : `, ${node.level}`;
   const busy = node.busy === null ? "" : `, ${percent(node.busy)} busy`;

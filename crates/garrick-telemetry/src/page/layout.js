@@ -1,29 +1,35 @@
-// Where everything in the graph is: layers along the flow, one lane for each team or sponsor across it.
+// Layout of the graph: layers along the flow, and across it a lane for each team or sponsor.
 //
-//   1  Channels that close a circle are turned round for the sake of the layers (found depth first).
-//   2  A node's layer is the length of the longest path to it. A source moves up to just before its first target.
-//   3  Nodes of one place share a lane. Lanes are ordered by the barycentre of their neighbours and slide past one
-//      another where they have no layer in common, so that one thread for each stage still makes one row.
-//   4  In a lane, each layer is ordered by the barycentre of the neighbours, there and back a few times.
-//   5  A channel over several layers goes through the gaps between the nodes on its way.
+//   1  Channels that close a cycle (found depth first) are reversed to compute the layers.
+//   2  The layer of a node is the length of the longest path to it. A source moves up to just
+//      before its first target.
+//   3  Nodes of one place share a lane. Lanes are ordered by the barycenter of their neighbors.
+//      Lanes without common layers may share a row, so one thread for each stage still results in a
+//      single row.
+//   4  Within a lane, each layer is ordered by the barycenter of the neighbors, in a few sweeps
+//      back and forth.
+//   5  A channel over several layers passes through the gaps between the nodes on its way.
 //
-// All of it is in two axes, `u` along the flow and `v` across. Which one is x is decided at the end: wide windows read
-// from left to right, phones from the top down.
+// All computations use two axes: `u` along the flow and `v` across it. Their mapping to x and y is
+// chosen at the end: left to right in wide windows, top to bottom on phones.
 
 export const CARD = { width: 188, height: 72 };
 const LANE = { head: 30, pad: 20 };
 const SWEEPS = 8;
-/** Nodes without channels stand in a block about so many times as wide as it is high, counted in nodes. */
+/** Aspect ratio, width to height in nodes, of a block of nodes without channels. */
 const BLOCK_ASPECT = 0.6;
 
-/** Changes when, and only when, the graph has to be laid out again. */
+/** Returns a key that changes if and only if the graph needs a new layout. */
 export function signature(snapshot, down) {
   const nodes = snapshot.nodes.map((node) => `${node.id}\u0001${node.place}`);
   const edges = snapshot.edges.map((edge) => `${edge.id}\u0001${edge.from}\u0001${edge.to}`);
   return `${down}\u0003${nodes.join("\u0002")}\u0003${edges.join("\u0002")}`;
 }
 
-/** Lays out a snapshot. The answer has `nodes` (a map of x and y), `lanes`, `edges` (a map of paths), width, height. */
+/**
+ * Lays out a snapshot. Returns `nodes` (map of x and y), `lanes`, `edges` (map of paths), width and
+ * height.
+ */
 export function layout(snapshot, down) {
   const graph = read(snapshot);
   const axes = down
@@ -83,7 +89,8 @@ function turnCircles(graph) {
   for (const root of roots) {
     if (state.has(root)) continue;
     state.set(root, OPEN);
-    // The path is a list of its own and no recursion, because a pipeline may be longer than the stack is deep.
+    // The path is an explicit list instead of a recursion, because a pipeline may exceed the stack
+    // depth.
     const path = [{ node: root, next: 0 }];
     while (path.length > 0) {
       const top = path[path.length - 1];
@@ -116,7 +123,7 @@ function gather(graph) {
   return [...lanes.values()];
 }
 
-/** Puts a lane's nodes into columns, one for each layer, and its nodes without channels into a block below. */
+/** Puts a lane's nodes into columns by layer, and its nodes without channels into a block below. */
 function spread(lane) {
   const alone = lane.nodes.filter(isAlone);
   const joined = lane.nodes.filter((node) => !isAlone(node));
@@ -137,7 +144,9 @@ function spread(lane) {
 const least = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
 const most = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
-/** Without channels to others; one to itself needs no place of its own. */
+/**
+ * Returns true if a node has no channels to other nodes. A channel to itself needs no extra space.
+ */
 const isAlone = (node) => neighbours(node).every((other) => other === node);
 const neighbours = (node) => [...node.in.map((edge) => edge.from), ...node.out.map((edge) => edge.to)];
 
@@ -154,7 +163,7 @@ function orderLanes(lanes) {
 
 const depth = (lane, axes) => lane.rows * (axes.v + axes.gapV) - axes.gapV + 2 * LANE.pad + axes.head;
 
-/** Lets each lane down to where the ones before it leave room. */
+/** Lowers each lane to the place that the lanes before it leave free. */
 function stack(lanes, axes) {
   const floor = [];
   for (const lane of lanes) {
@@ -165,7 +174,7 @@ function stack(lanes, axes) {
   }
 }
 
-/** Moves lanes, where there is room, to the middle of what they are joined to. */
+/** Moves lanes to the middle of their neighbors, if there is room. */
 function centre(lanes, axes) {
   const meet = (a, b) => a !== b && a.first <= b.last && b.first <= a.last;
   const middle = (lane) => lane.v + lane.size / 2;
@@ -182,7 +191,7 @@ function centre(lanes, axes) {
   for (const lane of lanes) settle(lane, axes);
 }
 
-/** Gives the nodes of a lane their place across the flow. */
+/** Assigns the nodes of a lane their positions across the flow. */
 function settle(lane, axes) {
   const step = axes.v + axes.gapV;
   const start = lane.v + LANE.pad + axes.head;
@@ -212,7 +221,7 @@ function orderLayers(lanes, axes, backwards) {
   }
 }
 
-// Step 5, and the answer.
+// Step 5, and the result.
 
 function place(graph, lanes, axes) {
   const at = (u, v) => (axes.down ? [v, u] : [u, v]);
@@ -256,7 +265,7 @@ function route(graph, axes, at, u) {
   });
 }
 
-/** Spreads the channels of one side of a node along it, in the order of their other ends. */
+/** Distributes the channels on one side of a node, in the order of their other ends. */
 function fan(edges, end, node, ports, axes) {
   const sorted = edges.slice().sort((a, b) => a[end].v - b[end].v);
   const step = Math.min(18, (axes.v - 20) / Math.max(1, sorted.length));
@@ -280,7 +289,10 @@ function ahead(edge, out, into, occupied, axes, u) {
   return points;
 }
 
-/** A place near `v` that is in no node: rather below one than above it, where the name of its lane may be. */
+/**
+ * Returns a position near `v` outside of all nodes. Prefers below, because the name of the lane may
+ * be above.
+ */
 function gap(column, v, axes) {
   for (const top of column) {
     if (v > top - 6 && v < top + axes.v + 6) {
@@ -290,7 +302,7 @@ function gap(column, v, axes) {
   return v;
 }
 
-/** A channel back, or to the node that it comes from: out, past the farther of the two, and in from before. */
+/** Routes a feedback channel or a loop: out, past the farther of the two nodes, and back in. */
 function around(edge, out, into, axes, u) {
   const over = Math.max(edge.from.v, edge.to.v) + axes.v + axes.gapV / 2;
   const [start, end] = [u(edge.from.layer) + axes.u, u(edge.to.layer)];
@@ -310,7 +322,7 @@ function draw(points, at) {
     if (b.straight) {
       path += `L${pair(b.u, b.v)}`;
     } else if (b.turn) {
-      // A quarter of a turn: along the flow at one end, across it at the other.
+      // A quarter turn: along the flow at one end, across it at the other.
       const across = b.u !== points[0].u && b.u !== points[points.length - 1].u;
       path += across ? `Q${pair(b.u, a.v)} ${pair(b.u, b.v)}` : `Q${pair(a.u, b.v)} ${pair(b.u, b.v)}`;
     } else {
@@ -329,7 +341,10 @@ function head(points, at, axes) {
 
 const LABEL = { width: 112, height: 22 };
 
-/** Where a channel's label goes: the middle of its first or last leg. It is hidden where another one is already. */
+/**
+ * Returns the position of a channel's label: the middle of its first or last leg. Hidden if already
+ * occupied.
+ */
 function mark(points, labels, at, axes) {
   const legs = [];
   for (let index = 1; index < points.length; index += 1) {

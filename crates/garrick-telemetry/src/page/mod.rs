@@ -1,4 +1,4 @@
-//! The page that `/` shows: plain files, embedded as they are written.
+//! The page at `/`: plain files, embedded unchanged.
 //!
 //! ```text
 //!   index.html -- theme.js                  light or dark, before the first paint
@@ -10,17 +10,18 @@
 //!                        \- details.js      each of these: dom.js, format.js, spark.js
 //! ```
 //!
-//! There is no build step and nothing from elsewhere. Each file is an address of its own, so that the browser can be
-//! told to run and show nothing but what this server sends. `docs/dashboard.md` is the page's guide.
+//! There is no build step, and no content from other servers. Each file has its own address, so the
+//! content security policy can restrict the browser to content from this server.
+//! `docs/dashboard.md` is the page's guide.
 
 /// A file of the page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asset {
-    /// Its path on the server.
+    /// Path on the server.
     pub(crate) path: &'static str,
-    /// Its media type.
+    /// Media type.
     pub(crate) media_type: &'static str,
-    /// What is in it.
+    /// Contents.
     pub(crate) bytes: &'static [u8],
 }
 
@@ -37,7 +38,7 @@ const fn asset(path: &'static str, media_type: &'static str, bytes: &'static [u8
     }
 }
 
-/// All files of the page. They hold nothing about the process, so they need no token.
+/// All files of the page. They contain no data about the process, so they need no token.
 pub(crate) const ASSETS: &[Asset] = &[
     asset("/", HTML, include_bytes!("index.html")),
     asset("/page/style.css", STYLE, include_bytes!("style.css")),
@@ -64,7 +65,7 @@ mod tests {
         ASSETS.iter().map(move |asset| (asset.path, text(asset)))
     }
 
-    /// Every word in quotes after `mark`.
+    /// Returns the word before the next quote after each `mark`.
     fn quoted<'a>(text: &'a str, mark: &str) -> Vec<&'a str> {
         let parts = text.split(mark).skip(1);
         parts.filter_map(|part| part.split('"').next()).collect()

@@ -1,19 +1,25 @@
-// Small pictures of numbers: a line over time, and how large batches were.
+// Small charts: a line over time, and the sizes of batches.
 
 import { attribute, html, svg, write } from "./dom.js";
 import { percent, si } from "./format.js";
 
-/** Fewer values than this do not fill the width, so that a line does not begin as a jump from side to side. */
+/**
+ * Minimum number of values that fill the width. Shorter lines would begin as a jump from side to
+ * side.
+ */
 const POINTS_MIN = 10;
 
-/** A line of the last `points` values, the newest at the right. `top` is the least that fills the height. */
+/**
+ * Draws a line of the last `points` values, the newest at the right. `top` is the minimum scale of
+ * the height.
+ */
 export function spark(width, height, points, name) {
   const area = svg("path", { class: "spark-area" });
   const line = svg("path", { class: "spark-line" });
   const element = svg("svg", { class: `spark ${name}`, viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, area, line);
   const update = (series, top) => {
     const values = series.slice(-points);
-    // A short past is not squeezed against the right side: it takes the room that there is.
+    // A short history starts at the left side instead of being squeezed against the right side.
     const step = width / (Math.max(values.length, Math.min(points, POINTS_MIN)) - 1);
     const most = values.reduce((a, b) => Math.max(a, b ?? 0), top ?? 0) || 1;
     const start = width - (values.length - 1) * step;
@@ -41,7 +47,7 @@ const range = (power) => {
   return from === to ? "1" : `${si(from)}\u2013${si(to)}`;
 };
 
-/** A list of bars, one for each power of two between the smallest batch and the largest. */
+/** Draws a bar for each power of two between the smallest batch and the largest. */
 export function histogram() {
   const body = html("tbody");
   const element = html("table", { class: "bars" },

@@ -1,22 +1,24 @@
-// What the page knows: the snapshot shown, and the last minutes of each thing in it.
+// Data of the page: the shown snapshot, and the last minutes of each thing in it.
 
-/** Points kept of each series: ten minutes at one a second, as in the process itself. */
+/**
+ * Number of points kept of each series: ten minutes, one point a second, as in the process itself.
+ */
 const POINTS_MAX = 600;
 
-/** What the process calls a value that has a past, and what that is called here. */
+/** Names of the values with a history: in the process, and in this page. */
 const REMEMBERED = { rate: "rate", busy: "busy", depth: "depth", fill: "fill", turn_rate: "rate", idle: "busy", cpu: "cpu", resident_bytes: "memory" };
 
-/** Which values of which things have a history. */
+/** Values with a history, by kind of thing. */
 const SERIES = {
   nodes: { rate: (node) => node.rate, busy: (node) => node.busy, depth: (node) => node.depth },
   edges: { rate: (edge) => edge.rate, fill: (edge) => share(edge) },
   sponsors: { rate: (sponsor) => sponsor.turn_rate, busy: (sponsor) => (sponsor.idle === null ? null : 1 - sponsor.idle) },
 };
 
-/** How full a channel is now, 0 to 1. */
+/** Returns the current fill of a channel, 0 to 1. */
 export const share = (edge) => (edge.capacity > 0 ? edge.fill / edge.capacity : 0);
 
-/** The turns that hold a sponsor's workers, the longest first. */
+/** Returns the turns that hold a sponsor's workers, the longest first. */
 export const longest = (sponsor) => sponsor.held.slice().sort((a, b) => b.seconds - a.seconds);
 
 const KINDS = ["nodes", "edges", "sponsors"];
@@ -28,14 +30,16 @@ export class Store {
     this.clear();
   }
 
-  /** Forgets the past: another process is there now. */
+  /** Forgets the history, because another process has taken the place of the previous one. */
   clear() {
     this.past = new Map();
     this.times = [];
     this.process = { cpu: [], memory: [], rate: [] };
   }
 
-  /** Takes a snapshot into the past. True when the process is not the one of before. */
+  /**
+   * Adds a snapshot to the history. Returns true if it comes from another process than the last.
+   */
   record(snapshot) {
     const before = this.last;
     const restarted = before !== undefined
@@ -65,7 +69,7 @@ export class Store {
     return series;
   }
 
-  /** Makes the last snapshot the one that is shown. */
+  /** Shows the last snapshot. */
   show() {
     this.snapshot = this.last;
     this.things.clear();
@@ -74,7 +78,9 @@ export class Store {
     }
   }
 
-  /** Takes over what the process remembers, so that a page that is opened late or comes back has a past at once. */
+  /**
+   * Merges the history of the process, so that a page opened late or reconnected has one at once.
+   */
   remember(report) {
     if (this.last === undefined) return;
     const before = report.unix_ms.filter((time) => time < this.last.unix_ms).length;
@@ -92,12 +98,12 @@ export class Store {
     extend(this.process.rate, sum);
   }
 
-  /** The past of a value of a thing, the oldest first; `null` where it was not known. */
+  /** Returns the history of a thing's value, the oldest first. Unknown values are `null`. */
   series(id, name) {
     return this.past.get(id)?.[name] ?? [];
   }
 
-  /** Seconds that the past reaches back. */
+  /** Returns the length of the history in seconds. */
   reach() {
     const times = this.times;
     return times.length < 2 ? 0 : (times[times.length - 1] - times[0]) / 1000;

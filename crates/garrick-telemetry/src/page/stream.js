@@ -1,15 +1,16 @@
-// The connection to the process: server-sent events read with `fetch`, because an `EventSource` can send no token.
+// Connection to the process: server-sent events read with `fetch`, because an `EventSource` cannot
+// send a token.
 //
 //   connecting -> live -> lost -> (wait, twice as long each time) -> connecting
 //                              -> locked (401) -> a token is given -> connecting
 
 const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 8000;
-/** A stream that says nothing at all for so long is taken for dead. The server sends something more often. */
+/** Silence after which a stream counts as dead. The server sends something more often. */
 const SILENCE_MS_MAX = 45000;
 const TOKEN = "garrick-token";
 
-/** The token, which lives as long as the tab. In the address (`?token=`) it stays only until it is read. */
+/** Token, kept as long as the tab. It stays in the address (`?token=`) only until it is read. */
 function takeToken() {
   const here = new URL(location.href);
   const given = here.searchParams.get("token");
@@ -17,7 +18,7 @@ function takeToken() {
     if (given !== null) sessionStorage.setItem(TOKEN, given);
     else return sessionStorage.getItem(TOKEN);
   } catch {
-    // Storage may be forbidden. Then the token is kept by this page alone.
+    // Storage may be forbidden. Then only this page keeps the token.
   }
   here.searchParams.delete("token");
   history.replaceState(null, "", here);
@@ -26,23 +27,23 @@ function takeToken() {
 
 let token = takeToken();
 
-/** Remembers a token that somebody typed. */
+/** Stores a token that the user typed. */
 export function giveToken(text) {
   token = text;
   try {
     sessionStorage.setItem(TOKEN, text);
   } catch {
-    // As above.
+    // Storage may be forbidden. Then only this page keeps the token.
   }
 }
 
-/** Asks the process, with the token if there is one. */
+/** Sends a request to the process, with the token if there is one. */
 export function ask(path, signal) {
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   return fetch(path, { headers, signal, cache: "no-store", credentials: "same-origin" });
 }
 
-/** Makes events of the text of a stream, in whatever pieces it comes. */
+/** Parses the text of a stream into events. The text may arrive in arbitrary pieces. */
 class Parser {
   constructor(onEvent) {
     this.onEvent = onEvent;
@@ -72,9 +73,9 @@ class Parser {
   }
 }
 
-/** Keeps the connection up for as long as the page lives. */
+/** Keeps the connection alive as long as the page. */
 export class Stream {
-  /** `on` has `event(kind, value)` and `state(name, retryInMs)`. */
+  /** Creates the connection. `on` has `event(kind, value)` and `state(name, retryInMs)`. */
   constructor(on) {
     this.on = on;
     this.wait = WAIT_MS_MIN;
@@ -95,7 +96,7 @@ export class Stream {
     }
   }
 
-  /** Does not rest: neither now nor, should an attempt be under way, when that has failed. */
+  /** Retries without a pause: now, or right after the current attempt has failed. */
   retry() {
     this.hurry = true;
     this.wake();
@@ -108,7 +109,7 @@ export class Stream {
     });
   }
 
-  /** Reads one stream to its end. True when the process asks for a token. */
+  /** Reads one stream to its end. Returns true if the process requires a token. */
   async attempt() {
     const stop = new AbortController();
     let guard = setTimeout(() => stop.abort(), SILENCE_MS_MAX);
@@ -126,7 +127,8 @@ export class Stream {
         parser.push(value);
       }
     } catch {
-      // Refused, cut or silent: all the same to the reader, who sees that it is lost and when it is tried again.
+      // Refused, cut or silent: the user sees in all cases that the connection is lost, and the
+      // time of the next attempt.
       return false;
     } finally {
       clearTimeout(guard);

@@ -1,4 +1,4 @@
-// The tables: one sheet of rows, four sets of columns. It sorts by any of them and filters by text.
+// The tables: one sheet of rows with four sets of columns. Sorts by any column and filters by text.
 
 import { arrange, attribute, byId, html, write } from "./dom.js";
 import { clock, load, percent, plain, rate, si, span, SIGNS } from "./format.js";
@@ -6,7 +6,7 @@ import { end, title } from "./details.js";
 import { spark } from "./spark.js";
 import { longest, share } from "./store.js";
 
-/** Rows on the sheet at first, and more with each press of the button. */
+/** Number of rows shown initially, and added with each press of the button. */
 const ROWS = 100;
 const SPARK = { width: 64, height: 20, points: 60 };
 
@@ -47,7 +47,10 @@ function on(store, alert) {
 }
 
 export class Table {
-  /** `onSelect(id)` is told what was chosen, `onFilter()` that another text is filtered by. */
+  /**
+   * Creates the tables. `onSelect(id)` is called with the selected id, `onFilter()` when the filter
+   * changes.
+   */
   constructor(onSelect, onFilter) {
     this.onSelect = onSelect;
     this.onFilter = onFilter;
@@ -69,7 +72,7 @@ export class Table {
     return { button, count };
   }
 
-  /** The arrow keys go from tab to tab. */
+  /** Moves from tab to tab with the arrow keys. */
   walk(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step === undefined) return;
@@ -99,7 +102,7 @@ export class Table {
     return html("th", { scope: "col", class: column.number && !column.left ? "number" : null }, button);
   }
 
-  /** The first press shows what is most of it first, the second turns it round, the third undoes it. */
+  /** Sorts by a column: numbers descending, text ascending. Then reverses, then removes the order. */
   sort(column) {
     const first = column.number ? "descending" : "ascending";
     const second = column.number ? "ascending" : "descending";
@@ -119,7 +122,7 @@ export class Table {
     });
   }
 
-  /** The ids that the filter lets through, of all sheets; `null` when there is no filter. */
+  /** Returns the ids in all sheets that match the filter; `null` without a filter. */
   matches(store) {
     const words = this.words();
     if (words.length === 0) return null;
@@ -132,7 +135,7 @@ export class Table {
     return this.filter.value.toLowerCase().split(/\s+/).filter((word) => word !== "");
   }
 
-  /** A row passes when each word is somewhere in one of its texts. */
+  /** Returns true if each word of the filter occurs in one of the row's texts. */
   passing(sheet, store, words) {
     const rows = sheet.rows(store.snapshot);
     if (words.length === 0) return rows;
@@ -148,7 +151,7 @@ export class Table {
     if (now === undefined) return rows;
     const turn = now.way === "ascending" ? 1 : -1;
     const keyed = rows.map((row) => ({ row, key: now.column.read(row, store) }));
-    // What is not known comes last, whichever way.
+    // Unknown values come last in both directions.
     keyed.sort((a, b) => {
       if (a.key === null || b.key === null) return (a.key === null) - (b.key === null);
       return turn * (typeof a.key === "string" ? a.key.localeCompare(b.key, undefined, { numeric: true }) : a.key - b.key);

@@ -1,8 +1,9 @@
-// Sets light or dark before the first paint, when somebody chose once. Without a choice the system's holds.
+// Sets the user's choice of light or dark before the first paint. Without a choice the system's
+// theme applies.
 "use strict";
 try {
   const chosen = localStorage.getItem("garrick-theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 } catch {
-  // Storage may be forbidden. Then nothing is remembered.
+  // Storage may be forbidden. Then there is no stored choice.
 }

@@ -1,7 +1,8 @@
-//! A snapshot as a graph in Graphviz's language.
+//! A snapshot as a graph in the language of Graphviz.
 //!
-//! An edge is coloured by how full its channel was and as wide as its rate is long in digits. What an alert is on
-//! is framed or drawn in the alert's colour. A channel that is meant to lead back is dashed.
+//! The color of an edge shows how full its channel was. Its width grows with the number of digits
+//! of its rate. A node with an alert has a frame in the alert's color, and an edge with an alert is
+//! drawn in it. A feedback channel is dashed.
 
 use std::fmt::Write as _;
 
@@ -66,7 +67,7 @@ fn add_edge(text: &mut String, window: f64, edge: &Edge) {
         label(&lines),
         color(edge),
         width(edge.rate),
-        // The ranks of the nodes follow the way on, not the way back.
+        // Feedback channels do not influence the ranks of the nodes.
         if edge.feedback {
             ", style=dashed, constraint=false"
         } else {
@@ -75,7 +76,7 @@ fn add_edge(text: &mut String, window: f64, edge: &Edge) {
     );
 }
 
-/// The node at one end of `edge`; a dot where it is not known yet.
+/// Returns the node at one end of `edge`. Adds a dot for an end that is not known yet.
 fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     let known = if which == "from" {
         &edge.from
@@ -90,7 +91,7 @@ fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     id
 }
 
-/// From grey to red, by the share that was full.
+/// Returns the color of an edge, from grey to red by its filled share.
 fn color(edge: &Edge) -> &'static str {
     match edge.fill_p80 {
         _ if edge.level == Level::Critical => "red",
@@ -103,15 +104,16 @@ fn color(edge: &Edge) -> &'static str {
     }
 }
 
-/// One for nothing, and one more for each power of ten above one a second.
+/// Returns the pen width of an edge: 1 for no messages, and 1 more for each power of ten above one
+/// message per second.
 fn width(rate: f64) -> f64 {
     1.0 + rate.max(1.0).log10()
 }
 
-/// `64M`, as people say it: three digits at most.
+/// Formats a rate with at most three digits, for example `64M`.
 fn short(rate: f64) -> String {
     for (unit, name) in [(1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "K")] {
-        // Halfway to the next unit's one, it would be rounded up to a thousand of this.
+        // A rate halfway to 1 of the next unit would be rounded up to 1000 of the current unit.
         if rate >= unit * 0.9995 {
             let value = rate / unit;
             let digits = if value < 9.95 { 1 } else { 0 };
@@ -121,7 +123,7 @@ fn short(rate: f64) -> String {
     format!("{rate:.0}")
 }
 
-/// `941,231,872`.
+/// Formats a count with thousands separators, for example `941,231,872`.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -134,14 +136,14 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// A quoted string, for an id: of all characters only the quote means something, and NUL is not allowed.
+/// Formats an identifier as a quoted string. Only the quote is special, and NUL is not allowed.
 fn quoted(id: &str) -> String {
-    // A backslash before the closing quote would escape it, so none is left single.
+    // A backslash before the closing quote would escape it, so every backslash is doubled.
     let id = id.replace('\0', "\u{fffd}").replace('\\', "\\\\");
     format!("\"{}\"", id.replace('"', "\\\""))
 }
 
-/// A quoted label of lines. In labels a backslash means something too.
+/// Formats lines as a quoted label. In labels the backslash is special, too.
 fn label(lines: &[String]) -> String {
     let mut text = String::from("\"");
     for (index, line) in lines.iter().enumerate() {
@@ -153,7 +155,7 @@ fn label(lines: &[String]) -> String {
                 '"' => text.push_str("\\\""),
                 '\\' => text.push_str("\\\\"),
                 '\n' => text.push_str("\\n"),
-                // Graphviz reads entities in labels: `&amp;` would be shown as `&`.
+                // Graphviz decodes entities in labels: it would show `&amp;` as `&`.
                 '&' => text.push_str("&amp;"),
                 '\t' => text.push(' '),
                 c if c.is_control() => text.push('\u{fffd}'),

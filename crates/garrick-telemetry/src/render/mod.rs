@@ -1,4 +1,4 @@
-//! A snapshot as text for other programs.
+//! Renderings of a snapshot as text for other programs.
 
 pub(crate) mod dot;
 pub(crate) mod prometheus;

@@ -1,16 +1,17 @@
-//! A snapshot as Prometheus reads it: the text format 0.0.4, or OpenMetrics 1.0.0.
+//! A snapshot in the text format 0.0.4 of Prometheus, or in OpenMetrics 1.0.0.
 //!
-//! They differ in three things here: where `_total` stands, the content type, and the mark at the end.
+//! The formats differ in three points: the position of `_total`, the content type, and the mark at
+//! the end.
 
 use std::fmt::Write as _;
 
 use crate::metrics::{FAMILIES, Family, Kind, Labels, edge_labels};
 use crate::snapshot::{Edge, Snapshot};
 
-/// The histogram that only this format has.
+/// Name of the histogram of batch sizes, which only these formats have.
 const BATCHES: &str = "garrick_channel_batch_messages";
 
-/// One of the two formats.
+/// Text format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Prometheus text format 0.0.4.
@@ -20,7 +21,8 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The one that a client with this `Accept` header likes better; the text format if it does not care.
+    /// Returns the format that the `Accept` header prefers; the text format if there is no
+    /// preference.
     pub(crate) fn of(accept: &str) -> Self {
         let (mut text, mut open) = (0.0f32, 0.0f32);
         for range in accept.split(',') {
@@ -41,7 +43,7 @@ impl Format {
         }
     }
 
-    /// What to call it in a response.
+    /// Returns the content type of a response in this format.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
@@ -50,7 +52,7 @@ impl Format {
     }
 }
 
-/// Renders `snapshot`.
+/// Renders `snapshot` in `format`.
 pub(crate) fn render(snapshot: &Snapshot, format: Format) -> String {
     let mut text = String::with_capacity(16 * 1024);
     for family in FAMILIES {
@@ -72,7 +74,7 @@ fn add_family(text: &mut String, family: &Family, snapshot: &Snapshot, format: F
         Kind::Counter => "counter",
         Kind::Gauge => "gauge",
     };
-    // OpenMetrics calls the family of a counter what it is, and only its sample a total.
+    // OpenMetrics appends `_total` to the samples of a counter, but not to the family's name.
     let head = match format {
         Format::Text => total,
         Format::OpenMetrics => "",
@@ -91,7 +93,7 @@ fn add_family(text: &mut String, family: &Family, snapshot: &Snapshot, format: F
 }
 
 fn add_batches(text: &mut String, snapshot: &Snapshot) {
-    let help = "Messages in the batches that the sender sent.";
+    let help = "Messages per batch that the sender sent.";
     let _ = writeln!(text, "# HELP {BATCHES} {help}\n# TYPE {BATCHES} histogram");
     for edge in &snapshot.edges {
         add_histogram(text, edge, &edge_labels(snapshot, edge));
@@ -102,7 +104,7 @@ fn add_histogram(text: &mut String, edge: &Edge, labels: &Labels<'_>) {
     let mut batches = 0;
     for (power, count) in edge.batches.counts.iter().enumerate() {
         batches += count;
-        // `2^(k+1) - 1`, without ever shifting too far.
+        // Computes `2^(k+1) - 1` without shifting too far.
         let most = u64::MAX.unbounded_shr(63u32.saturating_sub(power as u32));
         add_bucket(text, labels, &format!("{most}.0"), batches);
     }
@@ -112,7 +114,7 @@ fn add_histogram(text: &mut String, edge: &Edge, labels: &Labels<'_>) {
     let _ = writeln!(text, " {batches}");
     let _ = write!(text, "{BATCHES}_sum");
     add_labels(text, labels, None);
-    // What was sent has been taken, or is still there.
+    // Every sent message has been taken, or is still in the channel.
     let _ = writeln!(text, " {}", edge.total + edge.fill);
 }
 
@@ -122,7 +124,7 @@ fn add_bucket(text: &mut String, labels: &Labels<'_>, most: &str, count: u64) {
     let _ = writeln!(text, " {count}");
 }
 
-/// Writes `{a="x",b="y"}`, with `le` at the end if there is one; nothing if there are none.
+/// Writes `{a="x",b="y"}`, with `le` at the end if given. Writes nothing if there are no labels.
 fn add_labels(text: &mut String, labels: &Labels<'_>, le: Option<&str>) {
     let labels = labels.iter().copied().chain(le.map(|most| ("le", most)));
     let mut before = '{';

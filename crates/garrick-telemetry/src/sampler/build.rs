@@ -1,6 +1,7 @@
-//! Makes of what one source read the part of a snapshot that it is.
+//! Conversion of the reading of one source into its part of a snapshot.
 //!
-//! Every id gets the source's number in front, so that those of two sources never meet.
+//! Every identifier gets the source's number as a prefix, so that identifiers of two sources never
+//! collide.
 
 use std::mem::take;
 
@@ -12,14 +13,14 @@ use crate::window::{Nanos, Pace};
 
 use super::track::{Track, Tracks};
 
-/// When and how densely.
+/// Time of a sample, and the pace of the window.
 #[derive(Debug, Clone, Copy)]
 struct At {
     pace: Pace,
     now: Nanos,
 }
 
-/// Adds what `reading` has to `snapshot`. The reading's names are moved there.
+/// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading.
 pub(super) fn add(
     snapshot: &mut Snapshot,
     source: u64,
@@ -56,7 +57,7 @@ fn id_of(source: u64, id: &str) -> String {
     format!("{source}.{id}")
 }
 
-/// Notes the counts that have rates.
+/// Records the counts that have rates.
 fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>) {
     track.messages.push(at.pace, at.now, messages);
     track.turns.push(at.pace, at.now, turns);
@@ -73,7 +74,8 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
         name: stage.name,
         place: stage.place,
         state: stage.state,
-        // A stage is one at a time; a clock that runs ahead a little must not make it more than busy.
+        // A stage runs one step at a time. If the clock runs slightly ahead, the share is still at
+        // most 1.
         busy: share(track).map(|busy| busy.min(1.0)),
         restarts: track.high(0, stage.restarts),
         slow: track.high(1, stage.slow),
@@ -102,7 +104,7 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
     }
 }
 
-/// A node that has only what its meters show.
+/// Creates a node that has only the values of the track's meters.
 fn rates(track: &Track) -> Node {
     Node {
         messages: track.messages.total(),
@@ -117,7 +119,7 @@ fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Nanoseconds in nanoseconds.
+/// Returns the share of the time: nanoseconds per nanosecond.
 fn share(track: &Track) -> Option<f64> {
     track.nanos.rate().map(|nanos| nanos / 1e9)
 }
@@ -130,7 +132,7 @@ fn edge_of(
     scratch: &mut Vec<f64>,
 ) -> Edge {
     track.messages.push(at.pace, at.now, channel.taken);
-    // Both ends of a channel are read while it runs: what seems to be more than its capacity is the capacity.
+    // Both ends of a channel are read while it runs, so the difference may exceed the capacity.
     let fill = channel.fill.min(channel.capacity);
     let filled = fill as f64 / channel.capacity.max(1) as f64;
     track.fills.push(at.pace, at.now, filled);

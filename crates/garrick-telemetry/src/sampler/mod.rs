@@ -1,11 +1,11 @@
-//! Makes snapshots of what sources read.
+//! Sampler: creates snapshots from the readings of sources.
 //!
 //! ```text
 //!   sources --read--> Reading --tracks--> Snapshot --rules--> Snapshot with alerts
 //!                                                      \----> transitions
 //! ```
 //!
-//! Nothing here knows the time or runs by itself: whoever owns a sampler says when it is what time.
+//! The sampler has no clock and no thread. Its owner calls it and passes the time.
 //! [`Telemetry`](crate::Telemetry) does so from a thread of its own, tests do so by hand.
 
 mod build;
@@ -29,20 +29,20 @@ use crate::snapshot::Snapshot;
 use crate::window::{Nanos, Pace};
 use track::Tracks;
 
-/// Names a source that is watched.
+/// Identifier of a watched source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(pub(crate) u64);
 
-/// When a snapshot is taken.
+/// Time of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Moment {
-    /// Time since the telemetry began. It never goes back.
+    /// Time since the start of the telemetry. Never decreases.
     pub uptime: Duration,
-    /// The same on the calendar: milliseconds since 1970-01-01, UTC.
+    /// Calendar time of the snapshot: milliseconds since 1970-01-01, UTC.
     pub unix_ms: u64,
 }
 
-/// Makes snapshots of what sources read, whenever it is told to.
+/// Creates a snapshot from the readings of its sources at each [`tick`](Self::tick).
 ///
 /// # Examples
 ///
@@ -67,19 +67,19 @@ pub struct Sampler {
     settings: Settings,
     pace: Pace,
     sources: Vec<Watched>,
-    /// Sources ever watched.
+    /// Number of sources ever watched.
     numbered: u64,
-    /// Snapshots made.
+    /// Number of snapshots made.
     sequence: u64,
     process: process::Reader,
     rules: Rules,
-    /// Shared with those who ask for it while a source is being read.
+    /// History, shared with readers that ask for it while a source is being read.
     history: Arc<Mutex<History>>,
-    /// Sources that panicked.
+    /// Number of sources that panicked.
     failed: u64,
 }
 
-/// A source, and what has been seen of it.
+/// A source, and the past of its counts.
 struct Watched {
     id: SourceId,
     source: Foreign<Box<dyn Source>>,
@@ -87,11 +87,11 @@ struct Watched {
 }
 
 impl Sampler {
-    /// A sampler that watches nothing yet.
+    /// Creates a sampler without sources.
     ///
     /// # Errors
     ///
-    /// When an interval or window of `settings` is out of range.
+    /// Returns an error if an interval or window of `settings` is out of range.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         settings.check()?;
         Ok(Self {
@@ -114,7 +114,7 @@ impl Sampler {
         id
     }
 
-    /// Watches `source` under a number that was given out elsewhere.
+    /// Watches `source` under an identifier that was assigned elsewhere.
     pub(crate) fn watch_as(&mut self, id: SourceId, source: Foreign<Box<dyn Source>>) {
         self.numbered = self.numbered.max(id.0 + 1);
         self.sources.push(Watched {
@@ -124,22 +124,22 @@ impl Sampler {
         });
     }
 
-    /// Watches the source no longer. What is not watched is left alone.
+    /// Stops watching the source. Does nothing if the source is not watched.
     pub fn forget(&mut self, id: SourceId) {
         self.sources.retain(|watched| watched.id != id);
     }
 
-    /// How many sources are watched.
+    /// Returns the number of watched sources.
     pub fn watched(&self) -> usize {
         self.sources.len()
     }
 
-    /// How many sources panicked, and are watched no longer.
+    /// Returns the number of sources that panicked and are no longer watched.
     pub fn failed(&self) -> u64 {
         self.failed
     }
 
-    /// Looks at everything: what there is to see, and which alerts came or went.
+    /// Reads all sources. Returns the snapshot, and the alerts that began, changed or ended.
     pub fn tick(&mut self, moment: Moment) -> (Snapshot, Vec<Transition>) {
         let now = nanos(moment.uptime);
         let mut snapshot = Snapshot {
@@ -162,7 +162,7 @@ impl Sampler {
         let (pace, before) = (self.pace, self.sources.len());
         self.sources.retain_mut(|watched| {
             reading.clear();
-            // A source is the user's code. One that panics is dropped; what it wrote is not looked at.
+            // A source is user code. A source that panics is dropped, and its reading is discarded.
             let read = watched.source.call(|source| source.read(&mut reading));
             let whole = read.is_some();
             if whole {
@@ -181,17 +181,17 @@ impl Sampler {
         self.failed += (before - self.sources.len()) as u64;
     }
 
-    /// The last minutes, a point a second.
+    /// Returns the history of the last minutes, one point a second.
     pub fn history(&self) -> HistoryReport {
         lock(&self.history).report()
     }
 
-    /// The last minutes, for others.
+    /// Returns a shared reference to the history of the last minutes.
     pub(crate) fn shared_history(&self) -> Arc<Mutex<History>> {
         Arc::clone(&self.history)
     }
 
-    /// The time between two looks that was set.
+    /// Returns the configured time between two samples.
     pub(crate) fn interval(&self) -> Duration {
         self.settings.interval
     }

@@ -1,26 +1,27 @@
-//! What a sampler is told once.
+//! Configuration of a sampler.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::alert::Threshold;
 
-/// The shortest and the longest time between two looks.
+/// Minimum and maximum time between two samples.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(10));
 
-/// The shortest and the longest window.
+/// Minimum and maximum length of the window.
 const WINDOWS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(600));
 
-/// What a sampler is told once.
+/// Configuration of a sampler.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// The time between two looks, 10 ms to 10 s; 100 ms unless told.
+    /// Time between two samples, 10 ms to 10 s. The default is 100 ms.
     pub interval: Duration,
-    /// What rates and percentiles are taken over, 100 ms to 10 min and no less than the interval; 10 s unless told.
+    /// Length of the window of rates and percentiles: 100 ms to 10 min, and no less than the
+    /// interval. The default is 10 s.
     pub window: Duration,
-    /// What the process is called; after its executable unless told.
+    /// Name of the process. The default is the name of its executable.
     pub name: Option<String>,
-    /// When to be alarmed; [`Threshold::defaults`] unless told.
+    /// Thresholds that raise alerts. The default is [`Threshold::defaults`].
     pub thresholds: Vec<Threshold>,
 }
 
@@ -38,16 +39,16 @@ impl Default for Settings {
 /// An interval or window that is out of range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsError {
-    /// What was set.
+    /// Name of the setting.
     what: &'static str,
     given: Duration,
-    /// The range.
+    /// Allowed range.
     least: Duration,
     most: Duration,
 }
 
 impl Settings {
-    /// Fails if a value is out of range.
+    /// Returns an error if a value is out of range.
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let (least, most) = INTERVALS;
         check("interval", self.interval, least, most)?;

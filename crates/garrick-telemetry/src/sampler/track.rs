@@ -1,36 +1,36 @@
-//! What has been seen of one source, to make rates of its counts.
+//! Past readings of one source, from which rates are derived.
 
 use std::collections::HashMap;
 
 use crate::window::{Meter, Recent};
 
-/// The past of the counts of one stage, channel, group or sponsor.
+/// Past of the counts of one stage, channel, group or sponsor.
 #[derive(Debug, Default)]
 pub(super) struct Track {
     /// Messages.
     pub(super) messages: Meter,
     /// Turns or steps.
     pub(super) turns: Meter,
-    /// Nanoseconds of work, or of rest for a sponsor.
+    /// Nanoseconds of work; nanoseconds parked for a sponsor.
     pub(super) nanos: Meter,
-    /// How full a channel was.
+    /// Filled share of a channel.
     pub(super) fills: Recent<f64>,
-    /// The highest of the counts that have no rate.
+    /// Highest values of the counts that have no rate.
     highs: [u64; 3],
-    /// The look at which it was last there.
+    /// Number of the last sample that has a value.
     seen: u64,
 }
 
-/// The past of what one source reads, by id.
+/// Past of all readings of one source, by identifier.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
     tracks: HashMap<String, Track>,
-    /// Looks so far.
+    /// Number of samples so far.
     looks: u64,
 }
 
 impl Track {
-    /// The count number `index` among those without a rate, made to never fall.
+    /// Returns the highest value so far of the count number `index` among those without a rate.
     pub(super) fn high(&mut self, index: usize, count: u64) -> u64 {
         self.highs[index] = self.highs[index].max(count);
         self.highs[index]
@@ -38,19 +38,19 @@ impl Track {
 }
 
 impl Tracks {
-    /// Begins a look.
+    /// Begins a sample.
     pub(super) fn begin(&mut self) {
         self.looks += 1;
     }
 
-    /// The past of `id`, which is there.
+    /// Returns the past of `id`, and marks it as seen in this sample.
     pub(super) fn of(&mut self, id: &str) -> &mut Track {
         let track = self.tracks.entry(id.to_owned()).or_default();
         track.seen = self.looks;
         track
     }
 
-    /// Ends a look: the past of what was not there is dropped.
+    /// Ends a sample: drops the past of things that the sample does not contain.
     pub(super) fn end(&mut self) {
         let looks = self.looks;
         self.tracks.retain(|_, track| track.seen == looks);

@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its last.
+//! Service of one connection.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::hub::Counted;
 use super::Site;
 use super::patient::Patient;
 
-/// What is kept for a client at most: of a request's head, and of what it has not read yet.
+/// Maximum size of the buffers for a client: for a request's head, and for unread answers.
 const BUFFER_BYTES_MAX: usize = 16 * 1024;
 
-/// How many headers a request may have.
+/// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 64;
 
-/// Answers the requests of one client until it goes, is too slow, or the server ends.
+/// Answers the requests of one client until it disconnects, is too slow, or the server ends.
 pub(super) async fn serve(stream: TcpStream, routes: Router, site: Arc<Site>, counted: Counted) {
-    // Small events should not wait for larger company.
+    // Without this option, small events would wait for more data.
     let _ = stream.set_nodelay(true);
     let stream = TokioIo::new(Patient::new(stream, site.options.write_timeout));
     let connection = http1::Builder::new()
@@ -31,7 +31,7 @@ pub(super) async fn serve(stream: TcpStream, routes: Router, site: Arc<Site>, co
         .max_headers(HEADERS_MAX)
         .serve_connection(stream, TowerToHyperService::new(routes));
     let mut connection = std::pin::pin!(connection);
-    // How a connection ended is the client's affair: it has gone, was too slow or spoke nonsense.
+    // The result is ignored: the client has disconnected, was too slow, or sent an invalid request.
     tokio::select! {
         _ = connection.as_mut() => {}
         () = site.ended() => {

@@ -1,15 +1,15 @@
-//! Server-sent events: the newest snapshot, again and again.
+//! Server-sent events: a stream of the newest snapshots.
 //!
 //! ```text
-//!   retry: 2000                       how long to wait before coming back
-//!   id: 17 \n data: {snapshot}        at once, then when there is a newer one and it is time again
+//!   retry: 2000                       time to wait before reconnecting
+//!   id: 17 \n data: {snapshot}        at once, then whenever there is a newer snapshot and the interval is over
 //!   event: alert \n data: {..}        before the snapshot that it belongs to
-//!   :                                 when there was nothing to say for a while
+//!   :                                 after a while without data
 //! ```
 //!
-//! A stream has no queue. It waits until its time has come, then sends what is newest; what came and went meanwhile it
-//! never sees. With many streams each has its turn less often, so that all together cost no more than some
-//! hundred messages a second.
+//! A stream has no queue. It waits for its interval, then sends the newest snapshot and skips the
+//! snapshots between. With many streams the interval of each stream grows, so that all streams
+//! together send at most a few hundred messages a second.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -28,39 +28,40 @@ use crate::hub::{Bytes, Counted, Frame};
 
 use super::Site;
 
-/// How often a stream sends, unless its client asks for something else.
+/// Default interval of a stream.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
 
-/// What a client may ask for.
+/// Minimum and maximum interval that a client may request.
 pub(super) const EVERY_RANGE: (Duration, Duration) =
     (Duration::from_millis(50), Duration::from_secs(60));
 
-/// What all streams together send in a second at most.
+/// Maximum number of events per second of all streams together.
 const EVENTS_PER_SECOND_MAX: u64 = 500;
 
-/// Tells browsers how long to wait before they come back.
+/// Time that browsers wait before they reconnect.
 const RETRY: Bytes = Bytes::from_static(b"retry: 2000\n\n");
 
-/// A comment.
+/// Comment line that keeps a silent stream alive.
 const HEARTBEAT: Bytes = Bytes::from_static(b":\n\n");
 
-/// One client's stream.
+/// Event stream of one client.
 struct Events {
     site: Arc<Site>,
     newest: watch::Receiver<Arc<Frame>>,
-    /// The number of the next transition to tell of.
+    /// Number of the next transition to send.
     transition: u64,
-    /// The least time between two snapshots.
+    /// Minimum time between two snapshots.
     every: Duration,
-    /// When the last snapshot was sent.
+    /// Time at which the last snapshot was sent.
     sent: Option<Instant>,
-    /// What is to be sent before anything else; at most as many as the hub keeps transitions.
+    /// Pieces to send before anything else. At most as many as the hub keeps transitions, and a
+    /// snapshot.
     ready: VecDeque<Bytes>,
     /// Counts this stream for as long as it lives.
     _counted: Counted,
 }
 
-/// What a stream waits for.
+/// Reason that a stream wakes.
 enum Woken {
     Ending,
     Silence,
@@ -92,7 +93,7 @@ impl Events {
         })
     }
 
-    /// The next piece of the stream; none at its end.
+    /// Returns the next piece of the stream; `None` at its end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(bytes) = self.ready.pop_front() {
@@ -106,7 +107,8 @@ impl Events {
         }
     }
 
-    /// Waits until there is something to say and it is time to.
+    /// Waits until the server ends, the heartbeat is due, or there is news and the interval is
+    /// over.
     async fn wait(&mut self) -> Woken {
         let Some(sent) = self.sent else {
             return Woken::News;
@@ -114,7 +116,7 @@ impl Events {
         let due = sent + self.pace();
         let news = async {
             sleep_until(due).await;
-            // The hub lives as long as the site does, so this is never an error.
+            // The hub lives as long as the site, so the result is never an error.
             let _ = self.newest.changed().await;
         };
         tokio::select! {
@@ -126,7 +128,7 @@ impl Events {
         }
     }
 
-    /// The least time between two snapshots, given how many streams there are.
+    /// Returns the minimum time between two snapshots for the present number of streams.
     fn pace(&self) -> Duration {
         let streams = self.site.hub.counts.streams.load(Relaxed);
         let fair = Duration::from_millis(streams * 1000 / EVENTS_PER_SECOND_MAX);

@@ -1,4 +1,4 @@
-//! What stands before every route: who may ask, and what every answer says about itself.
+//! Middleware of all routes: access checks, and headers of every answer.
 
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 
 use super::Site;
 
-/// What every answer carries. The page may use what this server sends, and nothing else.
+/// Headers of every answer. The page may only use content from this server.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -26,7 +26,7 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Puts the security headers on every answer.
+/// Adds the security headers to every answer.
 pub(super) async fn headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {
@@ -39,20 +39,21 @@ pub(super) async fn headers(request: Request, next: Next) -> Response {
     response
 }
 
-/// Makes a panic in a handler an answer.
+/// Converts a panic of a handler into an answer.
 pub(super) async fn panics(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| {
-        let text = "something went wrong while this was answered\n";
+        let text = "internal error while answering this request\n";
         (StatusCode::INTERNAL_SERVER_ERROR, text).into_response()
     })
 }
 
-/// Turns away requests that were made out for another host.
+/// Rejects requests that name another host.
 ///
-/// A page from elsewhere whose name was made to lead here (DNS rebinding) could read what a browser on this
-/// machine can reach. Its requests name its own host. So where no token is asked for and only this machine can
-/// connect, the host has to be an address or `localhost`.
+/// By DNS rebinding, a page from another site can make its own name resolve to this machine. Then
+/// it could read everything that a browser on this machine can reach. But its requests name its own
+/// host. So if there is no token and only this machine can connect, the host must be an address or
+/// `localhost`.
 pub(super) async fn host(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     if site.options.is_local && site.options.token.is_none() && !names_this_machine(&request) {
         let text = "the Host header must be an IP address or localhost\n";
@@ -68,14 +69,14 @@ fn names_this_machine(request: &Request) -> bool {
         .map(|authority| authority.as_str());
     let header = request.headers().get(header::HOST);
     let host = authority.or_else(|| header.and_then(|host| host.to_str().ok()));
-    // A client of HTTP/1.0 may leave it out; a browser never does.
+    // A client of HTTP/1.0 may omit the header. A browser never does.
     match host {
         Some(host) => is_here(host),
         None => header.is_none(),
     }
 }
 
-/// Is `host`, with or without a port, an address or a name of this machine?
+/// Returns true if `host`, with or without a port, is an address or a name of this machine.
 fn is_here(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
@@ -87,7 +88,7 @@ fn is_here(host: &str) -> bool {
     is_local || name.parse::<IpAddr>().is_ok()
 }
 
-/// Lets those pass who know the token.
+/// Passes on requests that carry the token, and rejects all others.
 pub(super) async fn token(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let knows = match &site.options.token {
         None => true,
@@ -101,7 +102,7 @@ pub(super) async fn token(State(site): State<Arc<Site>>, request: Request, next:
     (StatusCode::UNAUTHORIZED, ask, text).into_response()
 }
 
-/// The token in the header, or else in the address.
+/// Returns the token from the header, or else from the query.
 fn given_token(request: &Request) -> Option<&str> {
     let header = request.headers().get(header::AUTHORIZATION);
     if let Some(value) = header {
@@ -111,7 +112,7 @@ fn given_token(request: &Request) -> Option<&str> {
     parameter(request.uri().query()?, "token")
 }
 
-/// The value of `name` in a query. No value that is meant here needs to be escaped.
+/// Returns the value of `name` in a query. The values used here never need to be escaped.
 pub(super) fn parameter<'a>(query: &'a str, name: &str) -> Option<&'a str> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs

@@ -1,13 +1,13 @@
-//! The web server: one thread, all connections, nothing that a client can hold up.
+//! The web server: one thread for all connections. No client can block it.
 //!
 //! ```text
 //!   accept -- room? -- yes --> connection task -- guard -- routes --> pages, texts, event streams
 //!                  \-- no ---> 503, or nothing at all
 //! ```
 //!
-//! What a client can do to it is bounded: how many connections there are, how long a request's head may be and
-//! take, how long a client may leave what was sent to it unread, and how much is kept for it meanwhile. Bodies
-//! of requests are never read.
+//! Every resource of a client is limited: the number of connections, the size and duration of a
+//! request's head, the time that sent data may stay unread, and the size of the buffer for it.
+//! Bodies of requests are never read.
 
 mod connection;
 mod events;
@@ -30,38 +30,39 @@ use crate::hub::{Counted, Hub};
 pub(crate) use token::Token;
 pub use token::TokenError;
 
-/// Beyond the limit, so many more connections are told so at a time; others are closed without a word.
+/// Number of connections above the limit that get an answer. Further connections are closed without
+/// an answer.
 const TOLD_MAX: u64 = 64;
 
-/// How long to wait when the system has no socket left for another connection.
+/// Time to wait when the system has no socket left for another connection.
 const NO_SOCKETS: Duration = Duration::from_millis(100);
 
-/// How long clients have to take what is under way when the server ends.
+/// Time that clients get to receive their current answers when the server ends.
 const END: Duration = Duration::from_millis(500);
 
-/// What the server is told once.
+/// Configuration of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// What a client has to know, if anything.
+    /// Token that a client has to know, if any.
     pub(crate) token: Option<Token>,
-    /// How many connections there may be.
+    /// Maximum number of connections.
     pub(crate) connections_max: u64,
-    /// How long a client may take to send the head of a request, from when it could.
+    /// Maximum time that a client may take to send the head of a request, from when it could.
     pub(crate) head_timeout: Duration,
-    /// How long a client may leave what was sent to it unread.
+    /// Maximum time that a client may leave sent data unread.
     pub(crate) write_timeout: Duration,
-    /// How long a stream is silent at most.
+    /// Maximum time that a stream is silent.
     pub(crate) heartbeat: Duration,
-    /// Whether only programs on this machine can reach it.
+    /// True if only programs on this machine can reach the server.
     pub(crate) is_local: bool,
 }
 
-/// What every handler knows.
+/// State shared by all handlers.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) hub: Arc<Hub>,
     pub(crate) options: Options,
-    /// True when the server ends.
+    /// True once the server has to end.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
@@ -69,16 +70,16 @@ impl Site {
     /// Waits until the server ends.
     async fn ended(&self) {
         let mut ending = self.ending.clone();
-        // Whoever could end it being gone is the end, too.
+        // A dropped sender also means the end.
         let _ = ending.wait_for(|ending| *ending).await;
     }
 }
 
-/// Makes a server of `listener`.
+/// Creates a server of `listener`.
 ///
 /// # Errors
 ///
-/// When the system has no means for it.
+/// Returns an error if the system lacks a resource.
 pub(crate) fn prepare(listener: TcpListener) -> io::Result<Prepared> {
     listener.set_nonblocking(true)?;
     let runtime = runtime::Builder::new_current_thread()
@@ -92,7 +93,7 @@ pub(crate) fn prepare(listener: TcpListener) -> io::Result<Prepared> {
     Ok(Prepared { runtime, listener })
 }
 
-/// A server that has all it needs of the system.
+/// A server that holds all its system resources but does not run yet.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     runtime: runtime::Runtime,
@@ -106,7 +107,7 @@ impl Prepared {
         self.runtime.block_on(accept_all(&self.listener, &site));
         drop(self.listener);
         self.runtime.block_on(wait_for_the_last(&site));
-        // What has not ended by now is cut off.
+        // Cuts off the connections that are still open.
         self.runtime.shutdown_background();
     }
 }
@@ -120,7 +121,8 @@ async fn accept_all(listener: &tokio::net::TcpListener, site: &Arc<Site>) {
             () = site.ended() => return,
         };
         let Ok((stream, _)) = accepted else {
-            // A client that is gone again, or no socket left: in any case, others may follow.
+            // The client has disconnected, or the system has no socket left. Other clients may
+            // follow.
             tokio::time::sleep(NO_SOCKETS).await;
             continue;
         };
@@ -139,7 +141,7 @@ async fn accept_all(listener: &tokio::net::TcpListener, site: &Arc<Site>) {
     }
 }
 
-/// Waits until all connections are closed, though not for long.
+/// Waits for a limited time until all connections are closed.
 async fn wait_for_the_last(site: &Site) {
     let last = async {
         while site.hub.counts.connections.load(Relaxed) > 0 {

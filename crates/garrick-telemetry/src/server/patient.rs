@@ -1,6 +1,7 @@
-//! A connection whose writes fail when the client reads nothing for too long.
+//! A connection whose writes fail if the client reads nothing for too long.
 //!
-//! Without that, somebody who opens streams and never reads them would hold their places for good.
+//! Without this limit, a client that opens streams and never reads them would occupy connections
+//! forever.
 
 use std::io;
 use std::pin::Pin;
@@ -11,14 +12,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A connection with limited patience.
+/// A TCP stream with a limit on the duration of a write.
 #[derive(Debug)]
 pub(super) struct Patient {
     stream: TcpStream,
     patience: Duration,
-    /// Rings when the patience is over.
+    /// Timer that expires when a write has waited too long.
     alarm: Pin<Box<Sleep>>,
-    /// Whether a write waits, and so the alarm counts.
+    /// True while a write is waiting, so that the timer counts.
     waits: bool,
 }
 
@@ -32,7 +33,7 @@ impl Patient {
         }
     }
 
-    /// Hands on what a write came to, and runs out of patience if it has waited too long.
+    /// Returns the result of a write, or an error if the write has waited too long.
     fn judge<T>(
         &mut self,
         cx: &mut Context<'_>,

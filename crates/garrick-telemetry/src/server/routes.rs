@@ -1,4 +1,4 @@
-//! What is asked for, and who answers.
+//! Routes of the server, and their handlers.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,15 +22,15 @@ const JSON: &str = "application/json";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What there is, for those who asked for something else.
+/// Answer to requests for unknown paths.
 const NOT_FOUND: &str = "there is nothing here; there is / /graph.json /graph.dot /history.json /metrics /events /health\n";
 
-/// All routes with all guards.
+/// Returns all routes with all guards.
 pub(super) fn routes(site: &Arc<Site>) -> Router {
     guarded(data(site).merge(open(site)), site)
 }
 
-/// What needs the token, if there is one.
+/// Returns the routes that need the token, if one is set.
 fn data(site: &Arc<Site>) -> Router {
     Router::new()
         .route("/graph.json", get(graph_json))
@@ -42,7 +42,7 @@ fn data(site: &Arc<Site>) -> Router {
         .with_state(Arc::clone(site))
 }
 
-/// What tells nothing about the process but that it is there.
+/// Returns the routes that reveal nothing about the process except that it runs.
 fn open(site: &Arc<Site>) -> Router {
     let mut router = Router::new().route("/health", get(health));
     for asset in ASSETS {
@@ -51,7 +51,7 @@ fn open(site: &Arc<Site>) -> Router {
     router.with_state(Arc::clone(site))
 }
 
-/// Puts before `router` what stands before every route.
+/// Adds the middleware of all routes to `router`.
 fn guarded(router: Router, site: &Arc<Site>) -> Router {
     router
         .fallback(async || (StatusCode::NOT_FOUND, NOT_FOUND))
@@ -66,7 +66,7 @@ fn guarded(router: Router, site: &Arc<Site>) -> Router {
         .layer(from_fn(guard::headers))
 }
 
-/// Answers that there is no room, whatever is asked.
+/// Returns a router that rejects every request because too many connections are open.
 pub(super) fn turned_away() -> Router {
     let router = Router::new().fallback(async || {
         let headers = [(header::RETRY_AFTER, "5"), (header::CONNECTION, "close")];
@@ -112,7 +112,7 @@ async fn event_stream(State(site): State<Arc<Site>>, request: Request) -> Respon
     }
 }
 
-/// How often a client wants events: `?every=` milliseconds.
+/// Returns the interval of events that a client requests: `?every=` milliseconds.
 fn every(query: &str) -> Result<Duration, String> {
     let Some(asked) = guard::parameter(query, "every") else {
         return Ok(events::EVERY);

@@ -1,23 +1,24 @@
-//! What a client has to know.
+//! Token for the access to the server.
 
 use std::fmt;
 use std::hint::black_box;
 
-/// Longer ones are no safer.
+/// Maximum length. Longer tokens are no safer.
 const LENGTH_MAX: usize = 256;
 
-/// A word that a client has to know.
+/// A token that a client has to know.
 ///
-/// It is made of letters, digits, `-`, `.`, `_` and `~`: what stands in an address and in a header as it is.
+/// Consists of letters, digits, `-`, `.`, `_` and `~`. None of them needs escaping in a URL or in a
+/// header.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
-/// A token that cannot be one.
+/// A token with a forbidden length or character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenError(String);
 
 impl Token {
-    /// Checks that `word` can be a token.
+    /// Creates a token. Returns an error if `word` has a forbidden length or character.
     pub(crate) fn new(word: &str) -> Result<Self, TokenError> {
         if word.is_empty() || word.len() > LENGTH_MAX {
             let length = word.len();
@@ -33,13 +34,13 @@ impl Token {
         }
     }
 
-    /// Is it `word`? The time that takes depends on the lengths alone.
+    /// Returns true if the token is `word`. The time depends on the lengths only.
     pub(crate) fn is(&self, word: &str) -> bool {
         if self.0.len() != word.len() {
             return false;
         }
         let pairs = self.0.bytes().zip(word.bytes());
-        // Through the black box, the compiler cannot leave off at the first difference.
+        // `black_box` prevents the compiler from stopping at the first difference.
         let difference = pairs.fold(0, |all, (a, b)| black_box(all | (a ^ b)));
         difference == 0
     }

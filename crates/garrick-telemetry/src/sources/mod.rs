@@ -1,4 +1,4 @@
-//! Garrick's own sources: pipelines, and the sponsors of actors.
+//! Sources for Garrick's own parts: pipelines, and the sponsors of actors.
 
 mod flow;
 mod names;
@@ -8,16 +8,16 @@ pub use sponsor::SponsorSource;
 
 use crate::reading::Source;
 
-/// What can be watched: a [`Source`], or something that has one.
+/// A [`Source`], or a value that can be converted into one:
 ///
 /// - a pipeline's [`Monitor`](garrick_flow::Monitor);
-/// - the handle of a system of actors, or of a sponsor. The types of its actors are seen if it was built with
-///   `probes(true)`.
+/// - the handle of a system of actors, or of a sponsor. The types of its actors are shown if it was
+///   built with `probes(true)`.
 pub trait IntoSource {
-    /// The source that it has.
+    /// Type of the source.
     type Source: Source + 'static;
 
-    /// Makes it.
+    /// Converts the value into a source.
     fn into_source(self) -> Self::Source;
 }
 

@@ -1,6 +1,6 @@
-//! Names of types, made short enough to be read.
+//! Shortened names of types.
 
-/// Takes the modules off every name in the name of a type: `Option<Box<dyn Any>>` for
+/// Removes the modules from every path in the name of a type: `Option<Box<dyn Any>>` for
 /// `core::option::Option<alloc::boxed::Box<dyn core::any::Any>>`.
 pub(super) fn short(name: &str) -> String {
     let mut text = String::new();

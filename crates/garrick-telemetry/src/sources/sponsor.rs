@@ -1,7 +1,8 @@
 //! A sponsor as a source: its workers, and its actors by type.
 //!
-//! The counts of a turn are added when it is over. So a turn that lasts would not be seen while it does: it is,
-//! because a worker shows which kind it runs, and its sample says for how long.
+//! The counts of a turn are only added at its end, so they do not show a long turn while it runs.
+//! Therefore each worker publishes the kind of the actor that it runs, and its sample contains the
+//! duration of the turn.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,38 +13,39 @@ use crate::reading::{ActorsReading, HeldReading, Reading, Source, SponsorReading
 
 use super::names::short;
 
-/// Turns that are seen to last as long as this count as slow.
+/// Duration from which a turn under way counts as slow.
 const SLOW: Nanos = 100_000_000;
 
-/// Watches a sponsor, or a system of actors; from [`IntoSource`](crate::IntoSource).
+/// Source that watches a sponsor or a system of actors. Created by
+/// [`IntoSource`](crate::IntoSource).
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
-    /// The activation of each worker that was counted as slow last, in their order.
+    /// For each worker, the activation that was last counted as slow.
     slow: Vec<Option<u64>>,
-    /// By the name of the kind.
+    /// State of each kind, by its name.
     kinds: HashMap<&'static str, Kind>,
 }
 
-/// What was seen of a kind.
+/// State of a kind of actor.
 #[derive(Debug, Default)]
 struct Kind {
-    /// Turns that were slow.
+    /// Number of slow turns.
     slow: u64,
-    /// The time that turns under way have taken so far, all together and the longest.
+    /// Time that turns under way have taken so far: the sum and the maximum.
     under_way: Nanos,
     held: Nanos,
-    /// Turns that are away, and for how long the longest.
+    /// Number of turns away, and the time of the longest.
     away: u64,
     away_longest: Nanos,
-    /// Looks into mailboxes, and what waited there, at the last sample.
+    /// Number of mailbox lookups, and the messages found in them, at the last sample.
     looks: u64,
     waiting: u64,
-    /// How many waited on the average between the last two samples in which somebody looked.
+    /// Average number of waiting messages between the last two samples with a mailbox lookup.
     depth: Option<u64>,
 }
 
 impl SponsorSource {
-    /// A source that asks `sample`.
+    /// Creates a source that calls `sample`.
     pub(super) fn new(sample: impl FnMut() -> Sample + Send + 'static) -> Self {
         Self {
             sample: Box::new(sample),
@@ -52,7 +54,7 @@ impl SponsorSource {
         }
     }
 
-    /// Notes what the workers are at.
+    /// Records the turns that the workers run.
     fn watch_workers(&mut self, workers: &[WorkerSample]) {
         self.slow.resize(workers.len(), None);
         for (slow, worker) in self.slow.iter_mut().zip(workers) {
@@ -70,7 +72,7 @@ impl SponsorSource {
         }
     }
 
-    /// Notes which turns are away.
+    /// Records the turns that are away.
     fn watch_away(&mut self, away: &[AwaySample]) {
         for away in away {
             let kind = self.kinds.entry(away.name).or_default();
@@ -85,7 +87,7 @@ impl Source for SponsorSource {
         self.kinds.values_mut().for_each(Kind::begin);
         self.watch_workers(&sample.workers);
         self.watch_away(&sample.away);
-        // Kinds come in no order of their own, and a graph should not dance.
+        // The kinds arrive in no fixed order. Sorting keeps the graph stable.
         sample.kinds.sort_unstable_by_key(|kind| kind.name);
         for kind in &sample.kinds {
             let seen = self.kinds.entry(kind.name).or_default();
@@ -97,7 +99,7 @@ impl Source for SponsorSource {
 }
 
 impl Kind {
-    /// Forgets what is of one moment.
+    /// Resets the values that hold for one moment only.
     fn begin(&mut self) {
         (self.under_way, self.held) = (0, 0);
         (self.away, self.away_longest) = (0, 0);
@@ -144,7 +146,7 @@ fn held_of((worker, sample): (u64, &WorkerSample)) -> Option<HeldReading> {
 fn sponsor_of(sample: Sample) -> SponsorReading {
     let sum = |count: fn(&WorkerSample) -> u64| sample.workers.iter().map(count).sum();
     SponsorReading {
-        // No kind of task is called so: the name of a type has a path.
+        // No kind of task has this name, because the name of a type contains a path.
         id: "sponsor".to_owned(),
         workers: sample.workers.len() as u64,
         idle_nanos: Some(sum(|worker| worker.parked)),

@@ -1,4 +1,4 @@
-//! A client that does exactly what it is told, and things to watch.
+//! A client under full control of the test, and sources to watch.
 
 #![allow(dead_code, unreachable_pub)] // Each test program uses a part of it.
 
@@ -11,15 +11,15 @@ use garrick_telemetry::{
     Builder, ChannelReading, HeldReading, Reading, SponsorReading, StageReading, State, Telemetry,
 };
 
-/// Nothing here takes so long; it only keeps a broken server from hanging the test.
+/// Time limit that no operation reaches. Prevents a broken server from hanging the test.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A builder for any free port.
+/// Returns a builder for any free port.
 pub fn anywhere() -> Builder {
     Telemetry::builder().address(([127, 0, 0, 1], 0).into())
 }
 
-/// Telemetry at any free port.
+/// Starts telemetry at any free port.
 pub fn start(builder: Builder) -> Telemetry {
     builder.start().expect("there is a free port")
 }
@@ -46,7 +46,7 @@ impl Answer {
     }
 }
 
-/// A connection with patience.
+/// Opens a connection with a time limit.
 pub fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).expect("the server listens");
     let set = stream.set_read_timeout(Some(PATIENCE));
@@ -55,22 +55,22 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Sends `bytes` and reads one answer, if there comes one before the server hangs up.
+/// Sends `bytes` and reads one answer, if one arrives before the server closes the connection.
 pub fn exchange(address: SocketAddr, bytes: &[u8]) -> Option<Answer> {
     let mut stream = connect(address);
-    // A server that does not like the beginning need not read the end.
+    // A server that rejects the beginning does not have to read the rest.
     let _ = stream.write_all(bytes);
     read_answer(&mut BufReader::new(stream), bytes.starts_with(b"HEAD"))
 }
 
-/// `GET path`, with more header lines, each ending in `\r\n`.
+/// Sends `GET path` with additional header lines, each ending in a line break.
 pub fn get_with(address: SocketAddr, path: &str, headers: &str) -> Answer {
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
     exchange(address, request.as_bytes()).expect("an answer")
 }
 
-/// `GET path`.
+/// Sends `GET path`.
 pub fn get(address: SocketAddr, path: &str) -> Answer {
     get_with(address, path, "")
 }
@@ -98,7 +98,7 @@ pub fn read_answer(reader: &mut impl BufRead, is_head: bool) -> Option<Answer> {
     })
 }
 
-/// A line without its end; none when the server has hung up.
+/// Reads a line without its end. Returns `None` if the server has closed the connection.
 pub fn line(reader: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     match reader.read_line(&mut line) {
@@ -114,14 +114,14 @@ pub struct Events {
     reader: BufReader<TcpStream>,
 }
 
-/// One event.
+/// An event of the stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Event {
     pub kind: String,
     pub id: Option<u64>,
     pub data: String,
     pub retry: Option<u64>,
-    /// Nothing but a comment.
+    /// True for an event that is only a comment.
     pub heartbeat: bool,
 }
 
@@ -141,13 +141,14 @@ impl Events {
         Self { reader }
     }
 
-    /// The next event; none at the end of the stream.
+    /// Returns the next event; `None` at the end of the stream.
     pub fn next(&mut self) -> Option<Event> {
         let mut event = Event::default();
         let mut begun = false;
         loop {
             let line = line(&mut self.reader)?;
-            // The transfer comes in chunks, each with its length before and an empty line behind.
+            // The body is sent in chunks. A chunk is preceded by its length and followed by an
+            // empty line.
             if u64::from_str_radix(&line, 16).is_ok() {
                 if line == "0" {
                     return None;
@@ -169,14 +170,14 @@ impl Events {
     }
 }
 
-/// Closes the connection and drops what it had.
+/// Reads to the end of the stream, closes it, and returns the number of bytes read.
 pub fn drain(mut stream: TcpStream) -> usize {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
     all.len()
 }
 
-/// A pipeline whose names are as bad as names can be.
+/// A pipeline with the worst possible names.
 pub fn pipeline(reading: &mut Reading) {
     let stage = |id: &str, name: &str, messages| StageReading {
         id: id.to_owned(),
@@ -233,7 +234,7 @@ fn held(worker: u64, name: &str, nanos: u64) -> HeldReading {
     }
 }
 
-/// A source of many channels.
+/// Creates a source of many channels.
 pub fn many_channels(count: usize) -> impl FnMut(&mut Reading) + Send + 'static {
     let mut taken = 0;
     move |reading: &mut Reading| {

@@ -1,4 +1,4 @@
-//! Work that blocks, and comes back as a message.
+//! Blocking work whose result returns as a message.
 
 use std::panic::panic_any;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -21,7 +21,7 @@ enum Msg {
     Done(Done),
 }
 
-/// Does what it is told to, and tells what came of it.
+/// Actor that runs given work, and reports its result.
 struct Clerk(Sender<Done>);
 
 impl Actor for Clerk {
@@ -48,7 +48,7 @@ fn the_result_comes_as_a_message_while_the_worker_goes_on() {
         let system = system(1);
         let (told, heard) = channel();
         let clerk = system.spawn(Clerk(told)).unwrap();
-        // Both are under way at once, and neither is on the worker, or they would wait for ever.
+        // Both run at the same time, and neither on the worker. Otherwise they would wait forever.
         let both = Arc::new(Barrier::new(2));
         for n in 1..=2 {
             let both = both.clone();

@@ -1,4 +1,4 @@
-//! Drivers that are not as they should be.
+//! Faulty drivers.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use garrick_tokio::Tokio;
 
 use super::later;
 
-/// Tokio's, with something between.
+/// Factory of tokio's drivers with a wrapper.
 struct Wrapped(fn(Box<dyn Driver>) -> Box<dyn Driver>);
 
 impl Drivers for Wrapped {

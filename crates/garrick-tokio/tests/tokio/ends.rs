@@ -1,4 +1,4 @@
-//! Systems that end while something is open.
+//! Systems that end while resources are open.
 
 use std::io::Read;
 use std::net::TcpStream as Plain;
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use super::system;
 
-/// Tells of its end, and whether there was a tokio around it then.
+/// Reports its drop, and true if it happened in the context of a tokio runtime.
 struct Guard(Sender<bool>);
 
 impl Drop for Guard {
@@ -33,7 +33,7 @@ fn open_connections(count: usize) -> (System, Vec<Plain>, std::sync::mpsc::Recei
             let guard = Guard(told.clone());
             let connection = sponsor.spawn_async(move |_: Incoming<()>| async move {
                 let _guard = guard;
-                // It tells that it is there, and waits for ever.
+                // Reports that it has started, and waits forever.
                 tokio::io::AsyncWriteExt::write_u8(&mut stream, 1)
                     .await
                     .unwrap();
@@ -98,7 +98,7 @@ fn tasks_that_actors_have_spawned_end_with_them() {
 fn an_end_that_has_begun_can_be_hurried() {
     ends(|| {
         let system = std::sync::Arc::new(system(1));
-        // It is never done, so an end in order never comes.
+        // The actor is never finished, so the system never ends in order.
         let busy = system.spawn_behavior(|(), cx| {
             let _ = cx.send(&cx.address(), ());
             garrick_actor::Next::Continue

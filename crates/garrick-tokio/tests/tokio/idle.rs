@@ -1,4 +1,5 @@
-//! Nothing polls: workers that sleep in the driver use no processor, whatever is open in there.
+//! Idle workers do not poll: a worker that sleeps in the driver uses no processor time, even with
+//! open resources.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -18,13 +18,13 @@ use std::time::Duration;
 use garrick_actor::System;
 use garrick_tokio::Tokio;
 
-/// A system of so many workers that sleep in tokio's driver.
+/// Starts a system of `workers` workers that sleep in tokio's driver.
 fn system(workers: usize) -> System {
     let builder = System::builder().name("driven").workers(workers);
     builder.driver(Tokio::new()).start().unwrap()
 }
 
-/// One of tokio's own timers.
+/// Returns one of tokio's own timers.
 fn later(delay: Duration) -> tokio::time::Sleep {
     tokio::time::sleep_until(tokio::time::Instant::now() + delay)
 }

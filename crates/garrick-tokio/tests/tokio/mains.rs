@@ -1,4 +1,4 @@
-//! Systems inside of tokio and without it.
+//! Systems inside and outside of tokio.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -77,7 +77,7 @@ fn a_system_may_be_dropped_and_fail_to_start_inside_of_a_runtime() {
             drop((driven, waiting));
             let nul = System::builder().name("\0").driver(Tokio::new()).start();
             assert!(nul.is_err());
-            // The fourth driver fails, after three others were made.
+            // The fourth driver fails, after three others were created.
             let many = System::builder().workers(5).driver(Few).start();
             let error = many.unwrap_err().to_string();
             assert!(error.contains("no more drivers"), "{error}");
@@ -101,7 +101,7 @@ impl garrick_actor::Drivers for Few {
 fn what_cannot_work_says_so() {
     ends(|| {
         let none = Signals::listen().unwrap_err().to_string();
-        assert!(none.contains("there is none around"), "{none}");
+        assert!(none.contains("needs a tokio runtime"), "{none}");
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let blocks = runtime.block_on(async { run_until_signal(system(1)) });
         let blocks = blocks.unwrap_err().to_string();

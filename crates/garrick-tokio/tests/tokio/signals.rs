@@ -1,4 +1,4 @@
-//! A process that is told to end. Each scenario is a process of its own: this test, run once more.
+//! Signals to end a process. Each scenario runs in a process of its own: this test, started again.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -13,7 +13,7 @@ use super::system;
 
 const ROLE: &str = "GARRICK_TOKIO_SIGNALS";
 
-/// A child process that plays a role, and what it prints.
+/// A child process that plays a role, and its output.
 struct Player {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -41,7 +41,7 @@ impl Player {
         player
     }
 
-    /// Reads on until a line ends with that word.
+    /// Reads until a line ends with this word.
     #[track_caller]
     fn hear(&mut self, word: &str) {
         let heard = self.lines.by_ref().map_while(Result::ok);
@@ -59,7 +59,7 @@ impl Player {
 
 impl Drop for Player {
     fn drop(&mut self) {
-        // Of one that has ended as it should there is nothing left to kill.
+        // A process that has ended cannot be killed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -69,13 +69,13 @@ fn plays(test: &str) -> bool {
     std::env::var(ROLE).is_ok_and(|role| role == test)
 }
 
-/// What is said by the child must be said at once.
+/// Prints a word at once.
 fn say(word: &str) {
     let mut out = std::io::stdout();
     writeln!(out, "{word}").and_then(|()| out.flush()).unwrap();
 }
 
-/// Says that it is ready once SIGTERM does not end the process by itself any more.
+/// Reports that it is ready, once SIGTERM does not end the process by itself any more.
 fn say_when_caught() {
     const TERM: u64 = 1 << (15 - 1);
     std::thread::spawn(|| {
@@ -90,7 +90,8 @@ fn say_when_caught() {
     });
 }
 
-/// An actor whose first message waits for a line from the parent, with more messages behind it.
+/// Spawns an actor whose first message waits for a line from the parent, with more messages behind
+/// it.
 fn stuck(system: &System) -> Address<Reply<u32>> {
     let count = AtomicU32::new(0);
     let actor = system.spawn_behavior(move |reply: Reply<u32>, _| {
@@ -103,7 +104,7 @@ fn stuck(system: &System) -> Address<Reply<u32>> {
     actor.unwrap()
 }
 
-/// Ends a system with a stuck actor; says when it was told to, and how it has ended.
+/// Ends a system with a stuck actor. Reports the signal and the kind of end.
 fn play_stuck() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

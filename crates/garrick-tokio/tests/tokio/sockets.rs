@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::system;
 
-/// A server that echoes, with an actor for each connection; it tells its port.
+/// Starts an echo server with an actor for each connection. Returns its port.
 fn serve(system: &System, sponsor: Handle) -> u16 {
     let (bound, port) = channel();
     let server = system.spawn_async(move |_: Incoming<()>| async move {
@@ -35,7 +35,7 @@ async fn echo(mut stream: TcpStream) {
     }
 }
 
-/// A client that sends so many bytes, and tells what comes back.
+/// Starts a client that sends `bytes` bytes, and reports the answer.
 fn client(system: &System, port: u16, bytes: usize, told: impl Fn(Vec<u8>) + Send + 'static) {
     let client = system.spawn_async(move |_: Incoming<()>| async move {
         let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();

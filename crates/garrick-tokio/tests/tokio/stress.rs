@@ -1,4 +1,4 @@
-//! Wakes from outside while the worker goes to sleep in the driver, and comes back: none is lost.
+//! Wakes from outside while the worker goes to sleep in the driver and returns: none is lost.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -76,7 +76,8 @@ fn wakers_of_tokio_from_threads_and_own_timers() {
     });
 }
 
-/// Three kinds of wake meet in one worker: sockets, messages from outside, and its own tasks' messages.
+/// Three kinds of wake meet in one worker: sockets, messages from outside, and its own tasks'
+/// messages.
 #[test]
 fn sockets_and_messages_at_once() {
     ends(|| {

@@ -10,7 +10,7 @@ use tokio::time::{interval, timeout};
 
 use super::{later, system};
 
-/// Sends itself a message as long as it lives.
+/// Sends itself messages as long as it lives.
 struct Busy;
 
 impl Actor for Busy {
@@ -66,7 +66,7 @@ fn own_sleeps_end_the_driver_s() {
                 cx.sleep(delay).await;
                 told.send(began.elapsed() >= delay).unwrap();
             }
-            // Longer than it takes to see that the first one is over.
+            // Longer than it takes to see that the first sleep is over.
             let mut long = std::pin::pin!(cx.sleep(Duration::from_secs(3_600)));
             tokio::select! {
                 () = &mut long => unreachable!("an hour"),

@@ -1,0 +1,97 @@
+//! Rule: a doc comment does not open with a word that leans on what stands elsewhere.
+//!
+//! "Whether that user is known." asks the reader to look for the user. A doc comment says by a verb what its item does, or by a
+//! noun what it is.
+
+use super::source::Source;
+use super::violation::Violation;
+
+/// Words with which no doc comment opens.
+const OPENERS: &[&str] = &[
+    "Who", "What", "Whether", "How", "Where", "Why", "It", "They", "The same", "As", "See", "Also",
+];
+
+/// Crates and folders whose doc comments are not rewritten yet. This list only gets shorter.
+const NOT_YET: &[&str] = &[
+    "garrick",
+    "garrick-actor",
+    "garrick-bench",
+    "garrick-cli",
+    "garrick-examples",
+    "garrick-macros",
+    "garrick-measure",
+    "garrick-rivals",
+    "garrick-testkit",
+    "garrick-tests",
+    "garrick-top",
+    "starter",
+    "xtask",
+];
+
+/// Reports doc comments that open with such a word.
+pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
+    if NOT_YET.contains(&package) {
+        return Vec::new();
+    }
+    let mut before = "";
+    let mut violations = Vec::new();
+    for (index, line) in source.text.lines().enumerate() {
+        let marker = marker(line);
+        if !marker.is_empty() && marker != before {
+            let text = line.trim_start()[marker.len()..].trim_start();
+            if let Some(opener) = OPENERS.iter().find(|opener| opens_with(text, opener)) {
+                violations.push(Violation::new(
+                    &source.path,
+                    index + 1,
+                    format!("a doc comment opens with `{opener}`"),
+                    "a verb (\"Returns ..\", \"True if ..\") or the noun that the item is",
+                ));
+            }
+        }
+        before = marker;
+    }
+    violations
+}
+
+/// Returns the mark with which a line of a doc comment begins, or nothing for another line.
+fn marker(line: &str) -> &'static str {
+    let line = line.trim_start();
+    let is = |mark: &str| line.starts_with(mark) && !line.starts_with("////");
+    ["//!", "///"]
+        .into_iter()
+        .find(|mark| is(mark))
+        .unwrap_or("")
+}
+
+fn opens_with(text: &str, opener: &str) -> bool {
+    let rest = text.strip_prefix(opener);
+    rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn lines(package: &str, text: &str) -> Vec<usize> {
+        let source = Source::parse(Path::new("a.rs"), &[], false, text.to_owned());
+        let found = check(package, &source.expect("valid Rust"));
+        found.into_iter().map(|violation| violation.line).collect()
+    }
+
+    #[test]
+    fn verbs_and_nouns_pass() {
+        let text = "//! A ring.\n//! What follows is no opener.\n\n/// Returns it.\n/// See also.\nfn a() {}\n// It is no doc.\n";
+        assert!(lines("garrick-core", text).is_empty());
+        assert!(lines("garrick-core", "/// Itself.\nfn a() {}").is_empty());
+    }
+
+    #[test]
+    fn words_that_lean_on_others_do_not() {
+        for opener in OPENERS {
+            let text = format!("fn a() {{}}\n\n    /// {opener} is there.\nfn b() {{}}");
+            assert_eq!(lines("garrick-core", &text), [3], "{opener}");
+        }
+        assert_eq!(lines("garrick-core", "//! Whether.\n"), [1]);
+    }
+}
