@@ -72,7 +72,6 @@ pub struct Measuring;
 pub struct Suites;
 
 mod clock;
-mod machine;
 mod next;
 mod point;
 pub mod units;
@@ -84,6 +83,7 @@ mod noise;
 mod scenario;
 
 mod list;
+mod machine;
 mod stop;
 pub mod yardstick;
 
