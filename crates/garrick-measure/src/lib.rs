@@ -85,6 +85,7 @@ mod scenario;
 mod machine;
 
 mod list;
+mod machine;
 mod stop;
 pub mod yardstick;
 

@@ -12,7 +12,7 @@
 //!                          terminal  (a thread: waits on the keyboard)
 //! ```
 //!
-//! Nothing polls: each thread sleeps until something comes. [`State`] and `draw` know neither clock nor terminal
+//! Nothing polls: each thread sleeps until something comes. `state` and `draw` know neither clock nor terminal
 //! nor network, so that tests see the very screens that people see. Whatever a process says is made safe to print
 //! where it comes in, in `text`.
 #![forbid(unsafe_code)]

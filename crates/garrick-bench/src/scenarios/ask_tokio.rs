@@ -47,7 +47,8 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 /// # Examples
 /// Another one whom they ask, a function that returns at once:
 /// ```
-/// use garrick_bench::{Askers, Point};
+/// use garrick_bench::Askers;
+/// use garrick_measure::Point;
 ///
 /// for askers in Askers::at(&Point::default().with("tasks", 4)) {
 ///     let mut contender = askers.contender("function", |askers, asks| {

@@ -91,7 +91,7 @@ pub static SWEPT: &[Swept] = &[
 ///
 /// # Examples
 /// ```
-/// use garrick_bench::{Effort, Point};
+/// use garrick_measure::{Effort, Point};
 ///
 /// let effort = Effort { quick: true, seconds_per_row: 0.1 };
 /// let point = Point::default().with("actors", 10);
