@@ -386,8 +386,8 @@ impl Depot {
 
     fn new_slab(&mut self, class: usize) -> Rest {
         let blocks = blocks_of(class);
-        // Aligned by hand: the standard library zeroes over-aligned memory itself, byte by byte,
-        // instead of leaving that to the system.
+        // Aligned by hand: if the allocator aligns the memory, the standard library writes every
+        // zero itself.
         let layout = Layout::from_size_align(SLAB_BYTES + SLAB_ALIGN, 16).expect("constants");
         // SAFETY: the layout is not empty.
         let start = unsafe { alloc::alloc_zeroed(layout) };

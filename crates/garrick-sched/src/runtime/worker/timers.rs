@@ -107,7 +107,7 @@ impl Worker {
     fn fire(&self, mut timed: Timed) {
         timed.leave_owner();
         if timed.can_be_cancelled() && timed.comes_too_late() {
-            // The owner of a cancellable timer does not need the message as a dead letter.
+            // The message of a cancellable timer is no dead letter.
             return timed.drop_unsent();
         }
         let (cell, chain) = timed.take_apart();
