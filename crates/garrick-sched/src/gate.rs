@@ -56,7 +56,8 @@ pub(crate) struct Gate {
     sponsor: AtomicPtr<()>,
 }
 
-/// The right to push a message through a gate, until dropped. No foreign code may be called meanwhile.
+/// The right to push a message through a gate, until dropped. No foreign code may be called
+/// meanwhile.
 #[must_use]
 pub(crate) struct Pass {
     _open: RwLockReadGuard<'static, bool>,

@@ -5,7 +5,7 @@
 //! The nudge that goes with an order wakes a task that gets no message.
 //!
 //! ```text
-//!   who gives an order                  the task
+//!   the giver of an order               the task
 //!   1. the order into the list          with each message, one relaxed load: is there any?
 //!   2. the flag                         if so, or nudged: the oldest order out of the list
 //!   3. a nudge, staged

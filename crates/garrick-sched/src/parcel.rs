@@ -239,7 +239,8 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
 /// Returns a reference to the oldest message.
 ///
 /// # Safety
-/// As for [`put`]; there is one, it is not boxed, and it stays where it is for as long as it is looked at.
+/// As for [`put`]; there is one, it is not boxed, and it stays where it is for as long as it is
+/// looked at.
 pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     const { assert!(!is_boxed::<M>(), "a box is not looked into") };
     // SAFETY: by contract.
@@ -273,8 +274,8 @@ pub(crate) unsafe fn split_newest<M>(
     envelope: *mut Envelope,
     count: u32,
 ) -> *mut Envelope {
-    // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not copied,
-    // because `free` moves above them.
+    // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not
+    // copied, because `free` moves above them.
     unsafe {
         let step = (*envelope).class();
         // Not the unread messages: a visitor of the cell may be reading the oldest of them.

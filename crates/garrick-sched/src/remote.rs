@@ -302,7 +302,8 @@ impl Remote {
         // SAFETY: by contract.
         match unsafe { self.ready.push(carrier, keeps) } {
             Notice::Yours => Wake(Whom::Sitter(self)),
-            // Relaxed: a hint; `Hand::looks_no_more` has passed the heavy side of a fence since it was written.
+            // Relaxed: a hint; `Hand::looks_no_more` has passed the heavy side of a fence since it
+            // was written.
             Notice::Taken if self.is_unwatched.load(Relaxed) => Wake(Whom::Watch(self)),
             Notice::Taken => Wake::NOBODY,
             Notice::Lent => Wake(Whom::Visitor(self)),

@@ -44,8 +44,8 @@ pub(crate) struct Entry {
     slot: Slot,
 }
 
-// SAFETY: an entry owns its cell's run and its message; both go to whoever takes it (README, step 3).
-// A cell that can be given away has a task and messages that are `Send`.
+// SAFETY: an entry owns its cell's run and its message; both go to whoever takes it (README, step
+// 3). A cell that can be given away has a task and messages that are `Send`.
 unsafe impl Send for Entry {}
 
 impl Entry {
@@ -273,7 +273,8 @@ impl RunQueue {
             return None;
         }
         self.set_head(head.wrapping_add(1));
-        // SAFETY: an entry between head and tail is initialized; the worker reads it before it pushes.
+        // SAFETY: an entry between head and tail is initialized; the worker reads it before it
+        // pushes.
         Some(unsafe { &*self.at(head) })
     }
 
@@ -469,7 +470,8 @@ impl Handoff {
         if !is_older || turn() != now {
             return None;
         }
-        // SAFETY: put there with the cell, in an earlier turn; the worker takes neither away in this one.
+        // SAFETY: put there with the cell, in an earlier turn; the worker takes neither away in
+        // this one.
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 

@@ -215,7 +215,8 @@ impl Header {
     /// Returns the home of a block that need not be a cell, or may be freed meanwhile.
     ///
     /// # Safety
-    /// It is a block of the pool for cells, whose state word is an atomic at all times, and its memory stays.
+    /// It is a block of the pool for cells, whose state word is an atomic at all times, and its
+    /// memory stays.
     #[inline]
     pub(crate) unsafe fn home_of_block(block: NonNull<Self>) -> Home {
         // SAFETY: by contract.
@@ -268,7 +269,8 @@ impl Header {
     pub(crate) unsafe fn append(&self, envelope: *mut Envelope) {
         let tail = self.mailbox_tail();
         debug_assert_ne!(tail, envelope, "an envelope is appended once");
-        // SAFETY: both are owned: `envelope` by contract, `tail` because it is in the local mailbox.
+        // SAFETY: both are owned: `envelope` by contract, `tail` because it is in the local
+        // mailbox.
         unsafe {
             if tail.is_null() {
                 (*envelope).set_next(envelope);

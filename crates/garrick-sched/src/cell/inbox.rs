@@ -151,8 +151,8 @@ impl Header {
             unsafe { (*chain.oldest).set_next(below) };
             // Release: pairs with the Acquire in `take_and_idle` and `close`; publishes
             // the envelopes.
-            // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads the
-            // home that the owner had stored before.
+            // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads
+            // the home that the owner had stored before.
             match self
                 .inbox
                 .compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed)
@@ -195,7 +195,8 @@ impl Header {
     /// Returns false if something has come.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
-        // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the task; else as in `take_and_hold`.
+        // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
+        // task; else as in `take_and_hold`.
         self.inbox
             .compare_exchange(NOTIFIED, RESTING, Relaxed, Relaxed)
             .is_ok()
@@ -213,7 +214,8 @@ impl Header {
     /// Token holder, as owner: closes the inbox for good and takes the rest, newest first.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
-        // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of `refs`.
+        // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of
+        // `refs`.
         taken(self.inbox.swap(CLOSED, AcqRel))
     }
 }

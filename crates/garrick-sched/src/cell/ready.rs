@@ -5,7 +5,7 @@
 //! needed: a push on `PARKED` gives the seat to the pusher.
 //!
 //! ```text
-//!   somebody sits, or is about to:       null, or a list
+//!   a thread sits, or is about to:       null, or a list
 //!   the same, and others help:           LENT, or a list with this bit
 //!   nobody sits, a thread looks here:    WATCHED, or a list with this bit
 //!   nobody sits:                         PARKED
@@ -123,9 +123,9 @@ impl Ready {
             unsafe { (*envelope).set_ready_next(list_of(seen)) };
             let mark = if is_free { 0 } else { seen.addr() & MARKS };
             let new = envelope.map_addr(|addr| addr | mark);
-            // Release: pairs with the Acquire in `take`; publishes the link and the token. Acquire:
-            // pairs with the Release in `try_park` and `try_watch`; the pusher that gets the seat
-            // may sit there, or hands it to the next sitter.
+            // Release: pairs with the Acquire in `take`; publishes the link and the token.
+            // Acquire: pairs with the Release in `try_park` and `try_watch`; the pusher that gets
+            // the seat may sit there, or hands it to the next sitter.
             match self.head.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                 Ok(_) if is_free => return Notice::Yours,
                 Ok(_) if is_lent(seen) => return Notice::Lent,

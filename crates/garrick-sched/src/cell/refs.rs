@@ -170,7 +170,8 @@ impl Header {
                 return Dropped::WithOwner;
             }
             // Release: pairs with the Acquire in `settle` and below; our use of the cell is over.
-            // Acquire: pairs with the Release of the other droppers, for the one that frees an orphan.
+            // Acquire: pairs with the Release of the other droppers, for the one that frees an
+            // orphan.
             match self
                 .shared_refs
                 .compare_exchange_weak(seen, seen - 1, AcqRel, Relaxed)
@@ -190,7 +191,8 @@ impl Header {
         debug_assert!(local <= 0, "there is nothing to settle before");
         let wanted = local.abs_diff(1);
         loop {
-            // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
+            // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the
+            // cell.
             let seen = self.shared_refs.load(Acquire);
             if seen == 0 {
                 debug_assert_eq!(local, 0, "each reference is counted once");

@@ -169,8 +169,8 @@ unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
 /// A slab has its end there.
 unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
     debug_assert!(end.cast::<AtomicUsize>().is_aligned(), "blocks are aligned");
-    // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is zeroed, aligned because blocks are, and only
-    // ever used as this atomic.
+    // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is
+    // zeroed, aligned because blocks are, and only ever used as this atomic.
     unsafe { &*end.cast::<AtomicUsize>() }
 }
 

@@ -84,8 +84,9 @@ fn give_back(base: *mut u8, bytes: usize) {
     let end = (base.addr() + bytes) / page * page;
     if start < end {
         let pages = base.with_addr(start).cast();
-        // SAFETY: the pages lie inside of the slab, and no block of it is in use. Whoever walks over all cells reads state
-        // words only, which are zero before and after. A refusal leaves the pages as they are.
+        // SAFETY: the pages lie inside of the slab, and no block of it is in use. Whoever walks
+        // over all cells reads state words only, which are zero before and after. A refusal leaves
+        // the pages as they are.
         let _ = unsafe { libc::madvise(pages, end - start, libc::MADV_DONTNEED) };
     }
 }

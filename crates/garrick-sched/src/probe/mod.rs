@@ -6,7 +6,7 @@
 //! [`Builder::probes`](crate::Builder::probes) is set, once for each activation:
 //!
 //! ```text
-//!   activation ->  which kind?     turns += so many            a look-up and two additions
+//!   activation ->  which kind?     turns += n                  a look-up and two additions
 //!   now and then   the clock, before and after, weighed        half of one in 8 to 256 activations
 //!                  with the activations since the last time
 //! ```

@@ -1,7 +1,7 @@
 //! The replier's end of a question.
 //!
 //! ```text
-//!   Reply<R>   [ target : slot or cell | ends : how the kind of target gets an answer, or hears that there is none ]
+//!   Reply<R>   [ target : slot or cell | ends : functions that answer or refuse ]
 //! ```
 //!
 //! An answer is passed as a plain value, not as a `Result`, so that a small answer stays in
@@ -166,7 +166,8 @@ impl<R: 'static> Reply<R> {
     pub fn send(self, answer: R) {
         let (target, ends) = (self.target, self.ends);
         mem::forget(self);
-        // SAFETY: the target is of the kind that the function is for, and used once, as we are forgotten.
+        // SAFETY: the target is of the kind that the function is for, and used once, as we are
+        // forgotten.
         unsafe { (ends.answer)(target, answer) };
     }
 }
@@ -188,8 +189,8 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 }
 
 /// # Safety
-/// The target is a counted reference to a cell for messages `M`, given to this call, and a value of `F` was
-/// forgotten for it.
+/// The target is a counted reference to a cell for messages `M`, given to this call, and a value of
+/// `F` was forgotten for it.
 unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: R)
 where
     M: Send + 'static,
@@ -238,7 +239,8 @@ where
 /// undone.
 ///
 /// # Safety
-/// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F` was forgotten for it.
+/// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F`
+/// was forgotten for it.
 unsafe fn refuse_undone<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,

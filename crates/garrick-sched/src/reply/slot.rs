@@ -115,9 +115,11 @@ impl<V> Slot<V> {
     /// Replier, last step: publishes the value to the asker, and leaves.
     ///
     /// # Safety
-    /// The caller is the replier, has put a value, and does not use the slot again unless it is the last.
+    /// The caller is the replier, has put a value, and does not use the slot again unless it is the
+    /// last.
     pub(super) unsafe fn publish(&self) -> Left<V> {
-        // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's field.
+        // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's
+        // field.
         let mut seen = self.state.load(Acquire);
         loop {
             let exchanged = match seen {
@@ -158,7 +160,8 @@ impl<V> Slot<V> {
     /// # Safety
     /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.
     unsafe fn take_waker(&self) -> Left<V> {
-        // SAFETY: the waker was registered, and from `WAKING` on the asker keeps away from the field.
+        // SAFETY: the waker was registered, and from `WAKING` on the asker keeps away from the
+        // field.
         let waker = self
             .waker
             .with(|waker| unsafe { (*waker).assume_init_read() });
@@ -253,7 +256,8 @@ impl<V> Slot<V> {
     /// # Safety
     /// The caller is the asker, and does not use the slot again unless it is the last.
     pub(super) unsafe fn leave(&self) -> Left<V> {
-        // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to read.
+        // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to
+        // read.
         let mut seen = self.state.load(Acquire);
         loop {
             match seen {

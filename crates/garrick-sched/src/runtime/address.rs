@@ -257,8 +257,8 @@ impl<M: 'static> Address<M> {
         }
         let refused = current::with_pool(|pool| {
             let note = parcel::note(pool, Kind::Watch, watcher);
-            // SAFETY: we hold a reference, and the note is ours; it is again if it is not delivered, with
-            // the watcher in it.
+            // SAFETY: we hold a reference, and the note is ours; it is again if it is not
+            // delivered, with the watcher in it.
             unsafe {
                 if deliver(self.cell, Chain::of_one(note)) {
                     return None;

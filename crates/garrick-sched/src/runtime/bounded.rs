@@ -209,7 +209,8 @@ impl Worker {
     ) -> Result<(), SendError<M>> {
         // SAFETY: by contract.
         let room = unsafe { room_of(cell) };
-        // SAFETY: what is sent below keeps the receiver, and with it the room; what is not is put back there.
+        // SAFETY: what is sent below keeps the receiver, and with it the room; what is not is put
+        // back there.
         let taken = unsafe {
             if is_answer {
                 room.take_anyway();
@@ -335,7 +336,8 @@ impl<M: 'static> Address<M> {
         if !cell.is_bounded() {
             return None;
         }
-        // SAFETY: it is bounded, and we hold a reference. The room was made by `Arc::into_raw`, and the block has a count.
+        // SAFETY: it is bounded, and we hold a reference. The room was made by `Arc::into_raw`, and
+        // the block has a count.
         unsafe {
             let room = ptr::from_ref(room_of(cell));
             Arc::increment_strong_count(room);

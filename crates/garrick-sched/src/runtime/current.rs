@@ -56,7 +56,8 @@ pub fn in_turn() -> bool {
 /// detour through an inbox. Called only if there is no [`worker`].
 #[inline]
 pub(crate) fn resting<'a>() -> Option<&'a Worker> {
-    // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in `worker`.
+    // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in
+    // `worker`.
     unsafe { RESTING.get().as_ref() }
 }
 

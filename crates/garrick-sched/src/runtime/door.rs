@@ -198,8 +198,8 @@ pub fn door<D: Door>(door: D) -> Address<D::Message> {
 fn place<D: Door>(door: D) -> Address<D::Message> {
     current::with_pool(|pool| {
         let block = pool.take_cell(class_of::<D>()).cast::<Block<D>>();
-        // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a door that is not
-        // boxed. The cell has one reference, which is the address's.
+        // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a door
+        // that is not boxed. The cell has one reference, which is the address's.
         unsafe {
             (&raw mut (*block.as_ptr()).task).write(door);
             Header::door(&Tables::<D>::DOOR).place(block.cast());
@@ -243,8 +243,8 @@ unsafe fn drop_door<D>(cell: CellPtr) {
 }
 
 /// # Safety
-/// The cell is a door of type `D`; `message` points to one for it, which is moved out, and put back if this is
-/// false.
+/// The cell is a door of type `D`; `message` points to one for it, which is moved out, and put back
+/// if this is false.
 unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.

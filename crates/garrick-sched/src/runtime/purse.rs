@@ -80,8 +80,9 @@ impl Purse {
     /// Takes a place for a message. Returns false if there is none.
     ///
     /// # Safety
-    /// The room is made by an `Arc`. If a place was taken, the room stays until the message is sent, from where on the message keeps it until
-    /// the turn is over, or until the place is [put back](Self::put_back).
+    /// The room is made by an `Arc`. If a place was taken, the room stays until the message is
+    /// sent, from where on the message keeps it until the turn is over, or until the place is [put
+    /// back](Self::put_back).
     #[inline]
     pub(crate) unsafe fn take(&self, room: &Room) -> bool {
         let left = self.left.get();

@@ -119,8 +119,8 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         batch = first;
     }
     loop {
-        // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written over from
-        // here on.
+        // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written
+        // over from here on.
         let message = unsafe { parcel::read_at::<T::Message>(batch.at) };
         if turn::<T>(cell, worker, message) == Next::Over {
             return stop(cell, worker, batch.busy);
@@ -193,7 +193,8 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
 /// the slot lies in an envelope, which is kept until it has been handled.
 ///
 /// # Safety
-/// The slot is null, or holds a message of type `M` as [`Worker::send`] has put it there, which is moved out.
+/// The slot is null, or holds a message of type `M` as [`Worker::send`] has put it there, which is
+/// moved out.
 #[inline(always)]
 unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     if const { fits_slot::<M>() } || slot.is_null() {
@@ -317,7 +318,8 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         let slot = u32::from(envelope.read()) - 1;
         envelope.set_read(slot as u16);
         let mut batch = Batch {
-            // SAFETY: it is the slot of the oldest message, in an envelope for messages of this type.
+            // SAFETY: it is the slot of the oldest message, in an envelope for messages of this
+            // type.
             at: unsafe { parcel::place::<T::Message>(oldest, slot) },
             slot,
             last: slot + 1 - count,

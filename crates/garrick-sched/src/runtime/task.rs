@@ -282,7 +282,8 @@ unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
 /// # Safety
 /// As for [`drop_slot`]. The envelope is the caller's.
 unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
-    // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which nobody else has.
+    // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which
+    // nobody else has.
     unsafe {
         if fits_slot::<M>() {
             parcel::alone(pool.cast::<Pool>().as_ref(), slot.cast::<M>().read())
@@ -310,7 +311,8 @@ unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
 /// As for [`drop_slot`].
 unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
     if !fits_slot::<M>() {
-        // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else has it.
+        // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else
+        // has it.
         return unsafe {
             let envelope = slot.cast::<*mut Envelope>().read();
             let letters = parcel::drop_unread::<M>(envelope, is_letter);

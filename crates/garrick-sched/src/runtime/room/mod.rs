@@ -6,7 +6,7 @@
 //! *Given back by any thread*: a subtraction and, if a sender waits, a wake.
 //!
 //! ```text
-//!     who waits                                who gives back
+//!     a waiting sender                         a thread that gives back
 //!     1. no place: stand in the line           1. taken -= 1
 //!        (waiting += 1)                        2. waiting > 0? then take the first out of the
 //!     2. a place now? then leave the line         line, and wake it
@@ -25,7 +25,7 @@
 //! flight at a time (`is_nudged`).
 //!
 //! ```text
-//!     who waits                                the keeper
+//!     a waiting sender                         the keeper
 //!     2. a place now? then leave the line      1. handled += 1 (plain store)
 //!     2b. is_nudged = true; was it false?      2. waiting > 0, as far as seen? wake the first
 //!         then nudge the keeper                nudged: is_nudged = false; as step 2, for each place
@@ -226,8 +226,8 @@ impl Room {
                 self.senders.seen.store(handled, Relaxed);
             }
             let count = wanted(free);
-            // SeqCst: against the load in `any_after_write`, see the module. As an acquire it pairs with the release in
-            // `give_back`.
+            // SeqCst: against the load in `any_after_write`, see the module. As an acquire it pairs
+            // with the release in `give_back`.
             match (self.senders.taken).compare_exchange_weak(taken, taken + count, SeqCst, SeqCst) {
                 Ok(_) => return count,
                 Err(now) => taken = now,

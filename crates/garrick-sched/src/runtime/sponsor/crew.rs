@@ -230,7 +230,8 @@ impl Crew {
     ) -> Option<&'a Shown> {
         // Relaxed: `open` and `close` hold the lock.
         let worker = NonNull::new(self.seats[seat].worker.load(Relaxed))?;
-        // SAFETY: the worker stays while the lock is held, and all threads may look at this field of it.
+        // SAFETY: the worker stays while the lock is held, and all threads may look at this field
+        // of it.
         Some(unsafe { &(*worker.as_ptr()).shown })
     }
 

@@ -79,7 +79,8 @@ impl Here {
     }
 
     fn worker(&self) -> &Worker {
-        // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of its crew, which this is.
+        // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of
+        // its crew, which this is.
         unsafe { self.hand.crew.worker(SEAT).as_ref() }
     }
 

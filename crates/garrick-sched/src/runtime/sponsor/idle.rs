@@ -137,7 +137,8 @@ impl Hand {
     fn wait(&self, driven: Option<NonNull<Worker>>) -> Option<usize> {
         AWAKE.fetch_sub(1, Relaxed);
         let seat = self.wait_for_seat(|left| match driven {
-            // SAFETY: its worker is open, and is used by nobody but the only hand of its crew, which this is.
+            // SAFETY: its worker is open, and is used by nobody but the only hand of its crew,
+            // which this is.
             Some(worker) => unsafe { worker.as_ref() }.wait(left),
             None => sleep(left),
         });
@@ -183,8 +184,8 @@ impl Hand {
         if !ready.try_park() {
             return true;
         }
-        // SeqCst: pairs with the fence in `Remote::wake_some`, with the one of another hand here, and with
-        // the one of the hand that keeps watch.
+        // SeqCst: pairs with the fence in `Remote::wake_some`, with the one of another hand here,
+        // and with the one of the hand that keeps watch.
         fence(SeqCst);
         let is_wanted = wanted() || self.shared.end_if_drained();
         is_wanted && self.crew.retake(seat, Ready::sit)
@@ -434,7 +435,8 @@ impl Worker {
             self.requeue(cell);
             return true;
         }
-        // SAFETY: as above. `to` is another handle of the same sponsor, so nothing of it is dropped here.
+        // SAFETY: as above. `to` is another handle of the same sponsor, so nothing of it is dropped
+        // here.
         drop(unsafe { parcel::get::<Handle>(note) });
         self.drop_oldest(cell);
         let gone = goes

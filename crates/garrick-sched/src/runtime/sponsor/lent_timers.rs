@@ -149,7 +149,8 @@ impl Crew {
         _lock: &MutexGuard<'_, Lent>,
         now: Option<Nanos>,
     ) -> Vec<Timed> {
-        // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads may look at this field of it.
+        // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads
+        // may look at this field of it.
         let timers = unsafe { &(*self.worker(number).as_ptr()).timers };
         let due = &self.seats[number].loan.due;
         timers.wheel.with(|wheel| {

@@ -281,7 +281,8 @@ impl Shared {
 
     /// Sets a mark that ends the sponsor, and wakes all workers to see it.
     fn raise(&self, mark: u32) {
-        // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were refused before.
+        // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were
+        // refused before.
         self.signal.fetch_or(mark, Release);
         self.wake_all();
     }
@@ -605,7 +606,8 @@ impl Handle {
                 self.shared.lanes.begun_outside(cell);
                 if T::STARTS {
                     let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
-                    // SAFETY: the reference that the address below takes over is ours meanwhile, and so is the note.
+                    // SAFETY: the reference that the address below takes over is ours meanwhile,
+                    // and so is the note.
                     let pushed = unsafe { push_out(cell, note, |_| false) };
                     wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
                 }

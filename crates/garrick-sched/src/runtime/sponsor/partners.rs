@@ -1,4 +1,5 @@
-//! Partners: cells of two seats that only answer each other, brought together on one seat (README.md, seats).
+//! Partners: cells of two seats that only answer each other, brought together on one seat
+//! (README.md, seats).
 
 use std::cell::Cell;
 

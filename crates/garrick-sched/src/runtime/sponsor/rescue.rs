@@ -266,7 +266,8 @@ struct Queues {
 impl Queues {
     fn of(worker: NonNull<Worker>) -> Self {
         let worker_at = worker.as_ptr();
-        // SAFETY: the caller holds the lock under which the worker is closed; all threads may look at these fields of it.
+        // SAFETY: the caller holds the lock under which the worker is closed; all threads may look
+        // at these fields of it.
         let (turn, old, born, handoff) = unsafe {
             (
                 &(*worker_at).turn,

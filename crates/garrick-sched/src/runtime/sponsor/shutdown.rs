@@ -35,7 +35,8 @@ impl Worker {
             // complete, and none comes any more.
             fence(Acquire);
             self.close_all();
-            // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its cells.
+            // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its
+            // cells.
             self.shared.closed.fetch_add(1, Release);
             self.shared.wake_all();
         }

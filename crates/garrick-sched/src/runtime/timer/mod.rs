@@ -74,8 +74,8 @@ impl Timed {
             worker.drop_staged(cell, chain);
             return;
         }
-        // SAFETY: it was taken out of a wheel, so the envelope and the reference are ours; a table is never replaced by one for other
-        // messages, which are `Send`.
+        // SAFETY: it was taken out of a wheel, so the envelope and the reference are ours; a table
+        // is never replaced by one for other messages, which are `Send`.
         unsafe {
             (cell.table().drop_unread)(chain.oldest);
             current::with_pool(|pool| pool.give_envelope(chain.oldest));
@@ -158,8 +158,9 @@ fn within_reach(deadline: Nanos) -> Nanos {
 /// The wheel of one worker. No foreign code runs under its lock.
 pub(crate) struct SharedWheel(Mutex<Wheel<Timed>>);
 
-// SAFETY: the wheel keeps pointers to cells and to messages. Whoever takes one out delivers it, as any thread may, or drops it: only those
-// that came with a `Timer` on another thread than the worker's, and they are `Send`.
+// SAFETY: the wheel keeps pointers to cells and to messages. Whoever takes one out delivers it, as
+// any thread may, or drops it: only those that came with a `Timer` on another thread than the
+// worker's, and they are `Send`.
 unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}

@@ -27,7 +27,8 @@ impl Worker {
             };
             // A destructor may take long, or wait for something that the seat has.
             self.let_others();
-            // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
+            // SAFETY: ours and unreachable, so the task is dropped once and then the block is
+            // freed.
             unsafe {
                 let table = cell.table();
                 self.lane.ended(cell);
@@ -70,8 +71,8 @@ impl Worker {
         if !cell.retire() {
             return;
         }
-        // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
-        // takes the place of the live one first.
+        // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead
+        // table takes the place of the live one first.
         unsafe {
             let table = cell.table();
             self.lane.ended(cell);

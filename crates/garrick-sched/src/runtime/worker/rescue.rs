@@ -51,7 +51,8 @@ impl Worker {
     #[inline]
     pub(crate) fn next_of_visit<M>(&self) -> Option<*const u8> {
         let envelope = NonNull::new(self.visiting.envelope.get())?;
-        // SAFETY: `handle` has put an envelope there that is ours, with an unread message of the cell's type.
+        // SAFETY: `handle` has put an envelope there that is ours, with an unread message of the
+        // cell's type.
         unsafe {
             let slot = u32::from(envelope.as_ref().read()) - 1;
             envelope.as_ref().set_read(slot as u16);
@@ -166,7 +167,8 @@ impl Worker {
             // SAFETY: as above.
             let is_read = unsafe { u32::from((*envelope).read()) == free };
             if is_read && let Some(read) = visit.next_envelope() {
-                // SAFETY: nothing is left in it, and the owner mends the list before it looks at that.
+                // SAFETY: nothing is left in it, and the owner mends the list before it looks at
+                // that.
                 unsafe { self.pool.give_envelope(read) };
             }
         }
@@ -179,7 +181,8 @@ impl Worker {
     /// Returns a visited cell, whose token this worker has, to its owner.
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
-        // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have the token for it.
+        // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
+        // the token for it.
         let wake = unsafe {
             (*note).set_token_of(Some(cell));
             let pushed = cell.push(Chain::of_one(note));
@@ -273,7 +276,8 @@ impl Worker {
             self.lane.begin(table, self.turns(), || (self.now(), 0));
         }
         let worker = NonNull::from(self).cast();
-        // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is of its type.
+        // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is
+        // of its type.
         let ran = quiet::call(|| unsafe { (table.run)(cell, worker, ptr::null()) });
         let outcome = match ran {
             Ok(()) if self.visiting.stops.take() => Outcome::Stops,
