@@ -268,7 +268,7 @@ pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
 /// Moves the `count` newest messages to a separate envelope.
 ///
 /// # Safety
-/// As for [`put`]; there are so many unread.
+/// As for [`put`]; it has `count` unread messages.
 pub(crate) unsafe fn split_newest<M>(
     pool: &Pool,
     envelope: *mut Envelope,

@@ -136,7 +136,7 @@ fn a_world_without_threads_is_an_error_and_leaves_nothing() {
             let builder = Sponsor::builder().workers(MANY).world(world.clone());
             assert_eq!(
                 builder.start().unwrap_err().to_string(),
-                "the system gave no thread: the world is poor"
+                "the system could not create a thread: the world is poor"
             );
             assert_eq!(Arc::strong_count(&world), 1, "somebody still lives in it");
             assert_eq!(world.running.load(SeqCst), 0);

@@ -21,7 +21,7 @@
 //!
 //! During a long turn another thread takes the stack and leaves LENT on it (`lend`), and then
 //! continues to take (`take_lent`). Pushes keep the mark. The sitter removes the mark by `take`,
-//! which also tells it that others have tokens (`runtime/sponsor/README.md`, rescue).
+//! which also shows that others have tokens (`runtime/sponsor/README.md`, rescue).
 //!
 //! Pushing is lock-free, taking is wait-free.
 
@@ -140,7 +140,7 @@ impl Ready {
     pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
         let head = self.head.swap(std::ptr::null_mut(), Acquire);
-        debug_assert!(head != PARKED && !is_watched(head), "who takes sits there");
+        debug_assert!(head != PARKED && !is_watched(head), "only the sitter takes");
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 

@@ -232,7 +232,7 @@ impl Header {
         self.check_alive();
         debug_assert!(
             cfg!(garrick_loom) || self.state().is_scheduled(),
-            "what is given away is kept alive by being scheduled"
+            "a cell that is given away is kept alive by being scheduled"
         );
         // SAFETY: owner field.
         let local = self

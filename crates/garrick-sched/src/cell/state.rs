@@ -274,7 +274,7 @@ impl Header {
 
     /// Unschedules the cell: it is in no run queue any more.
     pub(crate) fn unschedule(&self) {
-        self.check(|now| !now.is_garbage(), "what is scheduled is alive");
+        self.check(|now| !now.is_garbage(), "a scheduled cell is alive");
         self.store(self.state().0 & !SCHEDULED);
     }
 
@@ -314,7 +314,7 @@ impl Header {
     pub(crate) fn vacate(&self) {
         self.check(
             |now| !now.is_scheduled() && now.tail().is_null(),
-            "what is scheduled, or has something in its mailbox, is alive",
+            "a cell that is scheduled, or has mail, is alive",
         );
         self.store(State::NONE.0);
     }
@@ -322,7 +322,7 @@ impl Header {
     /// Marks that the current turn appends to the mailbox.
     #[inline]
     pub(crate) fn begin_append(&self) {
-        self.check(State::is_scheduled, "what is appended to is scheduled");
+        self.check(State::is_scheduled, "a cell is scheduled while appended to");
         self.store(self.state().0 | APPENDED);
     }
 

@@ -9,7 +9,7 @@ use super::kinds::OTHERS;
 ///
 /// ```text
 ///   63 ...... 10   9 ........ 0
-///   activations    the place of the kind under way and 1; 0 for none
+///   activations    the place of the current kind plus 1; 0 for none
 /// ```
 ///
 /// No two activations of a worker have the same word, and no activation has the word of a pause

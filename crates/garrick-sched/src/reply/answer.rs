@@ -49,7 +49,7 @@ impl fmt::Display for NoReply {
             Self::Circle(circle) => {
                 return write!(
                     f,
-                    "no answer came in time, because those asked wait for one another: {circle}"
+                    "no answer came in time, because the asked tasks wait for one another: {circle}"
                 );
             }
             Self::Dropped => "the reply was dropped without an answer",

@@ -106,7 +106,7 @@ impl<V> Slot<V> {
     /// # Safety
     /// The caller is the replier, has put a value, and has not published it.
     pub(super) unsafe fn take_back(&self) -> V {
-        self.check_not(&[WAKING, READY], "what is published is the asker's");
+        self.check_not(&[WAKING, READY], "a published value belongs to the asker");
         // SAFETY: by contract; the asker keeps away from the field.
         self.value
             .with(|place| unsafe { (*place).assume_init_read() })

@@ -32,7 +32,7 @@ impl<M> fmt::Display for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the receiver of this {} has stopped, or takes no more just now",
+            "the receiver of this {} has stopped, or accepts no messages at the moment",
             type_name::<M>()
         )
     }

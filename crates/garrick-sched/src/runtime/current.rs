@@ -103,8 +103,7 @@ pub(crate) fn is_away() -> bool {
     AWAY.get()
 }
 
-/// Calls `f` outside of any turn. `is_away` tells whether this thread is away from its seat
-/// meanwhile.
+/// Calls `f` outside of any turn. `is_away` is true if this thread is away from its seat meanwhile.
 pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     struct Back(bool);
     impl Drop for Back {

@@ -104,7 +104,7 @@ impl fmt::Display for StartError {
             Self::StackHere => f.write_str(
                 "the calling thread has its stack already: only threads of the sponsor's own can be given one",
             ),
-            Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
+            Self::Thread(error) => write!(f, "the system could not create a thread: {error}"),
             Self::Driver(error) => write!(f, "a worker's driver could not be made: {error}"),
             Self::DriverHere => f.write_str(
                 "the calling thread cannot sleep in a driver: only a sponsor with threads of its own can have one",

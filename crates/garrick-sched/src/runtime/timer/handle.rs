@@ -148,7 +148,7 @@ impl Once {
     ) -> Option<Timed> {
         debug_assert!(
             std::ptr::eq(wheel, self.wheel),
-            "it is set where it was made"
+            "a timer is set where it was made"
         );
         timed.membership = owner.map(|owner| owners::enter(owner, Timer(Kind::Once(self))));
         let deadline = super::within_reach(deadline);
