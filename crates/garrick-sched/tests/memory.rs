@@ -1,4 +1,5 @@
-//! Memory that a flood has taken comes back. A process of its own, because what it has resident is looked at.
+//! Memory that a flood has taken comes back. A separate process, because its resident memory is
+//! measured.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -13,14 +14,14 @@ use garrick_sched::{Flow, Sponsor, Task, Turn};
 
 const MESSAGES: usize = 500_000;
 
-/// Bytes that this process has resident.
+/// Returns the resident bytes of this process.
 fn resident() -> usize {
     let statm = fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4096
 }
 
-/// Handles nothing before it is let go, and tells when it has handled all.
+/// Handles nothing before it is released, and reports when it has handled all messages.
 struct Dam {
     gate: mpsc::Receiver<()>,
     handled: usize,

@@ -1,4 +1,4 @@
-//! Sponsors that cannot be started: every refusal says what is wrong, and leaves nothing behind.
+//! Sponsors that cannot be started: every refusal explains the error, and leaves nothing behind.
 
 mod common;
 
@@ -10,8 +10,8 @@ use std::{io, thread};
 use common::{alone, ends, fail, silence_panics};
 use garrick_sched::{Builder, Nanos, Sponsor, StartError, ThreadSpec, WORKERS_MAX, World};
 
-/// Workers of a pool that does not start. So often tried as below, they are more than there can be: what
-/// is not given back is soon missed.
+/// Number of workers of a pool that does not start. Repeated as below, the workers are more than
+/// the limit, so numbers that are not given back are soon missing.
 const MANY: usize = WORKERS_MAX / 4;
 const TRIES: usize = 6;
 
@@ -67,18 +67,18 @@ fn a_name_that_no_thread_can_have_is_an_error() {
     all_homes_are_free();
 }
 
-/// How a world says that it has no more threads.
+/// The way in which a world reports that it has no more threads.
 #[derive(Clone, Copy)]
 enum Poverty {
     Says,
     Panics,
 }
 
-/// A world with threads for some workers only.
+/// A world with threads for only some workers.
 struct Poor {
     left: Mutex<usize>,
     poverty: Poverty,
-    /// Threads that run.
+    /// Number of running threads.
     running: Arc<AtomicUsize>,
 }
 

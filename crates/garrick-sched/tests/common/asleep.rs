@@ -1,17 +1,17 @@
-//! Threads that should be asleep, looked at from outside.
+//! Threads that should be asleep, observed from outside.
 
 use std::fs;
 
-/// Processor time in which a thread that has just become idle may look around.
+/// Processor time that a thread may use just after it has become idle.
 const SETTLE_NS: u64 = 20_000_000;
 
-/// Processor time of the one who looks on.
+/// Processor time of the observing thread.
 const WATCH_NS: u64 = 60_000_000;
 
-/// What threads that sleep may use meanwhile, all together.
+/// Processor time that sleeping threads may use meanwhile, in total.
 const ASLEEP_NS: u64 = 3_000_000;
 
-/// The running thread, by the name that [`assert_asleep`] knows it by.
+/// Returns the running thread, by the name that [`assert_asleep`] uses.
 pub(crate) fn this_thread() -> String {
     let thread = fs::read_link("/proc/thread-self").unwrap();
     thread.to_str().unwrap().to_owned()
@@ -27,7 +27,7 @@ pub(crate) fn assert_asleep(threads: &[String]) {
     assert!(used < ASLEEP_NS, "{used} ns are not sleep");
 }
 
-/// Processor time of a thread of this process, in nanoseconds.
+/// Returns the processor time of a thread of this process, in nanoseconds.
 fn busy_ns(thread: &str) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap();
     stat.split(' ').next().unwrap().parse().unwrap()

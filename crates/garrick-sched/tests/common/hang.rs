@@ -1,4 +1,4 @@
-//! An end for scenarios that hang.
+//! A timeout for scenarios that hang.
 #![allow(dead_code, reason = "each scenario uses a part of it")]
 
 use std::panic;
@@ -6,22 +6,23 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// What a scenario that hangs may take. Nothing is measured by it.
+/// Time after which a scenario counts as hanging. Nothing is measured by it.
 pub(crate) const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-/// A receiver that is given up when the scenario hangs.
+/// Receives a message, and fails if the scenario hangs.
 #[track_caller]
 pub(crate) fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
     channel.recv_timeout(HANGS_AFTER).expect("it never comes")
 }
 
-/// Runs `scenario` on a thread of its own, and fails if it does not end.
+/// Runs `scenario` on a separate thread, and fails if it does not end.
 #[track_caller]
 pub(crate) fn ends(scenario: impl FnOnce() + Send + 'static) {
     ends_or(scenario, || {});
 }
 
-/// The same, with something to do or to say if it does not end.
+/// Runs `scenario` on a separate thread. Calls `hangs` and fails if it does not
+/// end.
 #[track_caller]
 pub(crate) fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     let (ended, end) = mpsc::channel();

@@ -1,5 +1,5 @@
-//! What the scenarios share: a clock by hand, a task made of a closure, silence for panics on purpose,
-//! and an end for scenarios that hang. Other crates' tests take single files of it.
+//! Shared code of the scenarios: a clock set by hand, a task made of a closure, silence for panics
+//! on purpose, and a timeout for scenarios that hang. Other crates' tests use single files of it.
 #![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
 mod hang;
@@ -17,13 +17,14 @@ pub(crate) use listening::Listening;
 pub(crate) use panics::{ON_PURPOSE, fail, silence_panics};
 pub(crate) use world::ByHand;
 
-/// One test of a file at a time, for counts that are of the whole process.
+/// Runs one test of a file at a time, for counts of the whole process.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `scenario` alone in its file, on a thread of its own, whose spare blocks are back when it ends.
+/// Runs `scenario` alone in its file, on a separate thread, whose spare blocks are back when it
+/// ends.
 pub(crate) fn ends_alone(scenario: impl FnOnce() + Send + 'static) {
     let _alone = alone();
     ends(scenario);
@@ -49,7 +50,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// A task that is a closure.
+/// A task made of a closure.
 pub(crate) struct Does<M, F> {
     receive: F,
     message: PhantomData<fn(M)>,

@@ -4,7 +4,7 @@
 use std::panic;
 use std::sync::Once;
 
-/// What panics say that are part of a scenario.
+/// The message of panics that are part of a scenario.
 pub(crate) const ON_PURPOSE: &str = "on purpose";
 
 /// Keeps panics on purpose from being printed.
