@@ -97,7 +97,7 @@ impl Gate {
         self.sponsor.load(Relaxed)
     }
 
-    /// Lets a stranger pass (G1). Returns `None` if the gate is closed.
+    /// Admits a stranger (G1). Returns `None` if the gate is closed.
     pub(crate) fn enter(&'static self) -> Option<Pass> {
         let open = self.is_open.read();
         let open = open.unwrap_or_else(PoisonError::into_inner);

@@ -126,7 +126,7 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
 /// Returns the place of the message in a slot, or the end of the slots.
 ///
 /// # Safety
-/// As for [`put`]; the slot is at most the capacity.
+/// The contract of [`put`]; the slot is at most the capacity.
 #[inline]
 pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     // SAFETY: by contract, so the place is inside the block, or its end.
@@ -197,7 +197,7 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
 /// Moves the message in a slot out.
 ///
 /// # Safety
-/// As for [`put`]; the message is there, and is not read again.
+/// The contract of [`put`]; the message is there, and is not read again.
 #[inline]
 unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
     // SAFETY: by contract.
@@ -207,7 +207,7 @@ unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
 /// Removes and returns the oldest message.
 ///
 /// # Safety
-/// As for [`put`].
+/// The contract of [`put`].
 #[inline]
 pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and read moves below it.
@@ -224,7 +224,7 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
 /// Returns the place of the only message of an envelope, which counts as read from here on.
 ///
 /// # Safety
-/// As for [`put`]; there is one.
+/// The contract of [`put`]; there is one.
 #[inline]
 pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
     // SAFETY: by contract.
@@ -239,8 +239,8 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
 /// Returns a reference to the oldest message.
 ///
 /// # Safety
-/// As for [`put`]; there is one, it is not boxed, and it stays where it is for as long as it is
-/// looked at.
+/// The contract of [`put`]; there is one, it is not boxed, and it stays where it is for as long as
+/// it is looked at.
 pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     const { assert!(!is_boxed::<M>(), "a box is not looked into") };
     // SAFETY: by contract.
@@ -252,7 +252,7 @@ pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
 /// Removes and returns the newest message.
 ///
 /// # Safety
-/// As for [`put`].
+/// The contract of [`put`].
 pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and free moves above it.
     unsafe {
@@ -268,7 +268,7 @@ pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
 /// Moves the `count` newest messages to a separate envelope.
 ///
 /// # Safety
-/// As for [`put`]; it has `count` unread messages.
+/// The contract of [`put`]; it has `count` unread messages.
 pub(crate) unsafe fn split_newest<M>(
     pool: &Pool,
     envelope: *mut Envelope,
@@ -296,7 +296,7 @@ pub(crate) unsafe fn split_newest<M>(
 /// Drops the unread messages. Returns the number of letters among them.
 ///
 /// # Safety
-/// As for [`put`].
+/// The contract of [`put`].
 pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -> bool) -> u64 {
     let mut dropped = 0;
     // SAFETY: by contract.

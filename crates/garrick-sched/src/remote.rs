@@ -296,7 +296,7 @@ impl Remote {
     /// caller that `keeps` it sits there.
     ///
     /// # Safety
-    /// As for [`Ready::push`].
+    /// The contract of [`Ready::push`].
     #[inline]
     pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope, keeps: bool) -> Wake {
         // SAFETY: by contract.

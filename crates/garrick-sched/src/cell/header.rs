@@ -20,7 +20,7 @@ use crate::quiet;
 /// larger message.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
-/// Lets a task recover after a turn that panicked. Gets the home worker, untyped, and the panic
+/// Recovers a task after a turn that panicked. Gets the home worker, untyped, and the panic
 /// message. Returns true if the task continues.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 

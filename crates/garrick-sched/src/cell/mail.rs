@@ -118,7 +118,7 @@ impl Header {
     /// Owner only: puts a list of envelopes, oldest first, before all others of the local mailbox.
     ///
     /// # Safety
-    /// As for [`Header::append`].
+    /// The contract of [`Header::append`].
     pub(crate) unsafe fn prepend(&self, list: *mut Envelope) {
         let tail = self.mailbox_tail();
         // SAFETY: the list is ours by contract, and ends with null; the mailbox is circular.

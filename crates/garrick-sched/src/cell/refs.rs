@@ -66,7 +66,7 @@ pub(crate) enum Dropped {
     Counted,
     /// The reference is counted by the owner: send it there in an envelope.
     WithOwner,
-    /// It was the last reference of an orphan: free the block.
+    /// The last reference of an orphan was dropped: free the block.
     LastOfOrphan,
 }
 

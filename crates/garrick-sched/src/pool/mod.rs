@@ -127,7 +127,7 @@ impl Rest {
     };
 }
 
-/// One slab, for walking.
+/// A slab, for walks over all cells.
 #[derive(Clone, Copy)]
 struct Slab {
     base: *mut u8,

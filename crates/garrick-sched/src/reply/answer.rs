@@ -201,7 +201,7 @@ where
 }
 
 /// # Safety
-/// As for `answer_task`.
+/// The contract of `answer_task`.
 unsafe fn refuse_task<R, M, F>(target: NonNull<()>)
 where
     M: Send + 'static,
@@ -212,7 +212,7 @@ where
 }
 
 /// # Safety
-/// As for `answer_task`.
+/// The contract of `answer_task`.
 #[inline(always)]
 unsafe fn tell_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
 where
@@ -265,7 +265,7 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
 }
 
 /// # Safety
-/// As for `answer_slot`.
+/// The contract of `answer_slot`.
 unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
     // SAFETY: by contract.
     unsafe { Written::<R>::new(target, Err(NoReply::Dropped)) }.publish();
@@ -314,7 +314,7 @@ unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
 }
 
 /// # Safety
-/// As for `publish_given`.
+/// The contract of `publish_given`.
 unsafe fn refuse_given<R: 'static>(slot: NonNull<()>) {
     let slot = slot.cast();
     drop(Written::<R> { slot });

@@ -37,7 +37,7 @@ const WAKING: u32 = 2;
 const READY: u32 = 3;
 const GONE: u32 = 4;
 
-/// One value on its way from the replier to the asker.
+/// A value on its way from the replier to the asker.
 pub(super) struct Slot<V> {
     /// State of the slot: see the diagram of the module. Both sides write and read it.
     state: AtomicU32,

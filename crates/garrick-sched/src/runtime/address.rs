@@ -349,7 +349,7 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
 /// is closed. A caller that `keeps` a free seat sits there itself.
 ///
 /// # Safety
-/// As for [`deliver`].
+/// The contract of [`deliver`].
 pub(crate) unsafe fn push_out(
     cell: CellPtr,
     chain: Chain,
@@ -373,7 +373,7 @@ pub(crate) unsafe fn push_out(
 /// Sends a note without messages. Returns false if the cell is closed.
 ///
 /// # Safety
-/// As for [`deliver`].
+/// The contract of [`deliver`].
 #[must_use]
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     debug_assert!(

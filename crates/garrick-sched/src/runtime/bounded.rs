@@ -195,7 +195,7 @@ impl Worker {
     /// sent.
     ///
     /// # Safety
-    /// As for [`room_of`].
+    /// The contract of [`room_of`].
     ///
     /// # Errors
     /// Gives the message back if there is no room, or the task has stopped.

@@ -116,7 +116,7 @@ pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Lets foreign code run on a worker's own thread between two turns, until dropped.
+/// Allows foreign code to run on a worker's own thread between two turns, until dropped.
 pub(crate) struct Resting<'a> {
     before: *const Worker,
     worker: PhantomData<&'a Worker>,

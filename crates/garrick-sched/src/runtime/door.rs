@@ -269,7 +269,7 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
 }
 
 /// # Safety
-/// As for [`pass_one`]; `worker` points to the [`Worker`] whose turn it is.
+/// The contract of [`pass_one`]; `worker` points to the [`Worker`] whose turn it is.
 unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -313,14 +313,14 @@ unsafe fn stop<D: Door>(cell: CellPtr) {
 }
 
 /// # Safety
-/// As for [`stop`].
+/// The contract of [`stop`].
 unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
     // SAFETY: by contract.
     unsafe { task_of::<D>(cell).as_ref() }.is_stopped()
 }
 
 /// # Safety
-/// As for [`stop`]; `notice` points to a boxed [`Notice`], which is given away.
+/// The contract of [`stop`]; `notice` points to a boxed [`Notice`], which is given away.
 unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
     // SAFETY: by contract; the caller gives the box away.
     unsafe {
@@ -330,7 +330,7 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
 }
 
 /// # Safety
-/// As for [`stop`].
+/// The contract of [`stop`].
 unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     // SAFETY: by contract.
     let door = unsafe { task_of::<D>(cell).as_ref() };
@@ -365,7 +365,7 @@ impl Drop for Deeper {
 /// Sends to a door in a turn.
 ///
 /// # Safety
-/// As for [`pass`].
+/// The contract of [`pass`].
 ///
 /// # Errors
 /// The errors of [`pass`].

@@ -117,7 +117,7 @@ impl Purse {
     /// Counts a place that was taken by other means, as if [`Purse::take`] had taken it.
     ///
     /// # Safety
-    /// As for [`Purse::take`].
+    /// The contract of [`Purse::take`].
     pub(crate) unsafe fn add(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);

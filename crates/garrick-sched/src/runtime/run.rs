@@ -157,7 +157,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
 /// elsewhere.
 ///
 /// # Safety
-/// As for [`run`].
+/// The contract of [`run`].
 #[cold]
 unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if let Some(_permit) = worker.ask_permission(cell, message) {
@@ -170,7 +170,7 @@ unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *con
 /// first, because the start may push to that queue.
 ///
 /// # Safety
-/// As for [`run`].
+/// The contract of [`run`].
 #[cold]
 unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if message.is_null() && moves_first(cell, worker) {
@@ -411,10 +411,10 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
-/// Lets a task recover, for [`Table::recover`](crate::cell::Table).
+/// Recovers a task after a panic, for [`Table::recover`](crate::cell::Table).
 ///
 /// # Safety
-/// As for [`run`]; the cell does not run any more.
+/// The contract of [`run`]; the cell does not run any more.
 pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, message: &str) -> bool {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
@@ -459,7 +459,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
 /// Runs a cell whose task is gone: its messages are dead letters.
 ///
 /// # Safety
-/// As for [`run`], but for the type of the task.
+/// The contract of [`run`], but for the type of the task.
 pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };

@@ -266,21 +266,21 @@ unsafe fn drop_task<T>(cell: CellPtr) {
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
-/// As for [`parcel::drop_unread`].
+/// The contract of [`parcel::drop_unread`].
 unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
 }
 
 /// # Safety
-/// As for [`parcel::drop_unread`].
+/// The contract of [`parcel::drop_unread`].
 unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
 }
 
 /// # Safety
-/// As for [`drop_slot`]. The envelope is the caller's.
+/// The contract of [`drop_slot`]. The envelope is the caller's.
 unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
     // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which
     // nobody else has.
@@ -301,14 +301,14 @@ unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
 }
 
 /// # Safety
-/// As for [`drop_slot`].
+/// The contract of [`drop_slot`].
 unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
     unsafe { drop_in_slot::<T::Message>(pool, slot, T::is_letter) }
 }
 
 /// # Safety
-/// As for [`drop_slot`].
+/// The contract of [`drop_slot`].
 unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
     if !fits_slot::<M>() {
         // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else
@@ -326,7 +326,7 @@ unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M
 }
 
 /// # Safety
-/// `pool` points to a [`Pool`]; else as for [`parcel::split_newest`].
+/// `pool` points to a [`Pool`]; otherwise the contract of [`parcel::split_newest`].
 unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u32) -> *mut Envelope {
     // SAFETY: by contract.
     unsafe { parcel::split_newest::<M>(pool.cast().as_ref(), envelope, count) }

@@ -60,7 +60,7 @@ pub(crate) mod fate {
     pub(crate) const LOST_OUTSIDE: u32 = 1 << 10;
     /// Lost in a door that panicked, on a worker.
     pub(crate) const LOST_INSIDE: u32 = 1 << 11;
-    /// Has no sender: an answer, or a notice.
+    /// A value without a sender: an answer, or a notice.
     pub(crate) const NO_LETTER: u32 = 1 << 12;
     /// The function that checks whether it is a letter panics, so it counts as one.
     pub(crate) const LETTER_PANICS: u32 = 1 << 13;

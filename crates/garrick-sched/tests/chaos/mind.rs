@@ -268,7 +268,8 @@ impl Mind {
         }
     }
 
-    /// Asks a question. In a turn it may wait, which must fail. Otherwise it keeps or drops the question.
+    /// Asks a question. In a turn it may wait, which must fail. Otherwise it keeps or drops the
+    /// question.
     fn ask(&mut self, round: &Round, peer: &Peer) {
         let cargo = self.cargo(round);
         let Some((question, ask)) = peer.ask(cargo) else {

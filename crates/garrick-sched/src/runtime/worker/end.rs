@@ -145,7 +145,7 @@ impl Worker {
     /// Drops a task. A panic of its destructor must not keep the cell from being closed or freed.
     ///
     /// # Safety
-    /// As for `Table::drop_task`.
+    /// The contract of `Table::drop_task`.
     pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
         // SAFETY: by contract.
         if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {
@@ -253,7 +253,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Lets the task of a turn that panicked recover. Returns true if it continues.
+    /// Tries to recover the task of a turn that panicked. Returns true if it continues.
     fn recovers(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) -> bool {
         let table = cell.table();
         let Some(recover) = table.recover else {

@@ -143,9 +143,9 @@ pub(crate) struct Worker {
     /// Shows models who sits here, and that each sitter sees what the previous one has left.
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
-    /// How often `turn` was raised for something else than a turn. Not beside `turn`: the compiler
-    /// would raise both by one load and one store of 16 bytes, and that load waits until the two
-    /// stores of 8 bytes before it are in the cache.
+    /// Number of times `turn` was raised for something else than a turn. Not beside `turn`: the
+    /// compiler would raise both by one load and one store of 16 bytes, and that load waits until
+    /// the two stores of 8 bytes before it are in the cache.
     pauses: Cell<u64>,
 }
 
@@ -601,7 +601,7 @@ impl Worker {
     /// another hand does.
     ///
     /// # Safety
-    /// As for [`push_out`].
+    /// The contract of [`push_out`].
     unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
         let mut kept = None;
         let keeps = |remote: &Remote| {
