@@ -59,7 +59,7 @@ pub trait Driver: Send {
 ///
 /// impl Wake for Sleeper {
 ///     fn wake(self: Arc<Self>) {
-/// Nobody sleeps before the thread is known.
+///         // Nobody sleeps before the thread is known.
 ///         self.0.get().map(Thread::unpark);
 ///     }
 /// }
