@@ -15,8 +15,8 @@ use crate::runtime::sponsor::guest;
 /// A question that is sent when its answer is waited for: by [`Call::wait`] on a plain thread, or
 /// by the first poll.
 ///
-/// A call that is dropped before that sends nothing. A call is faster than an [`Ask`], because the
-/// waiting thread may run the task itself; see
+/// A call that is dropped before it is polled or waited for sends nothing. A call is faster than an
+/// [`Ask`], because the waiting thread may run the task itself; see
 /// [`Builder::callers_run`](crate::Builder::callers_run).
 ///
 /// # Cancel safety
