@@ -1,8 +1,8 @@
-//! What a worker waits in, when that is to be more than a thread's sleep.
+//! Drivers: the reactor (I/O, timers) that a worker sleeps in instead of parking its thread.
 //!
-//! A [`Driver`] belongs to one worker. It surrounds all that the worker runs, it is what the worker sleeps in, and while
-//! the worker is busy it is given a moment every now and then. So sockets, timers and whatever else is waited for by the
-//! operating system wake tasks on the very thread that runs them.
+//! A [`Driver`] belongs to one worker. It surrounds everything that the worker runs, and the worker
+//! sleeps in it. While the worker is busy, the driver is polled at short intervals. So sockets,
+//! timers and other operating-system events wake tasks on the same thread that runs them.
 //!
 //! ```text
 //!   worker:   surround( run .. run .. poll .. run .. run .. park .......... run .. )
@@ -10,39 +10,43 @@
 //!   others:   a task made ready ------------- Driver::waker -+
 //! ```
 //!
-//! **Waking.** A worker says on its ready stack that it sleeps, looks once more for work, and parks. Whoever makes work
-//! takes that word back and calls the waker, once. So a wake that comes before `park` must make it return at once: the
-//! waker leaves a token, as [`std::thread::Thread::unpark`] does. A wake too many does no harm; the worker looks and parks again.
+//! **Waking.** Before it parks, a worker marks on its ready stack that it sleeps, and looks for
+//! work once more. A thread that makes work clears that mark and calls the waker, once. A wake that
+//! comes before `park` must make `park` return at once: the waker leaves a token, as
+//! [`std::thread::Thread::unpark`] does. An extra wake does no harm; the worker looks for work and
+//! parks again.
 //!
-//! **Outside.** While it parks or polls, the thread is no worker: what foreign code sends in there is in no turn. It goes
-//! at once, by the way that other threads use, which also ends the sleep.
+//! **Outside.** While the thread parks or polls, it is not a worker: what foreign code sends from
+//! there belongs to no turn. Such a message is sent at once, by the path that other threads use,
+//! which also ends the sleep.
 
 use std::io;
 use std::task::Waker;
 use std::time::Duration;
 
-/// What one worker waits in. See the [`Drivers`] that make it.
+/// The reactor that one worker waits in. Made by [`Drivers`].
 pub trait Driver: Send {
-    /// Ends the worker's `park`, or the next one if it is not in there. Any thread calls it, at any time, also when the
-    /// worker has ended.
+    /// Returns a waker that ends the worker's `park`, or the next `park` if the worker is not
+    /// parked. Any thread may call the waker at any time, even after the worker has ended.
     fn waker(&self) -> Waker;
 
-    /// Calls `life` once, on the worker's thread, surrounded by what tasks are to find there. All else but `waker` is
-    /// called in there.
+    /// Calls `life` once, on the worker's thread, inside the context that tasks are to find there.
+    /// All methods but `waker` are called inside `life`.
     fn surround(&self, life: &mut dyn FnMut());
 
-    /// Waits until the waker is called, but not longer than `timeout`. It may return early, but not without having done what
-    /// [`Driver::poll`] does.
+    /// Waits until the waker is called, for `timeout` at most. It may return early, but must do the
+    /// work of [`Driver::poll`] first.
     fn park(&self, timeout: Option<Duration>);
 
-    /// Does what there is to do without waiting. Called about every 100 microseconds while the worker is busy.
+    /// Processes pending events without waiting. Called about every 100 microseconds while the
+    /// worker is busy.
     fn poll(&self);
 }
 
-/// Makes the drivers of a sponsor; see [`Builder::driver`](crate::Builder::driver).
+/// Makes the drivers of a sponsor. Passed to [`Builder::driver`](crate::Builder::driver).
 ///
 /// # Examples
-/// The sleep of a thread, as a driver:
+/// A driver that only parks the thread:
 /// ```
 /// use std::sync::{Arc, OnceLock};
 /// use std::task::{Wake, Waker};
@@ -55,7 +59,7 @@ pub trait Driver: Send {
 ///
 /// impl Wake for Sleeper {
 ///     fn wake(self: Arc<Self>) {
-///         // Nobody sleeps before there is a thread.
+///         // Nobody sleeps before the thread is known.
 ///         self.0.get().map(Thread::unpark);
 ///     }
 /// }
@@ -107,10 +111,11 @@ pub trait Driver: Send {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Drivers {
-    /// Makes the driver of that worker, counted from 0, on the thread that starts the sponsor.
+    /// Makes the driver of worker number `worker`, counted from 0. Called on the thread that starts
+    /// the sponsor.
     ///
     /// # Errors
-    /// Why there is none; the sponsor is not started then.
+    /// An error if there is no driver; the sponsor is not started then.
     fn driver(&self, worker: usize) -> io::Result<Box<dyn Driver>>;
 }
 

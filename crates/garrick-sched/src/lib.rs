@@ -1,10 +1,12 @@
-//! Who runs what, when: cells, workers and sponsors.
+//! The scheduler of Garrick: tasks in cells, workers that run them, and sponsors that own the
+//! workers.
 //!
-//! A [`Task`] is a sequential process with a mailbox. A [`Sponsor`] runs tasks on a pool of threads, a
-//! [`Here`] on the caller's. An [`Address`] is the capability to send to one. A message between two
-//! tasks of one worker uses no atomic read-modify-write; `cell/README.md` in the sources tells how.
+//! A [`Task`] is a sequential process with a mailbox. A [`Sponsor`] runs tasks on a pool of
+//! threads. A [`Here`] runs tasks on the calling thread. An [`Address`] is the capability to send
+//! to one task. A message between two tasks of the same worker uses no atomic read-modify-write;
+//! `cell/README.md` in the sources explains the protocol.
 //!
-//! The layers above, `garrick-actor` and `garrick-flow`, are what users meet.
+//! Most users use the layers above this crate: `garrick-actor` and `garrick-flow`.
 #![allow(unsafe_code)] // The cell protocol needs it; every block is answered.
 
 pub(crate) use garrick_core::quiet;
@@ -57,7 +59,7 @@ pub use {
     world::{Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, ThreadSpec, World},
 };
 
-/// For the layers above and for tests; not meant for users.
+/// Items for the layers above and for tests; not part of the public API.
 #[doc(hidden)]
 pub use {
     orders::Orders,

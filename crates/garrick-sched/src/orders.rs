@@ -1,10 +1,11 @@
-//! Orders: what a task is to do before it handles the messages that wait for it.
+//! Orders: instructions that a task follows before it handles its waiting messages.
 //!
-//! A message waits behind those that came before. An order is seen by the task's next turn, whatever that is for: a flag says that there is
-//! one, and the task looks at it with each message. The nudge that goes with an order calls a task to which no message comes.
+//! A message waits behind earlier messages. An order is seen by the task's next turn, whatever that
+//! turn is for: a flag shows that there is an order, and the task reads the flag with each message.
+//! The nudge that goes with an order wakes a task that gets no message.
 //!
 //! ```text
-//!   who gives an order                  the task
+//!   the giver of an order               the task
 //!   1. the order into the list          with each message, one relaxed load: is there any?
 //!   2. the flag                         if so, or nudged: the oldest order out of the list
 //!   3. a nudge, staged
@@ -25,31 +26,32 @@ use crate::runtime::turn::Turn;
 /// Orders for one task, oldest first.
 #[doc(hidden)]
 pub struct Orders<T> {
-    /// Whether there is any. Written under the lock, read by the task.
+    /// True while there is an order. Written under the lock, read by the task.
     are_any: AtomicBool,
     list: Mutex<VecDeque<T>>,
 }
 
 impl<T> Orders<T> {
     fn list(&self) -> MutexGuard<'_, VecDeque<T>> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, list: &VecDeque<T>) {
-        // Relaxed: who sees it takes the lock. Who does not see it yet is nudged, after the order came into the list.
+        // Relaxed: a task that sees the flag takes the lock. A task that does not see it yet is
+        // nudged, after the order was put into the list.
         self.are_any.store(!list.is_empty(), Relaxed);
     }
 
-    /// Returns whether there is an order. False may be out of date; then a nudge is on its way.
+    /// Returns true if there is an order. A false may be out of date; then a nudge is on its way.
     #[inline]
     pub fn are_any(&self) -> bool {
         // Relaxed: see `note`.
         self.are_any.load(Relaxed)
     }
 
-    /// Gives `order` to the task that has these orders, and nudges it. The order is given at once, and stays given if the turn is undone;
-    /// the nudge is staged.
+    /// Gives `order` to the task that owns these orders, and nudges the task. The order is given at
+    /// once, and stays given if the turn is undone. The nudge is staged.
     pub fn give<M: 'static, N: 'static>(&self, turn: &Turn<'_, M>, task: &Address<N>, order: T) {
         let mut list = self.list();
         list.push_back(order);
@@ -58,7 +60,7 @@ impl<T> Orders<T> {
         turn.nudge(task);
     }
 
-    /// Takes the oldest order.
+    /// Removes and returns the oldest order.
     pub fn take(&self) -> Option<T> {
         let mut list = self.list();
         let order = list.pop_front();

@@ -1,4 +1,4 @@
-//! Messages in envelopes: where each lies, and how it goes in and out.
+//! Messages in envelopes: their places, and the operations that put them in and take them out.
 
 use std::mem::{align_of, size_of};
 
@@ -6,13 +6,14 @@ use crate::cell::{Envelope, Kind};
 use crate::pool::{self, Pool};
 use crate::quiet;
 
-/// The most bytes that a message, or an answer, can have: 16 KiB. What is larger goes into a `Box`.
+/// Largest size of a message, or of an answer, in bytes: 16 KiB. Put larger values into a `Box`.
 ///
-/// A message is moved from the sender's stack to where it waits, and from there to the receiver's. One of more than
-/// some 4,000 bytes waits in a box of its own, but is handed in and out by value nevertheless, in tens of copies where nothing
-/// is optimized: a test that sends such of this size needs 1.0 to 1.3 MB of stack there, and one of 64 KiB overflows the 2 MiB
-/// of a thread (rustc 1.95, x86-64, `crates/garrick-actor/tests/large.rs`). So what is larger than this does not compile, where
-/// a task or a door is made that would take it. What wraps a message counts: an async actor, a receive timeout or a standard
+/// A message is moved from the sender's stack to the place where it waits, and from there to the
+/// receiver's stack. A message of more than about 4,000 bytes waits in a box, but is still passed
+/// by value, in dozens of copies in unoptimized code. A test that sends messages of this size needs
+/// 1.0 to 1.3 MB of stack there, and a message of 64 KiB overflows the 2 MiB of a thread (rustc
+/// 1.95, x86-64, `crates/garrick-actor/tests/large.rs`). So a task or a door with larger messages
+/// does not compile. Wrappers of a message count: an async actor, a receive timeout or a standard
 /// actor adds some bytes.
 ///
 /// # Examples
@@ -32,7 +33,7 @@ use crate::quiet;
 ///
 /// Sponsor::builder().start().unwrap().handle().spawn(Reader).unwrap();
 /// ```
-/// A box of it does:
+/// A box of it works:
 /// ```
 /// use garrick_sched::{Flow, MESSAGE_BYTES_MAX, Sponsor, Task, Turn};
 ///
@@ -60,13 +61,14 @@ pub(crate) const fn check_size<M>() {
     );
 }
 
-/// Whether a message of type `M` travels as a pointer to a box, because an envelope has no room for it.
+/// Returns true if a message of type `M` travels as a pointer to a box, because an envelope has no
+/// room for it.
 const fn is_boxed<M>() -> bool {
     size_of::<M>() > pool::envelope_room(pool::ENVELOPE_STEP_MAX)
         || align_of::<M>() > align_of::<Envelope>()
 }
 
-/// Bytes from one message to the next.
+/// Returns the number of bytes from one message to the next.
 const fn stride<M>() -> usize {
     if is_boxed::<M>() {
         size_of::<*mut M>()
@@ -77,7 +79,7 @@ const fn stride<M>() -> usize {
     }
 }
 
-/// Messages of type `M` in an envelope of `step`.
+/// Returns how many messages of type `M` fit into an envelope of `step`.
 const fn capacity<M>(step: u8) -> u16 {
     let count = pool::envelope_room(step) / stride::<M>();
     if count > u16::MAX as usize {
@@ -87,8 +89,9 @@ const fn capacity<M>(step: u8) -> u16 {
     }
 }
 
-/// An empty envelope for messages of type `M`; the larger, the more of them went before. The one before may be that of a
-/// note, which is small whatever the messages are.
+/// Returns an empty envelope for messages of type `M`. The envelope is larger than the previous
+/// one, whose step is `before`. The previous one may be a note, which is small whatever the
+/// messages are.
 #[inline]
 pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     let least = const { pool::envelope_step(stride::<M>()) };
@@ -99,7 +102,7 @@ pub(crate) fn envelope<M>(pool: &Pool, before: Option<u8>) -> *mut Envelope {
     pool.take_envelope(Kind::Messages, step, capacity::<M>(step))
 }
 
-/// An envelope with that message.
+/// Returns an envelope with that message.
 #[inline]
 pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     let envelope = self::envelope::<M>(pool, None);
@@ -109,8 +112,8 @@ pub(crate) fn alone<M>(pool: &Pool, message: M) -> *mut Envelope {
     envelope
 }
 
-/// An envelope of a kind of its own with one thing in it, and no room for more: what is sent behind it goes into
-/// another one.
+/// Returns an envelope of a special kind with one content, and no room for more: later messages go
+/// into another envelope.
 pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     let step = const { pool::envelope_step(stride::<N>()) };
     let envelope = pool.take_envelope(kind, step, 1);
@@ -120,10 +123,10 @@ pub(crate) fn note<N>(pool: &Pool, kind: Kind, content: N) -> *mut Envelope {
     envelope
 }
 
-/// Where the message of a slot lies, or where the slots end.
+/// Returns the place of the message in a slot, or the end of the slots.
 ///
 /// # Safety
-/// As for [`put`]; the slot is at most the capacity.
+/// The contract of [`put`]; the slot is at most the capacity.
 #[inline]
 pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     // SAFETY: by contract, so the place is inside the block, or its end.
@@ -138,7 +141,7 @@ pub(crate) unsafe fn place<M>(envelope: *mut Envelope, slot: u32) -> *mut u8 {
     }
 }
 
-/// Where the message after the one at `place` lies.
+/// Returns the place of the message after the message at `place`.
 ///
 /// # Safety
 /// Both are in the same envelope, made for messages of type `M`.
@@ -194,17 +197,17 @@ pub(crate) unsafe fn read_at<M>(place: *const u8) -> M {
 /// Moves the message in a slot out.
 ///
 /// # Safety
-/// As for [`put`]; the message is there, and is not read again.
+/// The contract of [`put`]; the message is there, and is not read again.
 #[inline]
 unsafe fn read<M>(envelope: *mut Envelope, slot: u32) -> M {
     // SAFETY: by contract.
     unsafe { read_at(place::<M>(envelope, slot)) }
 }
 
-/// Takes the oldest message out.
+/// Removes and returns the oldest message.
 ///
 /// # Safety
-/// As for [`put`].
+/// The contract of [`put`].
 #[inline]
 pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and read moves below it.
@@ -218,10 +221,10 @@ pub(crate) unsafe fn get<M>(envelope: *mut Envelope) -> Option<M> {
     }
 }
 
-/// Where the only message of an envelope lies, which counts as read from here on.
+/// Returns the place of the only message of an envelope, which counts as read from here on.
 ///
 /// # Safety
-/// As for [`put`]; there is one.
+/// The contract of [`put`]; there is one.
 #[inline]
 pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
     // SAFETY: by contract.
@@ -233,10 +236,11 @@ pub(crate) unsafe fn open<M>(envelope: *mut Envelope) -> *const u8 {
     }
 }
 
-/// Looks at the oldest message.
+/// Returns a reference to the oldest message.
 ///
 /// # Safety
-/// As for [`put`]; there is one, it is not boxed, and it stays where it is for as long as it is looked at.
+/// The contract of [`put`]; there is one, it is not boxed, and it stays where it is for as long as
+/// it is looked at.
 pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     const { assert!(!is_boxed::<M>(), "a box is not looked into") };
     // SAFETY: by contract.
@@ -245,10 +249,10 @@ pub(crate) unsafe fn peek<'a, M>(envelope: *mut Envelope) -> &'a M {
     unsafe { &*place::<M>(envelope, u32::from((*envelope).read()) - 1).cast() }
 }
 
-/// Takes the newest message out.
+/// Removes and returns the newest message.
 ///
 /// # Safety
-/// As for [`put`].
+/// The contract of [`put`].
 pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
     // SAFETY: by contract; a slot between free and read holds a message, and free moves above it.
     unsafe {
@@ -261,20 +265,20 @@ pub(crate) unsafe fn take_back<M>(envelope: *mut Envelope) -> Option<M> {
     }
 }
 
-/// Moves the `count` newest messages to an envelope of their own.
+/// Moves the `count` newest messages to a separate envelope.
 ///
 /// # Safety
-/// As for [`put`]; there are so many unread.
+/// The contract of [`put`]; it has `count` unread messages.
 pub(crate) unsafe fn split_newest<M>(
     pool: &Pool,
     envelope: *mut Envelope,
     count: u32,
 ) -> *mut Envelope {
-    // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not copied,
-    // because `free` moves above them.
+    // SAFETY: by contract; the new envelope has the same room, and the messages are moved, not
+    // copied, because `free` moves above them.
     unsafe {
         let step = (*envelope).class();
-        // Not the unread ones: somebody who visits the cell may be reading the oldest of them.
+        // Not the unread messages: a visitor of the cell may be reading the oldest of them.
         debug_assert!(
             count + (*envelope).free() <= u32::from(capacity::<M>(step)),
             "no more than there are"
@@ -289,10 +293,10 @@ pub(crate) unsafe fn split_newest<M>(
     }
 }
 
-/// Drops the unread messages, and says how many of them were letters.
+/// Drops the unread messages. Returns the number of letters among them.
 ///
 /// # Safety
-/// As for [`put`].
+/// The contract of [`put`].
 pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -> bool) -> u64 {
     let mut dropped = 0;
     // SAFETY: by contract.
@@ -302,8 +306,8 @@ pub(crate) unsafe fn drop_unread<M>(envelope: *mut Envelope, is_letter: fn(&M) -
     dropped
 }
 
-/// Drops a message, and says whether it was a letter. Both are foreign code, whose panics are caught; what panics when it is
-/// asked counts as a letter.
+/// Drops a message. Returns true if it was a letter. Both `is_letter` and the destructor are
+/// foreign code, whose panics are caught. If `is_letter` panics, the message counts as a letter.
 pub(crate) fn drop_message<M>(message: M, is_letter: fn(&M) -> bool) -> bool {
     let was_letter = quiet::call(|| is_letter(&message)).unwrap_or(true);
     quiet::drop(message);

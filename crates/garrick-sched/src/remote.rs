@@ -1,4 +1,4 @@
-//! The part of a worker that other threads may touch, found by its home number.
+//! The part of a worker that other threads may access, found by its home number.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -13,44 +13,47 @@ use garrick_core::prim::{
 use crate::cell::{Envelope, Home, Notice, Ready};
 use crate::gate::Gate;
 
-/// Workers that may exist at once in one process.
+/// Largest number of workers that may exist at once in one process.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 
-/// What others touch of a worker. Never freed, used again by the next worker with its number.
+/// The state of a worker that other threads access. Never freed; reused by the next worker with
+/// this number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// The cells whose token was taken by others, and whether somebody sits there.
+    /// Cells whose token was taken by other threads, and whether a thread sits on the seat.
     pub(crate) ready: CachePadded<Ready>,
-    /// The seat that it is the part of. Written when a sponsor takes the number, and when it gives that back.
+    /// The seat that this remote belongs to. Written when a sponsor takes the number, and when it
+    /// gives the number back.
     place: Mutex<Option<Place>>,
-    /// The address of that crew, and the number of the seat. Not modelled: who reads them holds a token for this home, or has the
-    /// seat, hence sees what was written before the home had any cell.
+    /// Address of the crew that serves the seat, and number of the seat. Not modelled: a reader
+    /// holds a token for this home, or has the seat, hence sees what was written before the home
+    /// had any cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
-    /// Whether threads that are no hands may sit there.
+    /// True if guests (threads that are not hands) may sit on the seat.
     has_guests: AtomicBool,
     /// True if a push that finds a sitter here calls the watch.
     is_unwatched: AtomicBool,
-    /// Questions before the next one whose asker may sit there.
+    /// Number of questions left before the next one whose asker may sit on the seat.
     spared: AtomicUsize,
-    /// The gate that its cells stand behind; null if there is none.
+    /// The gate that the cells of this worker stand behind; null if there is none.
     gate: AtomicPtr<Gate>,
-    /// The gate with this number, if it is one.
+    /// The gate with this number, if this remote is used as a gate.
     own_gate: Gate,
 }
 
-/// Those who serve a seat: a crew, which lives in a layer above.
+/// A group of threads that serves seats: a crew, which lives in a layer above.
 pub(crate) trait Serve: Send + Sync {
-    /// Has somebody sit on a seat that the caller has, and does not sit on.
+    /// Hands a seat to an idle hand. The caller owns the seat, and does not sit on it.
     fn hand_over(&self, seat: usize);
 
-    /// Wakes a hand that visits what a seat has lent. Hands that are awake look by themselves.
+    /// Wakes a hand that visits the work a seat has lent. Hands that are awake look by themselves.
     fn wake_visitor(&self);
 
-    /// Has an idle hand look for seats that are stuck.
+    /// Wakes an idle hand to look for stuck seats.
     fn call_watch(&self);
 
-    /// Whether the calling thread is the only one of them.
+    /// Returns true if the calling thread is the only thread of the crew.
     fn is_this_thread(&self) -> bool;
 }
 
@@ -60,17 +63,18 @@ struct Place {
     seat: usize,
 }
 
-/// The thread that a push has to wake, once the caller holds no lock: waking a hand may call foreign code.
+/// The thread that a push has to wake. Call it once the caller holds no lock: waking a hand may
+/// call foreign code.
 #[must_use]
 pub(crate) struct Wake(Whom);
 
 enum Whom {
     Nobody,
-    /// The seat is the caller's to hand over.
+    /// The caller owns this seat and hands it over.
     Sitter(&'static Remote),
-    /// A hand that visits what that seat has lent.
+    /// A hand that visits the work which that seat has lent.
     Visitor(&'static Remote),
-    /// A hand that finds out whether that seat is stuck.
+    /// A hand that checks whether that seat is stuck.
     Watch(&'static Remote),
 }
 
@@ -87,7 +91,8 @@ impl Wake {
         }
     }
 
-    /// Returns the seat that is the caller's to hand over, or to sit on; itself if there is none.
+    /// Returns the seat that the caller now owns, to hand over or to sit on. Returns the wake
+    /// itself if there is none.
     pub(crate) fn seat(self) -> Result<&'static Remote, Self> {
         match self.0 {
             Whom::Sitter(remote) => Ok(remote),
@@ -95,37 +100,38 @@ impl Wake {
         }
     }
 
-    /// The caller sits there itself, if there is a seat to be had; true if so.
+    /// Keeps the seat for the caller, which sits there itself. Returns true if there is a seat.
     pub(crate) fn keep(&self) -> bool {
         matches!(self.0, Whom::Sitter(_))
     }
 }
 
-/// Workers by their numbers.
+/// The remote of each worker, by number.
 #[cfg(not(garrick_loom))]
 static REMOTES: [AtomicPtr<Remote>; WORKERS_MAX + 1] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; WORKERS_MAX + 1];
 
-/// Numbers that are free again, and the first that was never used.
+/// The free list of numbers, and the first number that was never used.
 #[cfg(not(garrick_loom))]
 static NUMBERS: std::sync::Mutex<Numbers> = std::sync::Mutex::new((Vec::new(), 1));
 
 type Numbers = (Vec<u16>, u16);
 
-/// Calls `f` with the place of that number in the table.
+/// Calls `f` with the table entry of that number.
 #[cfg(not(garrick_loom))]
 #[inline(always)]
 fn with_place<R>(number: u16, f: impl FnOnce(&AtomicPtr<Remote>) -> R) -> R {
     f(&REMOTES[usize::from(number)])
 }
 
-/// Calls `f` with the numbers. It must not wait.
+/// Calls `f` with the free numbers. `f` must not block.
 #[cfg(not(garrick_loom))]
 fn with_numbers<R>(f: impl FnOnce(&mut Numbers) -> R) -> R {
     f(&mut NUMBERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The table of each model, which a thread of the system's own runs. It is not modelled itself: see `Remote::of`.
+/// The table of each model, which runs on its own system thread. The table itself is not modelled:
+/// see `Remote::of`.
 #[cfg(garrick_loom)]
 mod model {
     use std::cell::RefCell;
@@ -147,7 +153,7 @@ mod model {
         NUMBERS.with_borrow_mut(f)
     }
 
-    /// Begins a run: no worker has a number.
+    /// Starts a run: no worker has a number.
     pub(crate) fn reset() {
         NUMBERS.set((Vec::new(), 1));
         REMOTES.with(|remotes| {
@@ -168,7 +174,7 @@ pub(crate) use model::reset as reset_model;
 use model::{with_numbers, with_place};
 
 impl Remote {
-    /// Takes a free number; none if [`WORKERS_MAX`] workers exist.
+    /// Takes a free number. Returns `None` if [`WORKERS_MAX`] workers exist.
     pub(crate) fn claim() -> Option<Home> {
         let number = with_numbers(|(free, next)| {
             if let Some(number) = free.pop() {
@@ -187,26 +193,27 @@ impl Remote {
         Some(Home::new(number.0))
     }
 
-    /// Gives a number back. No cell has it as its home any more.
+    /// Gives a number back. No cell may have it as its home any more.
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
         *remote.place() = None;
         with_numbers(|(free, _)| free.push(home.number()));
     }
 
-    /// The worker with that number.
+    /// Returns the remote of the worker with that number.
     #[inline]
     pub(crate) fn of(home: Home) -> &'static Self {
-        // Acquire: pairs with the Release in `claim`. It is not modelled, because loom's atomics cannot lie in a static. Only
-        // one caller needs it, who has read a home out of a cell that has just come there, relaxed (`Ask::wait`): all others
-        // know the number by what was published after the claim.
+        // Acquire: pairs with the Release in `claim`. It is not modelled, because loom's atomics
+        // cannot lie in a static. Only one caller needs it, which has read a home out of a cell
+        // that has just moved there, relaxed (`Ask::wait`). All other callers know the number by
+        // what was published after the claim.
         let remote = with_place(home.number(), |place| place.load(Acquire));
         debug_assert!(!remote.is_null(), "a token's cell has a home");
         // SAFETY: made by `claim` before any cell had this home, and never freed.
         unsafe { &*remote }
     }
 
-    /// Says which seat it is the part of.
+    /// Sets the crew and the seat that this remote belongs to.
     pub(crate) fn set_place<C: Serve + 'static>(
         &self,
         crew: &Arc<C>,
@@ -225,20 +232,20 @@ impl Remote {
         *self.place() = Some(Place { crew, seat });
     }
 
-    /// Makes it a gate, and returns that: nobody ever sits there.
+    /// Turns this remote into a gate, and returns the gate: no thread ever sits here.
     pub(crate) fn become_gate(&'static self) -> &'static Gate {
         self.has_guests.store(false, Relaxed);
         self.set_gate(&self.own_gate);
         &self.own_gate
     }
 
-    /// Sets the gate that its cells stand behind.
+    /// Sets the gate that this worker's cells stand behind.
     pub(crate) fn set_gate(&self, gate: &'static Gate) {
         self.gate
             .store(std::ptr::from_ref(gate).cast_mut(), Relaxed);
     }
 
-    /// Returns the gate that its cells stand behind, if there is one.
+    /// Returns the gate that this worker's cells stand behind, if there is one.
     pub(crate) fn gate(&self) -> Option<&'static Gate> {
         // SAFETY: set by `set_gate`, and never freed.
         unsafe { self.gate.load(Relaxed).as_ref() }
@@ -248,58 +255,62 @@ impl Remote {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The address of the crew, and the number of the seat.
+    /// Returns the address of the crew, and the number of the seat.
     #[inline]
     pub(crate) fn seat(&self) -> (*const (), usize) {
         (self.crew.load(Relaxed), self.seat.load(Relaxed))
     }
 
-    /// Whether threads that ask may sit there. Stays as it is while the caller has the seat.
+    /// Returns true if threads that ask may sit here. The value does not change while the caller
+    /// has the seat.
     pub(crate) fn has_guests(&self) -> bool {
         self.has_guests.load(Relaxed)
     }
 
-    /// Whether a thread that asks may sit there now, as far as can be seen. Counts the questions that are spared.
+    /// Returns true if a thread that asks may probably sit here now. Counts down the spared
+    /// questions.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;
         }
         let spared = self.spared.load(Relaxed);
         if spared > 0 {
-            // Others that ask at once may count for one.
+            // Several threads that ask at the same time may count as one.
             self.spared.store(spared - 1, Relaxed);
         }
         spared == 0
     }
 
-    /// Lets so many questions go the ordinary way.
+    /// Sends the next `questions` questions by the ordinary path, without a guest.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }
 
-    /// Whether the calling thread is the only one that runs this worker's tasks.
+    /// Returns true if the calling thread is the only one that runs this worker's tasks.
     pub(crate) fn is_this_thread(&self) -> bool {
         let crew = self.place().as_ref().map(|place| place.crew.clone());
         crew.is_some_and(|crew| crew.is_this_thread())
     }
 
-    /// Puts the carrier of a token on the ready stack. The seat may be the caller's then: one who `keeps` it sits there.
+    /// Puts the carrier of a token on the ready stack. The caller may own the seat afterwards: a
+    /// caller that `keeps` it sits there.
     ///
     /// # Safety
-    /// As for [`Ready::push`].
+    /// The contract of [`Ready::push`].
     #[inline]
     pub(crate) unsafe fn notify(&'static self, carrier: *mut Envelope, keeps: bool) -> Wake {
         // SAFETY: by contract.
         match unsafe { self.ready.push(carrier, keeps) } {
             Notice::Yours => Wake(Whom::Sitter(self)),
-            // Relaxed: a hint; `Hand::looks_no_more` has passed the heavy side of a fence since it was written.
+            // Relaxed: a hint; `Hand::looks_no_more` has passed the heavy side of a fence since it
+            // was written.
             Notice::Taken if self.is_unwatched.load(Relaxed) => Wake(Whom::Watch(self)),
             Notice::Taken => Wake::NOBODY,
             Notice::Lent => Wake(Whom::Visitor(self)),
         }
     }
 
-    /// Sets whether a push that finds a sitter here calls the watch.
+    /// Sets `is_unwatched`: whether a push that finds a sitter here calls the watch.
     pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
         self.is_unwatched.store(is_unwatched, Relaxed);
     }
@@ -307,13 +318,13 @@ impl Remote {
     #[cold]
     fn with_crew(&self, f: impl FnOnce(&dyn Serve)) {
         let crew = self.place().as_ref().map(|place| place.crew.clone());
-        // The seat may be over by now.
+        // The seat may be gone by now.
         if let Some(crew) = crew {
             f(&*crew);
         }
     }
 
-    /// Has a hand sit on the seat, if nobody sits there; true if so.
+    /// Hands the seat to an idle hand if nobody sits on it. Returns true if so.
     fn wake(&self) -> bool {
         let was_free = self.ready.sit();
         if was_free {
@@ -322,10 +333,10 @@ impl Remote {
         was_free
     }
 
-    /// Has hands sit on as many as `wanted` of these seats, where nobody sits.
+    /// Hands up to `wanted` of these seats, where nobody sits, to idle hands.
     pub(crate) fn wake_some(remotes: impl Iterator<Item = &'static Self>, wanted: usize) {
-        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees what was written before this call, or
-        // we see that nobody sits there.
+        // SeqCst: pairs with the fence in `Hand::stays`; either the hand that leaves a seat sees
+        // what was written before this call, or this thread sees that nobody sits there.
         fence(SeqCst);
         remotes
             .filter(|remote| remote.wake())
@@ -333,7 +344,7 @@ impl Remote {
             .for_each(drop);
     }
 
-    /// Gives the seat, which is the caller's, to an idle hand.
+    /// Gives the seat, which the caller owns, to an idle hand.
     #[cold]
     pub(crate) fn hand_over(&self) {
         let place = self.place();

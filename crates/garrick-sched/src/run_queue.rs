@@ -1,15 +1,16 @@
-//! A worker's private run queue: a ring of entries that only its worker touches.
+//! A worker's private run queue: a ring of entries that only its worker changes.
 //!
-//! An entry names a cell and may hold the first message for it, so that a cell with one message to
-//! handle, the common case, needs no mailbox at all; a message too large for an entry lies in an envelope, of which the entry
-//! holds the address. The first push of a turn, known by its number, leaves
-//! a mark; to undo the turn is to cut the ring back to it. Beside the ring there is a [`Handoff`], which has
-//! room for the one cell that was woken first.
+//! An entry names a cell and may hold the first message for it. So a cell with one message to
+//! handle, the common case, needs no mailbox at all. A message too large for an entry lies in an
+//! envelope, and the entry holds its address. The first push of a turn, which is identified by its
+//! number, leaves a mark. To undo the turn, the ring is cut back to the mark. Beside the ring there
+//! is a [`Handoff`], with room for the one cell that was woken first.
 //!
-//! Only the worker writes. While it is in a turn that takes long, others *look* at what stood there before that turn
-//! (`runtime/sponsor/README.md`, rescue). The words are atomics for them, and are not modelled. An entry is written before the word
-//! that tells of it (release), and a look reads that word first (acquire), then the others. What a look finds counts only if the
-//! turn of the worker is the same before and after.
+//! Only the worker writes. While it is in a long turn, others *look* at the entries that stood
+//! there before that turn (`runtime/sponsor/README.md`, rescue). The words are atomics for them,
+//! and are not modelled. An entry is written before the word that announces it (release). A look
+//! reads that word first (acquire), then the others. The result of a look counts only if the turn
+//! of the worker is the same before and after.
 
 use std::alloc::{self, Layout};
 use std::cell::{Cell, UnsafeCell};
@@ -24,17 +25,17 @@ use garrick_core::prim::unmodelled::{
 
 use crate::cell::{CellPtr, Header, Slot};
 
-/// Entries in a ring at first; it doubles when full.
+/// Initial number of entries in a ring; it doubles when full.
 const CAPACITY_FIRST: usize = 256;
-/// A larger ring is given back when it is empty.
+/// Largest capacity that is kept. A larger ring is given back when it is empty.
 const CAPACITY_KEPT: usize = 1 << 16;
 
-/// Whether messages of type `M` fit in an entry.
+/// Returns true if messages of type `M` fit in an entry.
 pub(crate) const fn fits_slot<M>() -> bool {
     size_of::<M>() <= size_of::<Slot>() && align_of::<M>() <= align_of::<Slot>()
 }
 
-/// One cell to run.
+/// A cell to run.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Entry {
@@ -43,12 +44,12 @@ pub(crate) struct Entry {
     slot: Slot,
 }
 
-// SAFETY: an entry owns its cell's run and its message; both go to whoever takes it (README, step 3).
-// A cell that can be given away has a task and messages that are `Send`.
+// SAFETY: an entry owns its cell's run and its message; both go to whoever takes it (README, step
+// 3). A cell that can be given away has a task and messages that are `Send`.
 unsafe impl Send for Entry {}
 
 impl Entry {
-    /// An entry without a message.
+    /// Creates an entry without a message.
     pub(crate) fn of(cell: CellPtr) -> Self {
         Self {
             tagged: cell.0.as_ptr(),
@@ -56,7 +57,7 @@ impl Entry {
         }
     }
 
-    /// An entry with the message in a slot, which is moved out; null for none.
+    /// Creates an entry with the message in a slot, which is moved out; null for none.
     ///
     /// # Safety
     /// The slot holds a message for the cell, which is not used again.
@@ -71,7 +72,7 @@ impl Entry {
         }
     }
 
-    /// The cell to run.
+    /// Returns the cell to run.
     #[inline]
     pub(crate) fn cell(&self) -> CellPtr {
         let cell = self.tagged.map_addr(|addr| addr & !1);
@@ -79,7 +80,7 @@ impl Entry {
         CellPtr(unsafe { ptr::NonNull::new_unchecked(cell) })
     }
 
-    /// Where the message is, or null if there is none.
+    /// Returns the place of the message, or null if there is none.
     #[inline]
     pub(crate) fn message(&self) -> *const Slot {
         if self.tagged.addr() & 1 == 1 {
@@ -90,16 +91,16 @@ impl Entry {
     }
 }
 
-/// The ring. One worker's own.
+/// The ring of one worker.
 pub(crate) struct RunQueue {
     entries: AtomicPtr<Entry>,
-    /// Capacity less one; the capacity is a power of two.
+    /// Capacity minus one; the capacity is a power of two.
     mask: AtomicUsize,
     /// Number of the oldest entry. Counts, never wraps to an index.
     head: AtomicUsize,
     /// Number of the next entry to push.
     tail: AtomicUsize,
-    /// `head + capacity` when it was last looked at: below it there is room for sure.
+    /// `head + capacity` at the last check: below it there is certainly room.
     room_end: Cell<usize>,
     /// The last turn that pushed.
     turn: AtomicU64,
@@ -109,7 +110,8 @@ pub(crate) struct RunQueue {
     ring: Mutex<()>,
 }
 
-/// Entries of a ring that stood there before the turn under way: from the oldest up to the number of the end.
+/// Entries of a ring that stood there before the current turn: from the oldest up to the number of
+/// the end.
 #[derive(Clone, Copy)]
 pub(crate) struct Stood {
     pub(crate) next: usize,
@@ -117,7 +119,7 @@ pub(crate) struct Stood {
 }
 
 impl Stood {
-    /// Entries that are left.
+    /// Returns the number of entries that are left.
     pub(crate) fn len(self) -> usize {
         self.end.wrapping_sub(self.next)
     }
@@ -195,7 +197,7 @@ impl RunQueue {
         self.push_where_there_is_room(turn, write);
     }
 
-    /// Does the same if there is room for sure.
+    /// Pushes an entry that `write` writes, when there is certainly room.
     #[inline]
     fn push_where_there_is_room(&self, turn: u64, write: impl FnOnce(*mut Entry)) {
         let tail = self.tail();
@@ -208,7 +210,8 @@ impl RunQueue {
         self.tail.store(tail.wrapping_add(1), Release);
     }
 
-    /// Appends `cell` with `message`, which must fit (see [`fits_slot`]), in the turn of that number.
+    /// Appends `cell` with `message`, which must fit (see [`fits_slot`]), in the turn of that
+    /// number.
     #[inline]
     pub(crate) fn push_message<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>(), "checked by the caller");
@@ -225,7 +228,7 @@ impl RunQueue {
         });
     }
 
-    /// The same from here again, so that what calls it needs to keep nothing for later.
+    /// Makes room and pushes again. A tail call, so that the caller need not save any registers.
     #[cold]
     #[inline(never)]
     fn push_message_without_room<M>(&self, turn: u64, cell: CellPtr, message: M) {
@@ -249,7 +252,8 @@ impl RunQueue {
         self.push(turn, |free| unsafe { free.write(entry) });
     }
 
-    /// Puts an entry before all others, to be taken next: one that was taken, and is to be where it was.
+    /// Puts an entry before all others, to be taken next: an entry that was taken, and goes back to
+    /// its place.
     pub(crate) fn push_oldest(&self, entry: Entry) {
         if self.len() > self.mask() {
             self.grow();
@@ -269,7 +273,8 @@ impl RunQueue {
             return None;
         }
         self.set_head(head.wrapping_add(1));
-        // SAFETY: an entry between head and tail is initialized; the worker reads it before it pushes.
+        // SAFETY: an entry between head and tail is initialized; the worker reads it before it
+        // pushes.
         Some(unsafe { &*self.at(head) })
     }
 
@@ -295,17 +300,18 @@ impl RunQueue {
         }
     }
 
-    /// Returns the entries that stood there before the turn under way, whose number `turn` reads. For others than the worker, while
-    /// that is in a turn; if the turn ends meanwhile, there are none.
+    /// Returns the entries that stood there before the current turn, whose number `turn` reads. For
+    /// threads other than the worker, while the worker is in a turn. If the turn ends meanwhile, no
+    /// entries are returned.
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Stood {
         let now = turn();
-        // Acquire: pairs with the Release in `push`. An entry of this turn is seen with the number of its turn, and that with the
-        // mark, or with an older one, which leaves some out.
+        // Acquire: pairs with the Release in `push`. An entry of this turn is seen with the number
+        // of its turn, and that with the mark, or with an older one, which leaves some out.
         let tail = self.tail.load(Acquire);
         let is_marked = self.turn.load(Acquire) == now;
         let (head, mark) = (self.head(), self.mark.load(Acquire));
         let end = if is_marked { mark } else { tail };
-        // A look that is no longer true may say anything, as that the end comes before the head.
+        // An outdated look may give any result, even an end that comes before the head.
         let is_sound = end.wrapping_sub(head) <= tail.wrapping_sub(head);
         if turn() != now || !is_sound {
             return Stood {
@@ -316,8 +322,8 @@ impl RunQueue {
         Stood { next: head, end }
     }
 
-    /// Reads the next entry of those, for others than the worker, which does not take it meanwhile. The entry of the cell that runs is
-    /// the end.
+    /// Reads the next entry of `stood`, for threads other than the worker, which does not take it
+    /// meanwhile. The entry of the running cell is the end.
     pub(crate) fn read_stood(&self, stood: &mut Stood, runs: *const Header) -> Option<Entry> {
         if stood.len() == 0 {
             return None;
@@ -335,11 +341,12 @@ impl RunQueue {
         Some(entry)
     }
 
-    /// Forgets the entries up to that number, which others have taken. The worker may have taken one since they looked.
+    /// Forgets the entries up to that number, which others have taken. The worker may have taken
+    /// one entry since they looked.
     pub(crate) fn skip_to(&self, next: usize) {
         let (head, tail) = (self.head(), self.tail());
         let taken = next.wrapping_sub(head);
-        // One that was the last may have been taken from the other end.
+        // The last entry may have been taken from the other end.
         if taken as isize > 0 {
             self.set_head(head.wrapping_add(taken.min(tail.wrapping_sub(head))));
         }
@@ -354,7 +361,7 @@ impl RunQueue {
         self.room_end.set(self.head().wrapping_add(self.mask() + 1));
     }
 
-    /// Gives memory back that a flood of ready cells took, now that none is left.
+    /// Frees the memory of a flood of ready cells, now that none is left.
     pub(crate) fn shrink(&self) {
         let capacity = self.mask() + 1;
         if capacity <= CAPACITY_KEPT || !self.is_empty() {
@@ -400,12 +407,13 @@ impl Drop for RunQueue {
     }
 }
 
-/// Room for one cell with a message: the first that was woken while the room was empty. It is run next,
-/// while both are warm, and costs none of the ring's index arithmetic.
+/// Room for one cell with a message: the first cell that was woken while the room was empty. It is
+/// run next, while cell and message are warm in the cache, and costs none of the ring's index
+/// arithmetic.
 pub(crate) struct Handoff {
     /// The cell, or null.
     cell: AtomicPtr<Header>,
-    /// The turn that put it there.
+    /// The turn that put the cell there.
     turn: AtomicU64,
     slot: UnsafeCell<Slot>,
 }
@@ -424,7 +432,8 @@ impl Handoff {
         self.cell.load(Relaxed).is_null()
     }
 
-    /// Puts `cell` there with `message`, which must fit (see [`fits_slot`]), in the turn of that number.
+    /// Puts `cell` there with `message`, which must fit (see [`fits_slot`]), in the turn of that
+    /// number.
     #[inline]
     pub(crate) fn put<M>(&self, turn: u64, cell: CellPtr, message: M) {
         debug_assert!(fits_slot::<M>() && self.is_empty(), "checked by the caller");
@@ -451,8 +460,8 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(cell, slot) })
     }
 
-    /// Returns the cell and its message, if they stood there before the turn under way, whose number `turn` reads. For others than the
-    /// worker, as [`RunQueue::stood_before`].
+    /// Returns the cell and its message, if they stood there before the current turn, whose number
+    /// `turn` reads. For threads other than the worker, like [`RunQueue::stood_before`].
     pub(crate) fn stood_before(&self, turn: impl Fn() -> u64) -> Option<Entry> {
         let now = turn();
         // Acquire: pairs with the Release in `put`.
@@ -461,7 +470,8 @@ impl Handoff {
         if !is_older || turn() != now {
             return None;
         }
-        // SAFETY: put there with the cell, in an earlier turn; the worker takes neither away in this one.
+        // SAFETY: put there with the cell, in an earlier turn; the worker takes neither away in
+        // this one.
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
@@ -472,12 +482,12 @@ impl Handoff {
         }
     }
 
-    /// The last turn that put a cell there.
+    /// Returns the last turn that put a cell there.
     pub(crate) fn last_turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
-    /// The same if that turn put it there, for undoing the turn.
+    /// Takes the cell and its message if that turn put it there, for undoing the turn.
     pub(crate) fn take_of_turn(&self, turn: u64) -> Option<Entry> {
         if self.turn.load(Relaxed) == turn {
             self.take_entry()

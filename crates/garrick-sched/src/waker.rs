@@ -34,6 +34,6 @@ pub(crate) fn waker_of_thread() -> Waker {
     if let Ok(waker) = WAKER.try_with(Waker::clone) {
         return waker;
     }
-    // A thread that ends may still wait, in a destructor.
+    // A thread that is ending may still wait, in a destructor.
     make()
 }

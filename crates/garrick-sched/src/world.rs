@@ -1,7 +1,7 @@
-//! The world a sponsor lives in: its clock, its randomness and its threads.
+//! The environment of a sponsor: its clock, its randomness and its threads.
 //!
-//! Everything that differs from run to run enters through [`World`], so that a simulated one can take
-//! the real one's place.
+//! Everything that differs from run to run enters through [`World`], so that a simulated world can
+//! replace the real one.
 
 use std::fmt;
 use std::io;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::thread::{Builder, JoinHandle};
 
-/// Nanoseconds since the world began.
+/// Nanoseconds since the start of the world.
 pub type Nanos = u64;
 
-/// Returns a time in nanoseconds, or the longest one there is.
+/// Returns a duration in nanoseconds, capped at [`Nanos::MAX`].
 #[inline]
 pub fn nanos(time: Duration) -> Nanos {
     Nanos::try_from(time.as_nanos()).unwrap_or(Nanos::MAX)
@@ -21,19 +21,21 @@ pub fn nanos(time: Duration) -> Nanos {
 
 /// The clock, the randomness and the threads of a sponsor.
 ///
-/// A panic of [`World::now`] or [`World::seed`] is caught and, if it is the clock's, reported once to
-/// [`Builder::on_failure`](crate::Builder::on_failure); the workers go on with the latest time that the clock told.
+/// A panic of [`World::now`] or [`World::seed`] is caught. A panic of the clock is reported once to
+/// [`Builder::on_failure`](crate::Builder::on_failure). The workers continue with the latest time
+/// that the clock returned.
 pub trait World: Send + Sync + 'static {
-    /// The time. It never goes back.
+    /// Returns the current time. It never goes back.
     fn now(&self) -> Nanos;
 
-    /// A seed for a generator of random numbers; another one at each call.
+    /// Returns a seed for a random number generator; a different seed at each call.
     fn seed(&self) -> u64;
 
-    /// Runs `body` on a new thread as `spec` has it. A body that is dropped without being called ends the sponsor.
+    /// Runs `body` on a new thread with the properties in `spec`. If `body` is dropped without
+    /// being called, the sponsor ends.
     ///
     /// # Errors
-    /// The system's own error if it has no thread to give.
+    /// The operating system's error if it cannot create a thread.
     fn spawn_thread(
         &self,
         spec: ThreadSpec,
@@ -41,10 +43,10 @@ pub trait World: Send + Sync + 'static {
     ) -> io::Result<JoinHandle<()>>;
 }
 
-/// How the thread of a worker is to be: what a [`World`] is asked for.
+/// Name and stack size of a worker's thread, passed to [`World::spawn_thread`].
 ///
 /// # Examples
-/// A world whose threads are the real ones, but named otherwise:
+/// A world with real threads under other names:
 /// ```
 /// use std::{io, thread};
 /// use garrick_sched::ThreadSpec;
@@ -61,16 +63,17 @@ pub trait World: Send + Sync + 'static {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadSpec {
-    /// Its name, without NUL bytes.
+    /// Name of the thread, without NUL bytes.
     pub name: String,
-    /// The bytes of its stack, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`]; what the standard library chooses if none.
+    /// Size of the stack in bytes, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`]; `None` for the
+    /// standard library's default.
     pub stack_size: Option<usize>,
 }
 
-/// The fewest bytes that the stack of a worker can have.
+/// Smallest stack size of a worker, in bytes.
 pub const STACK_BYTES_MIN: usize = 64 << 10;
 
-/// The most bytes that the stack of a worker can have: more is taken for a mistake.
+/// Largest stack size of a worker, in bytes. Larger values are treated as mistakes.
 pub const STACK_BYTES_MAX: usize = 1 << 30;
 
 impl ThreadSpec {
@@ -78,7 +81,7 @@ impl ThreadSpec {
         Self { name, stack_size }
     }
 
-    /// Returns a builder of the standard library's for such a thread.
+    /// Returns a standard library builder for a thread with these properties.
     pub fn builder(self) -> Builder {
         let builder = Builder::new().name(self.name);
         match self.stack_size {
@@ -88,7 +91,7 @@ impl ThreadSpec {
     }
 }
 
-/// The real world.
+/// The real world: the system's clock, random seeds and operating-system threads.
 #[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,
@@ -102,7 +105,7 @@ impl RealWorld {
         }
     }
 
-    /// Returns a real world that begins now, to be shared by several sponsors.
+    /// Returns a real world that begins now, for several sponsors to share.
     pub fn shared() -> Arc<dyn World> {
         Arc::new(Self::new())
     }
@@ -110,7 +113,7 @@ impl RealWorld {
 
 impl World for RealWorld {
     fn now(&self) -> Nanos {
-        // Five centuries fit.
+        // A `u64` holds more than five centuries.
         self.began.elapsed().as_nanos() as Nanos
     }
 

@@ -1,7 +1,8 @@
-//! Players on two workers, and a plain thread, send numbered messages to each other at random. Each receiver checks
-//! that the next number of a sender is the one after its last: nothing is lost, doubled or reordered.
+//! Players on two workers, and a plain thread, send numbered messages to each other at random. Each
+//! receiver checks that the numbers of a sender follow each other: no message is lost, doubled or
+//! reordered.
 //!
-//! `GARRICK_ACCOUNTING_MESSAGES` says how many messages; CONTRIBUTING.md has the command.
+//! `GARRICK_ACCOUNTING_MESSAGES` sets the number of messages; CONTRIBUTING.md has the command.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
@@ -14,26 +15,26 @@ use garrick_testkit::setting;
 
 const WORKERS: usize = 2;
 const PLAYERS: usize = 16;
-/// The plain thread is a sender too, the last one.
+/// Number of senders: the players, and the plain thread as the last one.
 const SENDERS: usize = PLAYERS + 1;
 const OUTSIDER: usize = PLAYERS;
-/// A sender waits when so many of its messages are not acknowledged.
+/// Number of unacknowledged messages at which a sender waits.
 const OPEN_MAX: u64 = 4_096;
-/// A receiver acknowledges so many messages of a sender at a time.
+/// Number of messages of a sender that a receiver acknowledges at a time.
 const ACKNOWLEDGED: u64 = 64;
-/// Messages of one turn to one receiver, at most.
+/// Largest number of messages of one turn to one receiver.
 const BURST_MAX: u64 = 64;
-/// One turn in so many is followed by one that sends what nobody may get, and is undone.
+/// One turn in this many is followed by a turn that sends forbidden messages, and is undone.
 const TURNS_PER_UNDO: u64 = 64;
-/// The number of messages that nobody may get.
+/// The number of the forbidden messages, which nobody may receive.
 const NEVER: u64 = u64::MAX;
 
 enum Note {
-    /// Know all players, and say that you do.
+    /// Brings the list of players; the receiver confirms it.
     Begin(Box<Table>),
-    /// Send a burst.
+    /// Asks for a burst.
     Go,
-    /// Send what nobody may get, and undo.
+    /// Asks for a turn that sends forbidden messages, and is undone.
     Fail,
     Numbered {
         from: usize,
@@ -48,16 +49,16 @@ struct Table {
     begun: Sender<()>,
 }
 
-/// Messages between each sender and each receiver.
+/// Numbers of messages between each sender and each receiver.
 type Counts = [[u64; PLAYERS]; SENDERS];
 
 #[derive(Default)]
 struct Books {
-    /// By sender and receiver.
+    /// Sent messages, by sender and receiver.
     sent: Mutex<Counts>,
     received: Mutex<Counts>,
     wrong: Mutex<Vec<String>>,
-    /// Messages of the plain thread that were received.
+    /// Number of messages of the plain thread that were received.
     from_outside: AtomicU64,
 }
 
@@ -65,12 +66,12 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Sends to a task that lives.
+/// Sends to a task that is alive.
 fn tell(turn: &Turn<'_, Note>, to: &Address<Note>, note: Note) {
     assert!(turn.send(to, note).is_ok());
 }
 
-/// Xorshift, which Marsaglia published in 2003.
+/// Xorshift, published by Marsaglia in 2003.
 struct Random(u64);
 
 impl Random {
@@ -90,11 +91,11 @@ struct Player {
     id: usize,
     players: Vec<Address<Note>>,
     random: Random,
-    /// Numbered messages that are still to be sent.
+    /// Number of numbered messages that are still to be sent.
     left: u64,
-    /// Numbered messages that were sent and are not acknowledged.
+    /// Number of numbered messages that were sent and are not acknowledged.
     open: u64,
-    /// A `Go` is on its way, as it is at the beginning.
+    /// True while a `Go` is on its way, as at the beginning.
     goes: bool,
     sent: [u64; PLAYERS],
     received: [u64; SENDERS],
@@ -116,7 +117,7 @@ impl Player {
         }
     }
 
-    /// Sends a burst to somebody, and goes on unless it must wait for acknowledgements.
+    /// Sends a burst to another player, and continues unless it must wait for acknowledgements.
     fn send_burst(&mut self, turn: &Turn<'_, Note>) {
         let to = self.random.below(PLAYERS as u64) as usize;
         let count = (1 + self.random.below(BURST_MAX)).min(self.left);
@@ -141,7 +142,7 @@ impl Player {
         }
     }
 
-    /// Sends what nobody may get.
+    /// Sends forbidden messages.
     fn send_in_vain(&mut self, turn: &Turn<'_, Note>) {
         for to in &self.players {
             let from = self.id;
@@ -202,7 +203,7 @@ impl Drop for Player {
     }
 }
 
-/// Sends so many messages from a plain thread, to all players in turns.
+/// Sends `count` messages from a plain thread, to all players in turns.
 fn send_from_outside(
     players: &[Address<Note>],
     count: u64,
@@ -240,7 +241,7 @@ fn messages() -> u64 {
 fn stress_every_message_arrives_once_and_in_order() {
     let messages = messages();
     let each = messages / SENDERS as u64;
-    // What is left over comes from outside.
+    // The remainder comes from outside.
     let outside = messages - each * PLAYERS as u64;
     let before = audit();
     let (books, began) = (Arc::new(Books::default()), Instant::now());
@@ -261,10 +262,10 @@ fn stress_every_message_arrives_once_and_in_order() {
         let (players, books, handle) = (&players, &books, &handle);
         let goes_wrong = move || handle.failures() > 0;
         let outsider = scope.spawn(move || send_from_outside(players, outside, books, goes_wrong));
-        // Its thread must be over, with its spare blocks given back, before the audit.
+        // Its thread must have ended, with its spare blocks given back, before the audit.
         outsider.join().unwrap();
     });
-    // The players hold each other: the end drops them after the last message.
+    // The players keep each other alive: the end drops them after the last message.
     sponsor.shutdown();
     drop(players);
     assert_eq!(handle.failures(), 0);

@@ -1,4 +1,4 @@
-//! A task that asks gets exactly one answer, whatever becomes of the one that was to reply.
+//! A task that asks gets exactly one answer, whatever happens to the task that should reply.
 
 mod common;
 
@@ -10,7 +10,7 @@ use garrick_testkit::{fail, silence_panics};
 
 type Heard = Option<Result<u32, NoReply>>;
 
-/// Asks another task, and says what it hears.
+/// Asks another task, and returns the answer.
 fn answers_of(flow: fn(Reply<u32>) -> Flow) -> Result<u32, NoReply> {
     let here = Here::new_here().unwrap();
     let (told, tells) = channel();
@@ -66,14 +66,14 @@ fn a_task_that_asks_hears_of_an_answer_that_was_undone() {
     assert!(answer.is_err());
 }
 
-/// Asks from this thread, of a task that does so with each reply.
+/// Asks a task from this thread; the task asks with each reply itself.
 fn answer_to_a_thread(
     does_with: impl Fn(Reply<String>) -> Flow + Send + 'static,
 ) -> Result<String, NoReply> {
     let sponsor = Sponsor::pool(1).unwrap();
     let replier = does(move |reply, _: &Turn<'_, Reply<String>>| does_with(reply));
     let replier = sponsor.handle().spawn(replier).unwrap();
-    // Its own, so that the thread does not run the task.
+    // On a separate thread, so that this thread does not run the task.
     let asker = std::thread::spawn(move || replier.ask(|reply| reply).wait());
     let answer = asker.join().unwrap();
     sponsor.shutdown();

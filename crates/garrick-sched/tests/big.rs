@@ -1,4 +1,4 @@
-//! Messages and tasks of every size and alignment, near and far.
+//! Messages and tasks of every size and alignment, on the same worker and between workers.
 
 mod common;
 
@@ -12,7 +12,8 @@ use garrick_testkit::{OnDrop, ends, fail, silence_panics};
 
 trait Numbered: Send + 'static {
     fn of(n: u16) -> Self;
-    /// The number, or 0 for what has no room for one; panics if it is not where it ought to be.
+    /// Returns the number, or 0 for a type without room for one. Panics if the value is not
+    /// aligned.
     fn number(&self) -> u16;
 }
 
@@ -94,7 +95,8 @@ fn holder<M: Numbered, T: Numbered>(
     })
 }
 
-/// What a receiver hears from a task beside it, or of another sponsor; half of it is sent in vain.
+/// Returns the messages of a receiver from a task beside it, or on another sponsor. Half of them
+/// are sent in undone turns.
 fn heard<M: Numbered, T: Numbered>(near: bool) -> Vec<u16> {
     let (one, two) = (Sponsor::pool(1).unwrap(), Sponsor::pool(1).unwrap());
     let (told, tells) = channel();
@@ -154,7 +156,7 @@ fn tasks() {
     all::<At64Long, At64Long>();
 }
 
-/// Nothing at all.
+/// A type without bytes.
 struct Zst;
 
 impl Task for Zst {
@@ -190,7 +192,7 @@ fn a_task_of_no_size_is_one_of_its_own_all_the_same() {
     }
 }
 
-/// A message that counts how often it was dropped, of 8 bytes and what is added.
+/// A message that counts how often it was dropped, of 8 bytes plus `MORE` words.
 struct Counted<const MORE: usize>(Arc<AtomicUsize>, [u64; MORE]);
 
 impl<const MORE: usize> Drop for Counted<MORE> {
@@ -200,7 +202,7 @@ impl<const MORE: usize> Drop for Counted<MORE> {
     }
 }
 
-/// How a task with one message before its start begins.
+/// The beginning of a task with one message before its start.
 #[derive(Clone, Copy)]
 enum Begins {
     Well,
@@ -227,8 +229,9 @@ impl<const MORE: usize> Task for Starter<MORE> {
     }
 }
 
-/// A message to a task that begins like that, and one to a task that has begun, from a turn that ends in that way. How many
-/// are dropped, and how many of them are dead letters.
+/// Sends a message to a task that begins in the given way, and one to a task that has begun, from a
+/// turn that ends in the given way. Returns the number of dropped messages, and the number of dead
+/// letters.
 fn dropped_and_dead<const MORE: usize>(begins: Begins, ends: Flow) -> (usize, u64) {
     let dropped = Arc::new(AtomicUsize::new(0));
     let here = Here::new_here().unwrap();
@@ -259,7 +262,8 @@ fn first_messages<const MORE: usize>() {
     assert_eq!(dropped_and_dead::<MORE>(Panics, Flow::Continue), (4, 2));
 }
 
-/// 24 bytes go with the cell to be run, more in an envelope, and very many in a box.
+/// 24 bytes fit into the entry of a cell, larger messages go into an envelope, and very large ones
+/// into a box.
 #[test]
 fn a_first_message_of_any_size_is_handled_or_dropped_once() {
     silence_panics();
@@ -269,7 +273,8 @@ fn a_first_message_of_any_size_is_handled_or_dropped_once() {
     first_messages::<600>();
 }
 
-/// Has each of many tasks told once by a turn, on a sponsor with two workers, which share them.
+/// Sends one message to each of many tasks in one turn, on a sponsor with two workers, which share
+/// the tasks.
 fn crowd_told<const MORE: usize>(shut_down: fn(Sponsor)) -> (usize, u64) {
     const CROWD: usize = 5_000;
     let dropped = Arc::new(AtomicUsize::new(0));
@@ -318,7 +323,7 @@ fn what_an_end_overtakes_is_dropped_once() {
     });
 }
 
-/// What a task hears of that is sent behind notes: asked to go to `on`, and watched.
+/// Returns the messages that a task receives after notes: a move to `on`, and a watch.
 fn behind_notes<M: Numbered>(on: &Sponsor) -> Vec<u16> {
     let (told, tells) = channel();
     let here = Here::new_here().unwrap();

@@ -1,4 +1,4 @@
-//! Turns that block: others run meanwhile, and the turn stays whole.
+//! Turns that block: other tasks run meanwhile, and the turn stays whole.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use garrick_sched::{Address, Ending, Flow, Here, NoReply, Reply, Sponsor, StartError, Task, Turn};
 
-/// For what comes soon, if it comes at all.
+/// Timeout for messages that come soon, if they come at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What one does in a turn.
+/// A function to run in a turn.
 type Deed = Box<dyn FnOnce(&Turn<'_, Deed2>) -> Flow + Send>;
 
 /// A deed, as a message.
@@ -22,7 +22,7 @@ fn deed(deed: impl FnOnce(&Turn<'_, Deed2>) -> Flow + Send + 'static) -> Deed2 {
     Deed2(Box::new(deed))
 }
 
-/// Does what it is sent.
+/// Runs the deeds that it receives.
 struct Doer;
 
 impl Task for Doer {
@@ -33,7 +33,7 @@ impl Task for Doer {
     }
 }
 
-/// Tells what it is sent.
+/// Reports the numbers that it receives.
 struct Teller(Sender<u32>);
 
 impl Task for Teller {
@@ -45,7 +45,7 @@ impl Task for Teller {
     }
 }
 
-/// Says that it has started.
+/// Reports that it has started.
 struct Starter(Sender<u32>);
 
 impl Task for Starter {
@@ -110,10 +110,10 @@ fn what_a_turn_sends_before_and_after_it_blocks_comes_in_order_and_not_before_it
     let heard = told.clone();
     let made = doer.ask(|reply: Reply<u32>| {
         deed(move |turn| {
-            // One goes to the teller's entry, the others to its mailbox.
+            // The first message goes to the teller's entry, the others to its mailbox.
             (1..=5).for_each(|number| turn.send(&to, number).unwrap());
             turn.blocking(|| {
-                // A stranger's message is handled meanwhile, before those of the turn.
+                // A stranger's message is handled meanwhile, before the messages of the turn.
                 to.send(100).unwrap();
                 let heard = heard.lock().unwrap();
                 assert_eq!(next(&heard), 100);
@@ -184,7 +184,7 @@ fn what_a_turn_makes_before_it_blocks_starts_when_it_commits() {
         let first = turn.spawn(Starter(tell.clone()));
         let second = turn.spawn(Starter(tell.clone()));
         turn.send(&second, 1).unwrap();
-        // Nobody ever sends to this one.
+        // Nobody ever sends to this task.
         drop(turn.spawn(Starter(tell.clone())));
         turn.blocking(thread::yield_now);
         before.send(()).unwrap();
@@ -213,7 +213,7 @@ fn what_comes_for_the_task_meanwhile_waits_and_is_handled() {
     doer.send(deed(move |turn| {
         flag.store(true, SeqCst);
         turn.blocking(|| {
-            // From elsewhere, and from the same worker.
+            // From another worker, and from the same worker.
             for number in 0..3 {
                 let (tell, flag) = (tell.clone(), flag.clone());
                 me.send(deed(move |_| {
@@ -354,7 +354,7 @@ fn a_sponsor_waits_for_a_turn_that_blocks() {
         drop((teller, doer, sponsor));
         let numbers: Vec<_> = told.iter().collect();
         if now {
-            // What was sent is a dead letter, or was handled.
+            // The message is a dead letter, or was handled.
             assert_eq!(numbers.len() as u64 + handle.dead_letters(), 2);
         } else {
             assert_eq!(numbers, [1, 2]);
@@ -468,7 +468,7 @@ fn a_turn_comes_back_to_a_worker_that_is_always_busy() {
     let sponsor = Sponsor::pool(1).unwrap();
     let enough = Arc::new(AtomicBool::new(false));
     let busy = sponsor.handle().spawn(Busy(enough.clone())).unwrap();
-    // One that works off a mailbox, and one that is run for single messages.
+    // A task that works off a mailbox, and a task that is run for single messages.
     for _ in 0..1_000 {
         busy.send(()).unwrap();
     }
@@ -511,7 +511,7 @@ fn a_turn_is_undone_though_something_came_while_it_blocked() {
                             Flow::Continue
                         }))
                         .unwrap();
-                        // Whoever sits there has taken what came before, when another task answers.
+                        // The sitter has taken earlier messages when another task answers.
                         let asked = other.ask(|reply: Reply<()>| {
                             deed(move |_| {
                                 reply.send(());
@@ -538,7 +538,7 @@ fn a_turn_is_undone_though_something_came_while_it_blocked() {
     }
 }
 
-/// Blocks at each message until it is let go.
+/// Blocks at each message until it is released.
 struct Blocker {
     now: Arc<AtomicUsize>,
     most: Arc<AtomicUsize>,
@@ -562,7 +562,8 @@ impl Task for Blocker {
     }
 }
 
-/// So many of them, each with two messages, and what lets them go, and what they say.
+/// Makes `count` blockers, each with two messages. Returns a count, a sender that releases them,
+/// and a receiver of their reports.
 fn blockers(sponsor: &Sponsor, count: usize) -> (Arc<AtomicUsize>, Sender<()>, Receiver<u32>) {
     let (go, wait) = channel();
     let (done, told) = channel();
@@ -591,7 +592,7 @@ fn tasks_that_say_that_they_block_wait_without_a_worker() {
             .start()
             .unwrap();
         let (most, go, done) = blockers(&sponsor, 20);
-        // Others run while three of them block, and the rest wait for those.
+        // Other tasks run while three of them block, and the rest wait for those three.
         let (teller, told) = teller(&sponsor);
         for number in 0..200 {
             teller.send(number).unwrap();

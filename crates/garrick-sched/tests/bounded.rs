@@ -1,4 +1,5 @@
-//! Bounded mailboxes: what counts for the bound, who waits, and what comes in above it.
+//! Bounded mailboxes: messages that count for the bound, senders that wait, and messages accepted
+//! above the bound.
 
 mod common;
 
@@ -17,7 +18,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
-/// Tells what it receives.
+/// Reports the messages that it receives.
 fn teller(told: mpsc::Sender<u32>) -> Does<u32, impl FnMut(u32, &Turn<'_, u32>) -> Flow + Send> {
     does(move |message, _: &Turn<'_, u32>| {
         told.send(message).unwrap();
@@ -25,7 +26,7 @@ fn teller(told: mpsc::Sender<u32>) -> Does<u32, impl FnMut(u32, &Turn<'_, u32>) 
     })
 }
 
-/// Makes a bounded teller, and returns what it tells.
+/// Makes a bounded teller, and returns a receiver of its reports.
 fn bounded(
     on: &Handle,
     capacity: usize,
@@ -36,7 +37,7 @@ fn bounded(
     (address, heard)
 }
 
-/// Has `f` done in a turn.
+/// Runs `f` in a turn.
 fn in_turn(here: &Here, f: impl FnMut(&Turn<'_, u32>) -> Flow + Send + 'static) {
     let mut f = f;
     let doer = here.spawn(does(move |_, turn: &Turn<'_, u32>| f(turn)));
@@ -87,7 +88,7 @@ fn what_a_turn_took_ahead_is_there_for_others_afterwards() {
             let (there, twice) = (to.clone(), to.clone());
             in_turn(&here, move |turn| {
                 (0..sent).for_each(|n| turn.send(&there, n).unwrap());
-                // Nothing is handled before this one ends.
+                // No message is handled before this turn ends.
                 let (far, twice) = (there.clone(), twice.clone());
                 let second = turn.spawn(does(move |(), turn: &Turn<'_, ()>| {
                     let fit = (0..).take_while(|n| turn.send(&far, *n).is_ok()).count();
@@ -145,7 +146,8 @@ fn places_for_what_destructors_send_are_kept_no_longer_than_needed() {
             let there = to.clone();
             let drops = here.spawn(does(|_, _: &Turn<'_, SendsThree>| Flow::Continue));
             let answers = does(move |reply: Reply<SendsThree>, turn: &Turn<'_, _>| {
-                // The message of the timer is dropped while the turn commits, the answer while the turn is undone.
+                // The message of the timer is dropped while the turn commits, the answer while the
+                // turn is undone.
                 let timer = turn.timer();
                 let set = turn.set_timer(&timer, 1, &drops, SendsThree(there.clone()));
                 assert!(set.is_ok());
@@ -309,7 +311,7 @@ fn one_who_waits_gets_its_message_back_when_the_task_stops() {
             .unwrap();
         to.send(1).unwrap();
         wait(&begins);
-        // The place of the one that is handled.
+        // The place of the message that is being handled.
         to.send(2).unwrap();
         let there = to.clone();
         let waits = thread::spawn(move || there.send(3));
@@ -321,7 +323,7 @@ fn one_who_waits_gets_its_message_back_when_the_task_stops() {
         });
         assert!(is_pending(to.place()));
         go.send(()).unwrap();
-        // It may have been put into the mailbox by then, and is a dead letter.
+        // The message may have been put into the mailbox by then, and is a dead letter.
         let refused = [waits.join().unwrap(), awaits.join().unwrap()];
         for (message, result) in (3..).zip(refused) {
             assert!(result == Err(SendError(message)) || result.is_ok());
@@ -483,14 +485,14 @@ fn rooms_and_blocks_are_freed_however_the_task_ends() {
                 .unwrap();
             rooms.push(Arc::downgrade(&room(&to)));
             match how {
-                // Nobody can reach it, before or after it has run.
+                // No address is left, before or after it has run.
                 0 => drop(to),
                 1 => {
                     to.send(0).unwrap();
                     here.run();
                     drop(to);
                 }
-                // It stops, and its addresses are dropped later, here or elsewhere.
+                // The task stops, and its addresses are dropped later, here or on another thread.
                 2 | 3 => {
                     to.send(1).unwrap();
                     to.send(2).unwrap();
@@ -502,7 +504,7 @@ fn rooms_and_blocks_are_freed_however_the_task_ends() {
                         thread::spawn(move || drop(to)).join().unwrap();
                     }
                 }
-                // The end of what runs it.
+                // The sponsor of the task ends.
                 _ => {
                     to.send(0).unwrap();
                     drop(here);
@@ -510,7 +512,7 @@ fn rooms_and_blocks_are_freed_however_the_task_ends() {
                 }
             }
         }
-        // One that could not be made comes back whole.
+        // A task that could not be made comes back whole.
         let sponsor = Sponsor::pool(1).unwrap();
         let handle = sponsor.handle();
         sponsor.shutdown();
@@ -570,7 +572,7 @@ fn many_who_give_up_waiting_leave_no_more_than_one_nudge() {
         assert_eq!(audit(), before);
         go.send(()).unwrap();
         wait(&begins);
-        // The place of the second is free.
+        // The place of the second message is free.
         assert!(to.try_send(3).is_ok());
         go.send(()).unwrap();
         go.send(()).unwrap();

@@ -1,4 +1,5 @@
-//! Questions that are asked when their answer is waited for, by threads that run the task themselves if nobody else does.
+//! Questions that are asked when their answer is waited for, by threads that run the task
+//! themselves if no worker does.
 
 mod common;
 
@@ -15,7 +16,7 @@ use common::does;
 use garrick_sched::{Address, Flow, NoReply, Reply, Sponsor, Task, Turn};
 use garrick_testkit::{OnDrop, ends, ends_alone, fail, silence_panics};
 
-/// Answers with the thread that it runs on.
+/// Answers with the id of the thread that it runs on.
 fn who() -> impl Task<Message = Reply<ThreadId>> + Send {
     does(|reply: Reply<ThreadId>, _: &Turn<'_, _>| {
         reply.send(thread::current().id());
@@ -23,7 +24,7 @@ fn who() -> impl Task<Message = Reply<ThreadId>> + Send {
     })
 }
 
-/// Whether one of many calls in turn is run by this thread.
+/// Returns true if one of many calls in a row is run by this thread.
 fn runs_here(task: &Address<Reply<ThreadId>>) -> bool {
     (0..1_000).any(|_| task.call(|reply| reply).wait() == Ok(thread::current().id()))
 }
@@ -368,7 +369,7 @@ fn a_task_that_takes_long_is_left_to_its_worker_though_more_is_to_be_done_there(
     });
 }
 
-/// Ends a sponsor, and waits for that, when it is called.
+/// Ends a sponsor, and waits for the end, when it is called.
 struct Ender(Arc<Sponsor>);
 
 impl Wake for Ender {
@@ -398,7 +399,7 @@ fn a_waker_that_is_called_on_the_callers_thread_does_not_wait_for_itself() {
             let mut first = Box::pin(task.ask(|reply| (true, reply)));
             let polled = first.as_mut().poll(&mut Context::from_waker(&waker));
             assert_eq!(polled, Poll::Pending);
-            // The answer is on its way when the end begins, and may be lost by that.
+            // The answer is on its way when the end begins, and may be lost.
             let answer = task.call(|reply| (false, reply)).wait();
             assert!(matches!(answer, Ok(()) | Err(NoReply::Dropped)));
             drop((first, waker));
@@ -430,7 +431,7 @@ fn a_caller_that_has_its_answer_runs_no_task_that_waits_for_its_lock() {
             Flow::Continue
         });
         let answers = handle.spawn(answers).unwrap();
-        // Another thread sends to the one that waits for the lock, in the middle of the answer.
+        // Another thread sends to the task that waits for the lock, in the middle of the answer.
         let sender = thread::spawn(move || {
             asked.recv().unwrap();
             waits.send(()).unwrap();

@@ -1,4 +1,5 @@
-//! Timers that are cancelled: before they fire and after, by their turn, another thread, and the end of their owner; undone with a turn.
+//! Timers that are cancelled: before they fire and after, by their turn, by another thread, and by
+//! the end of their owner; undone with a turn.
 
 mod common;
 
@@ -16,7 +17,7 @@ use garrick_testkit::{OnDrop, ends, fail, silence_panics};
 
 const HOUR: Nanos = 3_600_000_000_000;
 
-/// A message that does something while it is dropped.
+/// A message that calls a function while it is dropped.
 type Dropping = OnDrop<Box<dyn FnMut() + Send>>;
 
 fn dropping(does: impl FnMut() + Send + 'static) -> Dropping {
@@ -25,10 +26,10 @@ fn dropping(does: impl FnMut() + Send + 'static) -> Dropping {
 
 type Job = Box<dyn FnOnce(&Turn<'_, Do>) -> Flow + Send>;
 
-/// What a doer is to do.
+/// A job for a doer.
 struct Do(Job);
 
-/// Does what it is told.
+/// Runs its jobs.
 struct Doer;
 
 impl Task for Doer {
@@ -39,7 +40,7 @@ impl Task for Doer {
     }
 }
 
-/// A place for timers, and a doer there.
+/// A setup for timers, with a doer.
 struct Stand {
     on: Listening,
     doer: Address<Do>,
@@ -57,7 +58,7 @@ impl Stand {
         self.on.here.run();
     }
 
-    /// Sets a timer of 1 ms that the doer owns or not, in a turn that ends so.
+    /// Sets a timer of 1 ms that the doer owns or not, in a turn that ends with `flow`.
     fn set(&self, is_owned: bool, flow: fn() -> Flow) -> Timer {
         let (to, made) = (self.on.listener.clone(), Arc::new(Mutex::new(None)));
         let made_there = made.clone();
@@ -69,7 +70,7 @@ impl Stand {
         made.lock().unwrap().take().unwrap()
     }
 
-    /// What has been heard, once all that is due has fired.
+    /// Returns the messages that were heard, once all due timers have fired.
     fn heard(&self) -> Vec<u64> {
         self.on.clock.advance(Duration::from_secs(1));
         self.on.heard()
@@ -92,7 +93,7 @@ fn a_timer_fires_once_if_nobody_cancels_it() {
     for is_owned in [false, true] {
         let timer = stand.set(is_owned, || Flow::Continue);
         assert_eq!(stand.heard(), [7]);
-        // It is over.
+        // The timer is over.
         timer.cancel();
         timer.cancel();
         assert_eq!(stand.heard(), []);
@@ -208,7 +209,7 @@ fn a_message_for_one_that_has_stopped_is_no_dead_letter() {
     assert_eq!(handle.dead_letters(), 0);
 }
 
-/// A task for each message, which is dropped with it.
+/// Returns a function that makes a task for each message, which is dropped with the message.
 fn keeps(here: &Here, dropped: &Arc<AtomicUsize>) -> impl Fn(&Turn<'_, Do>) -> Timer + use<> {
     let dropped = dropped.clone();
     let to = here.spawn(does(|_: Dropping, _: &Turn<'_, Dropping>| Flow::Continue));
@@ -260,7 +261,7 @@ fn what_is_cancelled_is_dropped_at_once() {
     assert_eq!(rest.len(), COUNT / 4);
 }
 
-/// A message that cancels and sets while it is dropped is foreign code as any other.
+/// A message that cancels and sets timers while it is dropped is foreign code like any other.
 #[test]
 fn a_message_may_cancel_and_send_while_it_is_dropped() {
     let stand = stand();
@@ -286,8 +287,9 @@ fn a_message_may_cancel_and_send_while_it_is_dropped() {
     assert_eq!(stand.heard(), [3]);
 }
 
-/// Each of many timers, all due at once, is cancelled by another thread while workers fire them: it fires or its message is dropped, and
-/// once it was cancelled in vain or not, nothing comes any more.
+/// Each of many timers, all due at once, is cancelled by another thread while workers fire them. It
+/// fires or its message is dropped. Nothing comes any more once the cancellation has happened, in
+/// vain or not.
 #[test]
 fn a_timer_is_cancelled_or_fires() {
     const ROUNDS: usize = 200;

@@ -1,4 +1,5 @@
-//! Destructors of tasks and messages that send or panic, in every place where the scheduler drops them.
+//! Destructors of tasks and messages that send or panic, in every place where the scheduler drops
+//! them.
 
 mod common;
 
@@ -10,7 +11,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 use garrick_testkit::{Bomb, ByHand, OnDrop, ends, fail, silence_panics, wait};
 
-/// Tells its heirs when it is dropped.
+/// Sends to its heirs when it is dropped.
 #[derive(Default)]
 struct Testator {
     heirs: Vec<Address<Will>>,
@@ -40,7 +41,7 @@ impl Drop for Testator {
     }
 }
 
-/// Tasks of which each tells the two that follow it.
+/// Returns tasks of which each sends to the two that follow it.
 fn testators(here: &Here) -> Vec<Address<Will>> {
     let ring: Vec<_> = (0..8).map(|_| here.spawn(Testator::default())).collect();
     for (index, task) in ring.iter().enumerate() {
@@ -88,7 +89,7 @@ fn a_message_to_nobody_that_panics_when_its_time_has_come() {
     here.run();
     late.send(None).unwrap();
     here.run();
-    // The last task to run is gone when the time comes.
+    // The last task to run is gone when its time comes.
     here.spawn(does(|(), _| Flow::Continue)).send(()).unwrap();
     here.run();
     clock.advance(Duration::from_secs(1));
@@ -319,10 +320,10 @@ fn what_a_late_message_to_nobody_sends_when_dropped_is_sent() {
     });
 }
 
-/// Sends what tells its sender when it is dropped, and fails.
+/// Sends a message that reports to its sender when it is dropped, and fails.
 struct Rueful {
     other: Address<OnDropBox>,
-    /// Whether a failure is survived.
+    /// True if the task survives a failure.
     recovers: bool,
     heard: std::sync::mpsc::Sender<u32>,
 }
@@ -342,7 +343,7 @@ impl Task for Rueful {
             };
             turn.send(&self.other, OnDrop(Box::new(tells) as _))
                 .unwrap();
-            // Undone with the rest, unlike what its destructor sends.
+            // Undone with the other messages, unlike the messages that its destructor sends.
             turn.send(&turn.address(), 100).unwrap();
             fail();
         }
@@ -382,7 +383,7 @@ fn what_an_undone_message_sends_to_the_one_that_failed_is_handled_or_counted_onc
                 assert_eq!((heard, dead, failures), (all, 0, numbers as usize));
                 assert!(!rueful.is_stopped());
             } else {
-                // What waited, and what the destructor sent.
+                // The waiting messages, and the message of the destructor.
                 assert_eq!((heard, dead, failures), (vec![0], u64::from(numbers), 1));
                 assert!(rueful.is_stopped());
             }
@@ -460,7 +461,7 @@ fn what_a_reporter_sends_is_not_undone_by_the_task_that_recovers() {
     }
 }
 
-/// Sends when it is dropped, and fails then.
+/// Sends when it is dropped, and then fails.
 struct LastWord(Address<u32>);
 
 impl Task for LastWord {
@@ -478,7 +479,8 @@ impl Drop for LastWord {
     }
 }
 
-/// A task on a sponsor of its own, which nothing that happens to another one concerns, and what it has heard.
+/// Returns a task on a separate sponsor, which is not affected by events on another sponsor, and a
+/// receiver of its messages.
 fn elsewhere() -> (Here, Address<u32>, Receiver<u32>) {
     let (heard, hears) = channel();
     let elsewhere = Here::new_here().unwrap();
@@ -492,7 +494,8 @@ fn elsewhere() -> (Here, Address<u32>, Receiver<u32>) {
 #[test]
 fn what_a_task_sends_when_dropped_is_sent_even_if_it_fails_then() {
     silence_panics();
-    // Dropped at the end of an activation, between two, when it stops, and at the end of the sponsor.
+    // Dropped at the end of an activation, between two, when it stops, and at the end of the
+    // sponsor.
     let ways: [fn(&Here, Address<()>); 4] = [
         |here, task| {
             task.send(()).unwrap();
@@ -526,7 +529,7 @@ fn what_a_task_sends_when_dropped_is_sent_even_if_it_fails_then() {
 
 type Movable = OnDrop<Box<dyn FnMut() + Send>>;
 
-/// Never comes to its first message.
+/// Never handles its first message.
 struct Stillborn(fn() -> Flow);
 
 impl Task for Stillborn {
@@ -549,7 +552,7 @@ fn what_the_first_message_sends_when_dropped_is_not_undone_with_the_start_that_f
         ends(move || {
             let (elsewhere, listener, hears) = elsewhere();
             let here = Here::new_here().unwrap();
-            // Made in a turn that is undone, the child starts with its first message.
+            // The child is made in a turn that is undone, and starts with its first message.
             let mut kept = None;
             let parent = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
                 let Some(child) = kept.take() else {

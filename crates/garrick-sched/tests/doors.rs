@@ -1,4 +1,4 @@
-//! Doors: what every sender runs itself.
+//! Doors: receivers that every sender runs itself.
 
 mod common;
 
@@ -14,7 +14,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{ByHand, OnDrop, alone, ends_alone, fail, silence_panics, wait};
 
-/// A door that is a closure.
+/// A door made of a closure.
 struct Passes<F>(F);
 
 impl<F> Door for Passes<F>
@@ -28,7 +28,7 @@ where
     }
 }
 
-/// A door that sends one more than it gets.
+/// Makes a door that sends its number plus one.
 fn increments(to: Address<u32>) -> Address<u32> {
     door(Passes(move |n| to.send(n + 1)))
 }
@@ -131,7 +131,8 @@ fn a_thousand_doors_behind_one_another_are_passed() {
 /// Words of a large message.
 const WORDS: usize = 1_000;
 
-/// A door that counts itself in the message, and passes it on; the last one says what it has got.
+/// A door that counts itself in the message, and passes the message on. The last door reports the
+/// count.
 enum Counts {
     To(Address<[u64; WORDS]>),
     Tell(Sender<u64>),
@@ -160,7 +161,7 @@ impl Door for Counts {
 
 #[test]
 fn large_messages_pass_a_thousand_doors_on_a_small_stack() {
-    // Others count the blocks of the whole process.
+    // Other tests count the blocks of the whole process.
     let _alone = alone();
     let passes = || {
         let (told, heard) = channel();
@@ -288,7 +289,7 @@ fn a_door_is_dropped_with_its_last_address() {
     });
 }
 
-/// A door of at least `N` bytes.
+/// Makes a door of at least `N` bytes.
 fn guarded<const N: usize>(guard: OnDrop<impl FnMut() + Send + Sync + 'static>) -> Address<u32> {
     let content = [0_u8; N];
     door(Passes(move |n| {
@@ -367,7 +368,7 @@ fn what_waits_before_a_deep_door_is_a_dead_letter_if_the_sponsor_ends() {
 #[test]
 fn what_waits_before_a_deep_door_keeps_nobody_from_running() {
     ends_alone(|| {
-        // The other worker is idle all the time, and none of this can be given to it.
+        // The other worker is idle all the time, and none of these tasks can be given to it.
         let sponsor = Sponsor::pool(2).unwrap();
         let deep = (0..40).fold(door(Passes(|_| Ok(()))), |to, _| increments(to));
         let (told, heard) = channel();

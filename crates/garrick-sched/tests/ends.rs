@@ -1,4 +1,4 @@
-//! How tasks end: who hears of it, and how a task survives a turn that panicked.
+//! The ends of tasks: their notices, and tasks that survive a turn that panicked.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::does;
 use garrick_sched::{Address, Ended, Flow, Here, Sponsor, Task, Turn, audit};
 use garrick_testkit::{ends_alone, fail, silence_panics, wait};
 
-/// A task that does what it is told.
+/// A task that runs the functions that it receives.
 fn obedient() -> impl Task<Message = fn() -> Flow> + Send {
     does(|order: fn() -> Flow, _: &Turn<'_, fn() -> Flow>| order())
 }
@@ -60,7 +60,7 @@ fn a_watch_keeps_nothing_alive() {
         here.run();
         assert_eq!(heard.try_recv(), Ok(Ended::Unreachable));
 
-        // The same for one that loses its last address to its own worker.
+        // A task that loses its last address to its own worker.
         let (notices, heard) = channel();
         let parent = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
             let child = turn.spawn(obedient());
@@ -157,14 +157,14 @@ fn a_notice_comes_behind_what_the_dead_one_has_sent() {
     });
 }
 
-/// What a [`Watcher`] hears.
+/// The message of a [`Watcher`].
 enum Heard {
     Watch(Address<u32>),
     Number(u32),
     Ended(Ended),
 }
 
-/// Passes on what it hears: the end as none.
+/// Forwards its messages: an end as `None`.
 struct Watcher {
     told: Sender<Option<u32>>,
 }
@@ -188,10 +188,10 @@ impl Task for Watcher {
     }
 }
 
-/// What is done to a [`Phoenix`].
+/// The way in which a [`Phoenix`] is hit.
 #[derive(Clone, Copy)]
 enum Blow {
-    /// A message that is handled.
+    /// The message is handled.
     None,
     /// The turn panics.
     One,
@@ -201,7 +201,7 @@ enum Blow {
     Last,
 }
 
-/// Rises again.
+/// A task that recovers from panics.
 struct Phoenix {
     told: Sender<String>,
     last: Blow,
@@ -212,7 +212,7 @@ impl Task for Phoenix {
 
     fn receive(&mut self, (number, blow): (u32, Blow), turn: &Turn<'_, (u32, Blow)>) -> Flow {
         self.last = blow;
-        // Vanishes with the turn.
+        // Undone with the turn.
         turn.send(&turn.address(), (number + 1000, Blow::None))
             .unwrap();
         match blow {
@@ -238,7 +238,7 @@ impl Task for Phoenix {
     }
 }
 
-/// Sends all of `blows` at once, or one by one, and says what is heard.
+/// Sends all of `blows` at once, or one by one. Returns the reports.
 fn strike(blows: &[Blow], at_once: bool) -> (Vec<String>, Option<Ended>, u64, usize) {
     silence_panics();
     let here = Here::new_here().unwrap();

@@ -1,4 +1,5 @@
-//! Nobody starves: neither behind a task that always has something to do, nor behind one that blocks.
+//! No task starves: neither behind a task that always has something to do, nor behind a task that
+//! blocks.
 
 mod common;
 
@@ -13,7 +14,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn};
 use garrick_testkit::{ByHand, ends, wait};
 
-/// Sends to itself for as long as it is told, and says once that it runs.
+/// Sends to itself until it is stopped, and reports once that it runs.
 struct Perpetual {
     runs: Option<Sender<()>>,
     go_on: Arc<AtomicBool>,
@@ -39,7 +40,7 @@ impl Task for Perpetual {
     }
 }
 
-/// Makes `count` of them on one worker, and waits until each of them has run.
+/// Makes `count` perpetual tasks on one worker, and waits until each of them has run.
 fn all_perpetuals_run(workers: usize, count: usize) {
     ends(move || {
         let sponsor = Sponsor::pool(workers).unwrap();
@@ -72,8 +73,8 @@ fn tasks_that_always_have_something_to_do_on_two_workers() {
     all_perpetuals_run(2, 100);
 }
 
-/// Two tasks whose messages take so long, by a clock of their own, with full mailboxes on one worker: which of them handled how
-/// many messages at a time.
+/// Runs two tasks with full mailboxes on one worker, whose messages take the given times by a
+/// clock that is set by hand. Returns which task handled how many messages at a time.
 fn shares_of(takes: [Duration; 2], messages: usize) -> Vec<(usize, usize)> {
     let world = ByHand::new();
     let here = Sponsor::builder().world(world.clone()).here().unwrap();
@@ -104,7 +105,7 @@ fn full_mailboxes_are_handled_by_turns_256_messages_at_a_time() {
 
 #[test]
 fn messages_that_take_long_are_fewer_at_a_time() {
-    // The first activations find out how long they take.
+    // The first activations measure how long the messages take.
     let shares = shares_of([Duration::from_micros(20); 2], 2_048);
     let later = &shares[4..shares.len() - 2];
     assert!(later.len() > 500, "{shares:?}");
@@ -115,7 +116,7 @@ fn messages_that_take_long_are_fewer_at_a_time() {
 fn who_works_long_for_each_message_does_not_get_more_time_for_it() {
     let takes = [Duration::from_micros(1), Duration::from_micros(200)];
     let shares = shares_of(takes, 4_096);
-    // As long as both have something to do, and once it is known how long it takes.
+    // As long as both have something to do, and after the first measurement.
     let both = shares.iter().position(|(_, share)| *share > 256);
     let later = &shares[4..both.unwrap_or(shares.len() - 2)];
     let longest = later
@@ -158,7 +159,7 @@ fn a_stranger_is_heard_by_busy_workers() {
     });
 }
 
-/// Each generation makes the next, for as long as it is told.
+/// Makes the next generation, up to a limit.
 struct Generation {
     go_on: Arc<AtomicBool>,
 }
@@ -217,7 +218,7 @@ fn a_flood_of_newborns_leaves_room_for_the_old() {
     });
 }
 
-/// Tasks, of which the one with number `blocker` blocks its worker until all others are done.
+/// Makes tasks, of which number `blocker` blocks its worker until all others are done.
 fn blocking(
     turn: &Turn<'_, ()>,
     count: usize,
@@ -245,9 +246,9 @@ fn blocking(
     tasks.collect()
 }
 
-/// All are sent to by one task, so they become ready at once, on its worker. The other worker is idle:
-/// nothing was ever for it to do. (A worker that is busy itself when the blocker's turn begins is given
-/// nothing, and what the blocked one has kept waits for it.)
+/// Sends to all of these tasks from one task, so that they become ready at once, on its worker. The
+/// other worker is idle and never had anything to do. (A worker that is busy when the blocker's
+/// turn begins is given nothing, and the cells that the blocked worker has kept wait for it.)
 fn a_blocker_holds_nobody_up(count: usize, blocker: usize) {
     ends(move || {
         let sponsor = Sponsor::pool(2).unwrap();

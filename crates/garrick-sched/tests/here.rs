@@ -19,7 +19,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{ends, fail, silence_panics};
 
-/// A task that adds up, in a place that is not `Send`.
+/// A task that adds up, into a value that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
     let sum = Rc::new(Cell::new(0));
     let ours = sum.clone();
@@ -167,7 +167,7 @@ fn its_thread_does_not_wait_for_what_only_it_can_run() {
         assert_eq!(ask(&ours, 1).wait(), Err(NoReply::OnWorker));
         let timed = ask(&others, 2).wait_timeout(Duration::MAX);
         assert_eq!(timed, Err(NoReply::OnWorker));
-        // An answer that is there needs no waiting.
+        // An answer that is there needs no wait.
         let asked = ask(&ours, 3);
         here.run();
         assert_eq!(asked.wait(), Ok(6));
@@ -278,7 +278,7 @@ fn dropping_it_drops_its_tasks_and_gives_messages_back() {
     thread::spawn(move || drop(add)).join().unwrap();
 }
 
-/// A task that notes what it hears.
+/// A task that records its messages.
 fn listener(here: &Here) -> (Address<u32>, Rc<RefCell<Vec<u32>>>) {
     let heard = Rc::new(RefCell::new(Vec::new()));
     let ours = heard.clone();
@@ -289,7 +289,7 @@ fn listener(here: &Here) -> (Address<u32>, Rc<RefCell<Vec<u32>>>) {
     (task, heard)
 }
 
-/// Lets the tasks of this thread run once.
+/// Makes the tasks of this thread run once.
 async fn pause() {
     let mut before = true;
     poll_fn(|context| {
@@ -307,7 +307,7 @@ fn what_a_future_sends_keeps_its_order() {
     ends(|| {
         let here = Here::new_here().unwrap();
         let (listens, heard) = listener(&here);
-        // Through the inbox, as ever.
+        // Through the inbox, as usual.
         (0..100).for_each(|n| listens.send(n).unwrap());
         here.block_on(async {
             (100..200).for_each(|n| listens.send(n).unwrap());
@@ -315,7 +315,7 @@ fn what_a_future_sends_keeps_its_order() {
             pause().await;
             assert_eq!(heard.borrow().len(), 200);
             (200..300).for_each(|n| listens.send(n).unwrap());
-            // A stop comes behind what was sent before it, whichever way both take.
+            // A stop comes after earlier messages, on either path.
             listens.stop();
             listens.send(300).unwrap();
             pause().await;
@@ -375,7 +375,7 @@ fn a_future_that_fails_leaves_what_it_has_sent() {
         });
     }));
     assert!(failed.is_err());
-    // It rests no more: these take the inbox.
+    // The worker rests no more: these messages take the inbox.
     listens.send(2).unwrap();
     here.run();
     assert_eq!(*heard.borrow(), [1, 2]);
@@ -406,7 +406,7 @@ fn a_wake_that_nobody_waits_for_any_more_is_no_dead_letter() {
     assert_eq!(handle.dead_letters(), 0);
 }
 
-/// Calls `first` once `future` has been polled in vain.
+/// Calls `first` once `future` was polled and is pending.
 async fn once_it_waits<F: Future>(future: F, first: impl FnOnce()) -> F::Output {
     let mut future = pin!(future);
     let mut first = Some(first);
@@ -422,7 +422,7 @@ async fn once_it_waits<F: Future>(future: F, first: impl FnOnce()) -> F::Output 
     .await
 }
 
-/// A task that lets what it is sent go in a turn that is undone, once it may.
+/// A task that drops its messages in a turn that is undone, once it may.
 fn undoes<M: Send + 'static>(on: &Sponsor, end: fn() -> Flow) -> (Address<M>, Sender<()>) {
     let (go, goes) = channel();
     let task = on.handle().spawn(does(move |message: M, _: &Turn<'_, M>| {

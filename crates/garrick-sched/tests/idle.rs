@@ -16,7 +16,7 @@ fn idle_workers_sleep() {
         ends(move || {
             let sponsor = Sponsor::pool(2).unwrap();
             let (told, tells) = channel();
-            // The tasks stay, and so does their timer.
+            // The tasks stay alive, and so does their timer.
             let tasks = [(); 2].map(|()| {
                 let told = told.clone();
                 sponsor

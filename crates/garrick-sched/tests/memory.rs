@@ -1,4 +1,5 @@
-//! Memory that a flood has taken comes back. A process of its own, because what it has resident is looked at.
+//! Memory that a flood has taken comes back. A separate process, because its resident memory is
+//! measured.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 

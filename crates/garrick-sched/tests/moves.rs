@@ -1,4 +1,4 @@
-//! Tasks that go from one sponsor to another.
+//! Tasks that move from one sponsor to another.
 
 mod common;
 
@@ -9,12 +9,12 @@ use common::does;
 use garrick_sched::{Address, Flow, Handle, Here, Sponsor, Task, Turn, audit};
 use garrick_testkit::{ends_alone, wait};
 
-/// The name of the thread that this runs on.
+/// Returns the name of the current thread.
 fn thread_name() -> String {
     thread::current().name().unwrap_or_default().to_owned()
 }
 
-/// Says where it starts, and where it handles each number.
+/// Reports where it starts, and where it handles each number.
 struct Traveller(Sender<(u32, String)>);
 
 const STARTED: u32 = u32::MAX;
@@ -122,7 +122,7 @@ fn a_task_that_cannot_go_handles_the_message_where_it_is() {
         let ended = gone.handle();
         gone.shutdown();
         let (told, heard) = channel();
-        // One that may not be `Send`, and one that is, but whose new sponsor has ended.
+        // A task that may not be `Send`, and a task that is, but whose new sponsor has ended.
         let stays = here.spawn(Traveller(told.clone()));
         let parent = here.spawn(does(move |(), turn: &Turn<'_, ()>| {
             turn.send_on(&far.handle(), &stays, 1).unwrap();
@@ -167,7 +167,7 @@ fn a_task_comes_here() {
     });
 }
 
-/// Messages of a [`Chaser`].
+/// Number of messages of a [`Chaser`].
 const CHASED: u32 = 20_000;
 
 /// Checks that the numbers of every sender come in order.
@@ -190,7 +190,7 @@ impl Task for Chaser {
     }
 }
 
-/// Sends on and on, to one sponsor or the other.
+/// Sends continuously, on one sponsor or the other.
 fn chase(sponsor: &Handle, from: usize, to: &Address<(usize, u32)>, on: [Handle; 2]) {
     let to = to.clone();
     let task = sponsor.spawn(does(move |n: u32, turn: &Turn<'_, u32>| {

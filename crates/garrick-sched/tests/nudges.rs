@@ -1,4 +1,5 @@
-//! Turns without a message: when they come, what becomes of those of turns that are undone, and what ends with them.
+//! Turns without a message: their order, their fate in undone turns, and their part in the end of a
+//! task.
 
 use std::sync::{Arc, mpsc};
 
@@ -7,7 +8,7 @@ use garrick_sched::{
 };
 use garrick_testkit::{ends, fail, silence_panics};
 
-/// What a [`Hearer`] does with a nudge.
+/// The reaction of a [`Hearer`] to a nudge.
 #[derive(Clone, Copy, PartialEq)]
 enum Manner {
     Notes,
@@ -17,7 +18,7 @@ enum Manner {
     NudgesItself,
 }
 
-/// Tells what it hears, in order: messages, and nudges as 0.
+/// Reports messages and nudges in order, nudges as 0.
 struct Hearer {
     told: mpsc::Sender<u32>,
     manner: Manner,
@@ -70,7 +71,7 @@ impl Task for Hearer {
     }
 }
 
-/// Does what its closure says with each number that it receives.
+/// Calls its closure with each number that it receives.
 struct Doer<F>(F);
 
 impl<F: Fn(u32, &Turn<'_, u32>) -> Flow + Send + 'static> Task for Doer<F> {
@@ -81,7 +82,7 @@ impl<F: Fn(u32, &Turn<'_, u32>) -> Flow + Send + 'static> Task for Doer<F> {
     }
 }
 
-/// Has `f` done in a turn.
+/// Runs `f` in a turn.
 fn in_turn(here: &Here, f: impl Fn(&Turn<'_, u32>) -> Flow + Send + 'static) {
     let doer = here.spawn(Doer(move |_, turn: &Turn<'_, u32>| f(turn)));
     doer.send(0).unwrap();
@@ -186,7 +187,7 @@ fn a_task_can_stop_in_a_nudged_turn() {
         assert_eq!(heard.try_iter().collect::<Vec<_>>(), [0]);
         assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
         assert_eq!(here.handle().dead_letters(), 1, "a nudge is no letter");
-        // One that has stopped is nudged for nothing.
+        // A nudge to a stopped task has no effect.
         in_turn(&here, move |turn| {
             turn.nudge(&kept);
             Flow::Continue
@@ -206,7 +207,7 @@ fn a_task_that_nudges_itself_without_end_lets_others_run() {
             turn.nudge(&to);
             Flow::Continue
         }));
-        // It has as many turns as it takes others to have ten.
+        // Gives it as many turns as it takes others to have ten.
         let count = std::cell::Cell::new(0);
         let other = here.spawn(Doer(move |_, turn: &Turn<'_, u32>| {
             count.set(count.get() + 1);
@@ -224,7 +225,7 @@ fn a_task_that_nudges_itself_without_end_lets_others_run() {
     });
 }
 
-/// Refuses whatever comes.
+/// Refuses all messages.
 struct Closed;
 
 impl Door for Closed {

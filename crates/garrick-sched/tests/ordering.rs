@@ -1,5 +1,5 @@
-//! What one sender sends to one receiver is handled in the order of sending, wherever the two run, and
-//! however often they move.
+//! Messages from one sender to one receiver are handled in the order of sending, wherever the two
+//! run, and however often they move.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 use garrick_testkit::{ends, wait};
 
-/// Says whether each sender's numbers go up by one.
+/// Checks that each sender's numbers go up by one.
 #[derive(Default)]
 struct Order {
     last: HashMap<u64, u64>,
@@ -38,7 +38,8 @@ fn to_a_neighbour_and_to_oneself() {
     let sender = here.spawn(does(move |n: u64, turn: &Turn<'_, u64>| {
         turn.send(&neighbour, 2 * n).unwrap();
         if n < 500 {
-            // To itself between two to the neighbour, through the same mailbox as what waits already.
+            // To itself between two messages to the neighbour, through the same mailbox as the
+            // messages that wait already.
             turn.send(&turn.address(), n + 1).unwrap();
         }
         neighbour.send(2 * n + 1).unwrap();
@@ -65,7 +66,7 @@ fn to_many_receivers_elsewhere_in_one_turn() {
                 two.handle().spawn(task).unwrap()
             })
             .collect();
-        // More receivers than a turn keeps chains at hand for, each of them again and again.
+        // More receivers than a turn searches chains for, each of them again and again.
         let sender = one
             .handle()
             .spawn(does(move |turns: u64, turn: &Turn<'_, u64>| {

@@ -1,4 +1,4 @@
-//! What a sponsor counts of itself.
+//! The counters of a sponsor.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use garrick_sched::{Address, Flow, Handle, KindSample, Reply, Sponsor, Task, Turn};
 use garrick_testkit::{ByHand, fail, silence_panics, wait};
 
-/// Sends on to another until the message is 0.
+/// Forwards the message to another task until it is 0.
 struct Hop(Option<Address<u32>>);
 
 impl Task for Hop {
@@ -20,7 +20,7 @@ impl Task for Hop {
     }
 }
 
-/// Makes two of its kind, as long as the number lasts.
+/// Makes two tasks of its kind, until the number is 0.
 struct Fork;
 
 impl Task for Fork {
@@ -34,7 +34,7 @@ impl Task for Fork {
     }
 }
 
-/// Panics at odd numbers, and survives those that 3 divides.
+/// Panics at odd numbers, and survives those that are divisible by 3.
 struct Fragile {
     last: u32,
 }
@@ -60,7 +60,7 @@ impl Task for Fragile {
     }
 }
 
-/// Waits for leave, having said that it does.
+/// Reports that it waits, and waits for permission.
 struct Gate(mpsc::Sender<()>, mpsc::Receiver<()>);
 
 impl Task for Gate {

@@ -1,4 +1,5 @@
-//! When tasks are dropped: with their last address, wherever that is, or with their sponsor.
+//! The times at which tasks are dropped: with their last address, wherever it is, or with their
+//! sponsor.
 
 mod common;
 
@@ -9,7 +10,7 @@ use common::does;
 use garrick_sched::{Address, Flow, Handle, Here, Sponsor, Task, Turn};
 use garrick_testkit::{OnDrop, ends, wait};
 
-/// A task that says when it is dropped.
+/// A task that reports when it is dropped.
 fn mortal<M: Send + 'static>() -> (impl Task<Message = M> + Send, Receiver<()>) {
     let (died, dies) = channel();
     let on_drop = OnDrop(move || died.send(()).unwrap_or(()));
@@ -20,7 +21,7 @@ fn mortal<M: Send + 'static>() -> (impl Task<Message = M> + Send, Receiver<()>) 
     (task, dies)
 }
 
-/// A task on a worker that drops what it gets.
+/// A task on a worker that drops its messages.
 fn dropper<M: Send + 'static>(handle: &Handle) -> Address<M> {
     handle
         .spawn(does(|message: M, _: &Turn<'_, M>| {
@@ -129,7 +130,7 @@ fn a_chain_of_tasks_is_dropped_with_its_head() {
     }
 }
 
-/// Holds what it is sent.
+/// Holds its messages.
 #[derive(Default)]
 struct Holder(Vec<Address<Hold>>, Option<Box<dyn Send>>);
 
@@ -187,7 +188,7 @@ fn an_address_that_outlives_its_sponsor_gives_messages_back() {
         assert_eq!(dies.try_recv(), Ok(()));
         assert!(address.is_stopped());
         assert_eq!(address.send(Box::new(5)).unwrap_err().0, Box::new(5));
-        // The next sponsor gets the numbers of the last.
+        // The next sponsor gets the numbers of the last one.
         let next = Sponsor::pool(1).unwrap();
         let dropper = dropper(&next.handle());
         let (told, tells) = channel();

@@ -1,4 +1,4 @@
-//! A turn that takes long does not hold up the other tasks of its worker.
+//! A long turn does not hold up the other tasks of its worker.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,7 +9,8 @@ use garrick_sched::{Address, Ended, Flow, Sponsor, Task, Turn};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits, in its turn, until it is told to go on. Sends a number to some tasks before, and the next one after.
+/// Waits, in its turn, until it is released. Sends a number to some tasks before, and the next
+/// number after.
 struct Stuck(Vec<Address<u32>>);
 
 impl Task for Stuck {
@@ -31,14 +32,14 @@ impl Task for Stuck {
     }
 }
 
-/// The first number that one who is stuck sends.
+/// The first number that a stuck task sends.
 const FIRST: u32 = 1 << 30;
 /// Stops the task.
 const STOP: u32 = FIRST - 1;
 /// Fails the turn.
 const FAIL: u32 = FIRST - 2;
 
-/// Says its number, and what it is sent.
+/// Reports its number, and the messages that it receives.
 struct Says(u32, Sender<(u32, u32)>);
 
 impl Task for Says {
@@ -50,7 +51,7 @@ impl Task for Says {
             STOP => Flow::Stop,
             FAIL => panic!("fails as it was told"),
             _ => {
-                // What a visited turn makes begins, and hears.
+                // A task made in a visited turn begins, and receives messages.
                 turn.send(&turn.spawn(Echo(self.1.clone())), number)
                     .unwrap();
                 Flow::Continue
@@ -59,7 +60,7 @@ impl Task for Says {
     }
 }
 
-/// Says what it is sent, and no number of its own.
+/// Reports the messages that it receives, without a number of its own.
 struct Echo(Sender<(u32, u32)>);
 
 impl Task for Echo {
@@ -80,7 +81,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// The first so many tasks are sent to by the one who is stuck, and so wait for it.
+    /// Makes the scene. The stuck task has sent to the first `wait` tasks, which therefore wait for
+    /// it.
     fn new(workers: usize, tasks: u32, wait: usize) -> Self {
         let sponsor = Sponsor::pool(workers).unwrap();
         let handle = sponsor.handle();
@@ -90,7 +92,7 @@ impl Scene {
         for task in &tasks {
             task.send(0).unwrap();
         }
-        // Nobody is visited who has not run yet.
+        // A task that has not run yet is not visited.
         for _ in 0..2 * tasks.len() {
             said.recv_timeout(PATIENCE).unwrap();
         }
@@ -103,7 +105,7 @@ impl Scene {
         }
     }
 
-    /// The next that is said by those who have a number.
+    /// Returns the next report of the tasks with a number.
     fn next(&self) -> (u32, u32) {
         loop {
             let said = self.said.recv_timeout(PATIENCE).expect("somebody speaks");
@@ -114,7 +116,7 @@ impl Scene {
     }
 }
 
-/// Makes one that is stuck until the sender is used, and has sent to those tasks.
+/// Makes a task that is stuck until the returned sender is used, and has sent to those tasks.
 fn stick(sponsor: &Sponsor, tasks: Vec<Address<u32>>) -> Sender<()> {
     let stuck = sponsor.handle().spawn(Stuck(tasks)).unwrap();
     let ((began, has_begun), (go, goes)) = (channel(), channel());
@@ -185,7 +187,7 @@ fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
         let end = end.clone();
         drop(task.watch(move |how| drop(end.send((number, how)))));
     }
-    // The notes of the watches are for the owners, who are to have them first.
+    // The notes of the watches are for the owners, which must get them first.
     scene.go.send(()).unwrap();
     for task in &scene.tasks {
         task.send(0).unwrap();
@@ -199,7 +201,7 @@ fn tasks_that_stop_or_fail_while_their_worker_is_stuck_end_once_it_is_not() {
     for (number, task) in scene.tasks.iter().enumerate() {
         task.send(if number % 2 == 0 { STOP } else { FAIL })
             .unwrap();
-        // One whose worker is not stuck may have ended.
+        // A task whose worker is not stuck may have ended.
         refused += u64::from(task.send(1).is_err());
     }
     for _ in 0..20 {
@@ -258,7 +260,7 @@ fn a_sponsor_ends_while_a_worker_is_stuck_and_visited() {
     }
 }
 
-/// Waits in its turn until it is told to go on.
+/// Waits in its turn until it is released.
 struct Waits(Sender<()>, Receiver<()>);
 
 impl Task for Waits {
@@ -271,19 +273,20 @@ impl Task for Waits {
     }
 }
 
-/// Makes tasks on its own worker, has each of them handle a number, and then puts messages for all of them behind one that waits.
+/// Makes tasks on its own worker, makes each of them handle a number, and then puts messages for
+/// all of them behind a task that waits.
 struct Crowd {
     says: Sender<(u32, u32)>,
     size: u32,
     tasks: Vec<Address<u32>>,
 }
 
-/// Says that its worker is the only one to run it.
+/// Reports that its worker is the only one to run it.
 enum ToCrowd {
     Gather,
-    /// So many messages to each, behind the one that waits.
+    /// Sends that many messages to each task, behind the task that waits.
     Wait(Address<()>, u32),
-    /// Goes on when the other worker is busy.
+    /// Continues when the other worker is busy.
     When(Receiver<()>),
 }
 
@@ -313,8 +316,9 @@ impl Task for Crowd {
     }
 }
 
-/// Sends so many messages to each of some tasks, which are all ready on a worker when it comes to a turn that does not end; the other
-/// worker is busy meanwhile, and then is not. Returns what was said, in order.
+/// Sends `each` messages to each of some tasks, which are all ready on a worker when it comes to an
+/// endless turn. The other worker is busy meanwhile, and later is not. Returns the reports, in
+/// order.
 fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
@@ -335,7 +339,7 @@ fn served_behind(size: u32, each: u32) -> Vec<(u32, u32)> {
     for _ in 0..size {
         assert_eq!(next().1, 0);
     }
-    // While the crowd's worker waits, the busy one comes to the other worker.
+    // While the crowd's worker waits, the busy task comes to the other worker.
     let (is_busy, busy) = channel();
     crowd.send(ToCrowd::When(busy)).ok().unwrap();
     let (lets_go, goes) = channel();
@@ -367,11 +371,12 @@ fn tasks_that_were_ready_when_the_turn_began_are_served() {
     }
 }
 
-/// Makes a task that says what it hears, sets timers for it, and has the next turn of its worker wait.
+/// Makes a task that reports its messages, sets timers for it, and makes the next turn of its
+/// worker wait.
 struct SetsTimers {
     says: Option<Sender<(u32, u32)>>,
     waits: Option<Waits>,
-    /// Milliseconds until each of them, one after the other.
+    /// Delays of the timers in milliseconds, one after the other.
     after: Vec<u64>,
 }
 
@@ -411,7 +416,7 @@ fn timers_of_a_worker_that_is_stuck_are_delivered() {
     }
 }
 
-/// Waits in its first turn for a word, then sets a timer, and waits in its second one.
+/// Waits for a word in its first turn, then sets a timer, and waits in its second turn.
 struct SetsLate {
     echo: Address<u32>,
     word: Receiver<()>,
@@ -441,7 +446,7 @@ fn a_timer_that_is_set_while_others_help_out_is_delivered() {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
     let ((says, said), (words, word), (began, has_begun)) = (channel(), channel(), channel());
-    // Tasks on both workers, so that one of those is the stuck one.
+    // Tasks on both workers, so that one of those workers is the stuck one.
     let echoes: Vec<_> = (0..2)
         .map(|_| handle.spawn(Echo(says.clone())).unwrap())
         .collect();

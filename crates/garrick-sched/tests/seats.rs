@@ -1,4 +1,4 @@
-//! Which kind of task holds which worker, and for how long.
+//! The kind of task that holds each worker, and for how long.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use garrick_sched::{Address, AwaySample, Flow, Handle, Nanos, Sponsor, Task, Turn, WorkerSample};
 use garrick_testkit::{ByHand, ends, fail, silence_panics, wait};
 
-/// Says that something has begun, and waits for leave to go on.
+/// Reports that a turn has begun, and waits for permission to continue.
 struct Pass(Sender<()>, Receiver<()>);
 
 impl Pass {
@@ -27,7 +27,7 @@ impl Keeper {
         (Self(began, leave), Pass(told, may_go))
     }
 
-    /// Waits until the other one waits.
+    /// Waits until the other end waits.
     fn sees(&self) {
         wait(&self.0);
     }
@@ -49,7 +49,7 @@ impl Task for Holds {
     }
 }
 
-/// Waits where others may sit on its seat.
+/// Waits in a turn that blocks, where others may sit on its seat.
 struct Blocks;
 
 impl Task for Blocks {
@@ -61,7 +61,7 @@ impl Task for Blocks {
     }
 }
 
-/// Does so as well.
+/// Another kind of task that blocks.
 struct BlocksToo;
 
 impl Task for BlocksToo {
@@ -90,7 +90,7 @@ impl Task for Recovers {
     }
 }
 
-/// A sponsor with a clock by hand.
+/// Makes a sponsor with a clock that is set by hand.
 fn by_hand(workers: usize) -> (Sponsor, Arc<ByHand>) {
     let world = ByHand::new();
     let sponsor = Sponsor::builder()
@@ -101,7 +101,7 @@ fn by_hand(workers: usize) -> (Sponsor, Arc<ByHand>) {
     (sponsor.unwrap(), world)
 }
 
-/// Has a new task begin to wait.
+/// Starts a new task that waits.
 fn hold<T: Task<Message = Pass> + Send>(handle: &Handle, task: T) -> Keeper {
     let (keeper, pass) = Keeper::new();
     handle.spawn(task).unwrap().send(pass).unwrap();
@@ -109,7 +109,7 @@ fn hold<T: Task<Message = Pass> + Send>(handle: &Handle, task: T) -> Keeper {
     keeper
 }
 
-/// Says which task runs, and for how long.
+/// Returns the running task, and the duration of its turn.
 fn turn_of(worker: &WorkerSample) -> Option<(&'static str, Nanos)> {
     let name = worker.running?;
     Some((short(name), worker.lasts))
@@ -138,7 +138,7 @@ fn the_turn_under_way_is_told_with_its_time_since_it_was_seen_first() {
         let (sponsor, world) = by_hand(1);
         let handle = sponsor.handle();
         assert_eq!(first_turn(&handle), None);
-        // The time without a turn is no part of one.
+        // The time without a turn is no part of a turn.
         world.advance(micros(50));
         let keeper = hold(&handle, Holds);
         for lasts in [0, 7, 14] {
@@ -196,7 +196,7 @@ fn turns_that_are_away_are_told_by_kind_while_their_worker_runs_others() {
         seated.lets_go();
 
         first.lets_go();
-        // The one that is left of the first kind is not as old.
+        // The remaining turn of the first kind is not as old.
         while away(&handle) != [("Blocks", 1, 7_000), ("BlocksToo", 1, 7_000)] {
             thread::yield_now();
         }
@@ -257,7 +257,7 @@ fn a_worker_that_runs_a_task_of_another_one_says_so() {
         let (held, pass) = Keeper::new();
         parent.send(Order::Hold(pass)).unwrap();
         held.sees();
-        // Its own worker is held, so the other one runs it.
+        // Its own worker is held, so the other worker runs it.
         let (visited, pass) = Keeper::new();
         child.send(pass).unwrap();
         visited.sees();

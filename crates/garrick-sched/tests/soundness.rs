@@ -1,4 +1,5 @@
-//! Programs of safe code that once broke the runtime, and their relatives. Each is named after what it must not break.
+//! Programs of safe code that once broke the runtime, and similar programs. Each is named after the
+//! property that it must not break.
 #![forbid(unsafe_code)]
 
 #[path = "soundness/again.rs"]

@@ -1,4 +1,4 @@
-//! Sponsors: how they are named and pinned, and all the ways in which they end.
+//! Sponsors: their names and pinning, and all the ways in which they end.
 
 mod common;
 
@@ -77,13 +77,13 @@ fn a_newborn_goes_to_the_worker_that_is_free() {
         let (end, until) = channel::<()>();
         let blocks = handle.spawn(does(move |(), _| {
             begun.send(()).unwrap();
-            // The end of the test, however it ends.
+            // Waits for the end of the test, however it ends.
             let _ = until.recv();
             Flow::Stop
         }));
         blocks.unwrap().send(()).unwrap();
         wait(&begins);
-        // Were it done in turns, every second would wait for the blocked worker.
+        // If it were done in turns, every second task would wait for the blocked worker.
         for parks in 3..8 {
             let (told, tells) = channel();
             let newborn = handle.spawn(does(move |(), _| {
@@ -118,7 +118,7 @@ enum Step {
     Left(u32),
 }
 
-/// Counts down along a ring of its kind.
+/// Counts down along a ring of hops.
 struct Hop {
     next: Option<Address<Step>>,
     taken: Arc<Mutex<u32>>,
@@ -286,8 +286,8 @@ fn strangers_that_go_on_sending_do_not_keep_a_sponsor_from_ending_at_once() {
     }
 }
 
-/// Threads send to tasks, which send to each other and make more of them, until all are refused. Meanwhile the sponsor ends: at
-/// once, or within a limit.
+/// Runs threads that send to tasks. The tasks send to each other and make more tasks, until all
+/// messages are refused. Meanwhile the sponsor ends: at once, or within a limit.
 fn flood_until_the_end(within: Option<Duration>) {
     let sponsor = Sponsor::pool(2).unwrap();
     let handle = sponsor.handle();
@@ -298,7 +298,7 @@ fn flood_until_the_end(within: Option<Duration>) {
             let (tasks, told) = (&tasks, told.clone());
             scope.spawn(move || {
                 let mut rounds = 0;
-                // Each of them is refused at last.
+                // Each of them is refused in the end.
                 while tasks.iter().filter(|task| task.send(1).is_ok()).count() > 0 {
                     rounds += 1;
                     if rounds == 10 {
@@ -318,7 +318,7 @@ fn flood_until_the_end(within: Option<Duration>) {
     assert!(tasks.iter().all(Address::is_stopped));
 }
 
-/// Makes another task with each message, and sends it one.
+/// Makes another task with each message, and sends it one message.
 fn spreads() -> impl Task<Message = u32> + Send {
     does(|left: u32, turn: &Turn<'_, u32>| {
         if left > 0 {
@@ -342,7 +342,7 @@ fn a_sponsor_lives_in_the_world_that_it_is_given() {
     assert_eq!(wait(&tells), 42);
 }
 
-/// A task that sends to itself for ever.
+/// A task that sends to itself forever.
 fn endless() -> impl Task<Message = ()> + Send {
     does(|(), turn: &Turn<'_, ()>| {
         turn.send(&turn.address(), ()).unwrap();

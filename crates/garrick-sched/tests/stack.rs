@@ -1,4 +1,4 @@
-//! Stacks of workers: as large as asked for, and refused where they cannot be.
+//! Stacks of workers: as large as requested, and refused where they are impossible.
 
 use std::hint::black_box;
 use std::process::{Command, Output};
@@ -10,7 +10,7 @@ use garrick_sched::{
     ThreadSpec, Turn, World,
 };
 
-/// Eats about 1 KiB of the stack for each step down.
+/// Uses about 1 KiB of the stack for each step down.
 #[inline(never)]
 fn dive(depth: u32) -> u64 {
     let room = black_box([u64::from(depth); 128]);
@@ -20,7 +20,7 @@ fn dive(depth: u32) -> u64 {
     }
 }
 
-/// Dives as deep as it is told.
+/// Recurses to the given depth.
 struct Diver;
 
 impl Task for Diver {
@@ -33,13 +33,15 @@ impl Task for Diver {
     }
 }
 
-/// What tells the child how large a stack its worker is to have; 0 leaves it to the standard library.
+/// The variable that sets the stack size of the child's worker; 0 leaves it to the standard
+/// library.
 const STACK: &str = "GARRICK_TEST_STACK";
 
-/// Steps that no stack of 2 MiB has room for.
+/// Number of steps that do not fit into a stack of 2 MiB.
 const DEEP: u32 = 8 * 1024;
 
-/// What the test below runs in a process of its own, which may end with the stack; elsewhere there is nothing to do.
+/// Runs in a separate process for the test below, which may overflow the stack. Does nothing
+/// otherwise.
 #[test]
 fn child() {
     let Ok(stack) = env::var(STACK) else { return };
@@ -70,7 +72,7 @@ fn a_handler_goes_deeper_on_a_larger_stack() {
     assert!(deep.status.success(), "{deep:?}");
     assert!(said.contains(&format!("was {DEEP} deep")), "{said}");
 
-    // This depth is too much for the stack that a thread has by default.
+    // This depth is too much for the default stack of a thread.
     let shallow = run_child(0);
     assert!(!shallow.status.success(), "{shallow:?}");
     let said = String::from_utf8_lossy(&shallow.stderr);
@@ -101,7 +103,7 @@ fn a_size_that_is_no_stack_is_refused() {
     assert!(matches!(here, Err(StartError::StackHere)));
 }
 
-/// A world that remembers what it was asked for.
+/// A world that records the requested threads.
 struct Asked(Arc<dyn World>, Mutex<Vec<ThreadSpec>>);
 
 impl World for Asked {

@@ -1,4 +1,4 @@
-//! Sponsors that cannot be started: every refusal says what is wrong, and leaves nothing behind.
+//! Sponsors that cannot be started: every refusal explains the error, and leaves nothing behind.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -8,8 +8,8 @@ use std::{io, thread};
 use garrick_sched::{Builder, Nanos, Sponsor, StartError, ThreadSpec, WORKERS_MAX, World};
 use garrick_testkit::{alone, ends, fail, silence_panics};
 
-/// Workers of a pool that does not start. So often tried as below, they are more than there can be: what
-/// is not given back is soon missed.
+/// Number of workers of a pool that does not start. Repeated as below, the workers are more than
+/// the limit, so numbers that are not given back are soon missing.
 const MANY: usize = WORKERS_MAX / 4;
 const TRIES: usize = 6;
 
@@ -65,18 +65,18 @@ fn a_name_that_no_thread_can_have_is_an_error() {
     all_homes_are_free();
 }
 
-/// How a world says that it has no more threads.
+/// The way in which a world reports that it has no more threads.
 #[derive(Clone, Copy)]
 enum Poverty {
     Says,
     Panics,
 }
 
-/// A world with threads for some workers only.
+/// A world with threads for only some workers.
 struct Poor {
     left: Mutex<usize>,
     poverty: Poverty,
-    /// Threads that run.
+    /// Number of running threads.
     running: Arc<AtomicUsize>,
 }
 
@@ -134,7 +134,7 @@ fn a_world_without_threads_is_an_error_and_leaves_nothing() {
             let builder = Sponsor::builder().workers(MANY).world(world.clone());
             assert_eq!(
                 builder.start().unwrap_err().to_string(),
-                "the system gave no thread: the world is poor"
+                "the system could not create a thread: the world is poor"
             );
             assert_eq!(Arc::strong_count(&world), 1, "somebody still lives in it");
             assert_eq!(world.running.load(SeqCst), 0);

@@ -1,4 +1,5 @@
-//! A sponsor that ends refuses strangers, if it is asked to, and handles all that it has taken.
+//! A sponsor that ends refuses strangers, if it is configured so, and handles all messages that it
+//! has accepted.
 
 mod common;
 
@@ -16,7 +17,7 @@ fn sponsor(workers: usize) -> Sponsor {
     builder.start().unwrap()
 }
 
-/// Sends to itself until it is told to stop, so that its sponsor does not end.
+/// Makes a task that sends to itself until it is stopped, so that its sponsor does not end.
 fn busy(sponsor: &Sponsor) -> Arc<AtomicBool> {
     let stops = Arc::new(AtomicBool::new(false));
     let told = stops.clone();
@@ -129,7 +130,7 @@ fn a_task_of_another_sponsor_is_a_stranger() {
 
 type Heard = Option<Result<u32, NoReply>>;
 
-/// Asks whoever gets the reply, and tells what it hears.
+/// Makes a task that asks the task that gets the reply, and reports the answer.
 fn asker(
     asks: Sender<Reply<u32>>,
     hears: Sender<Result<u32, NoReply>>,
@@ -189,7 +190,7 @@ fn the_closure_of_a_turn_that_blocks_is_no_stranger() {
     assert_eq!(handled.load(SeqCst), 1);
 }
 
-/// Messages that a flood is ahead of those who handle it.
+/// Largest number of messages by which a flood is ahead of its receivers.
 const AHEAD_MAX: usize = 10_000;
 
 #[test]
@@ -205,7 +206,8 @@ fn what_was_taken_from_strangers_is_handled() {
                 let (tasks, sent, handled) = (tasks.clone(), sent.clone(), handled.clone());
                 thread::spawn(move || {
                     let is_taken = |task: &Address<u32>| {
-                        // Not so far ahead that the messages fill the memory, where the workers find no core.
+                        // Not so far ahead that the messages fill the memory, where the workers
+                        // find no core.
                         while sent.load(SeqCst) > handled.load(SeqCst) + AHEAD_MAX {
                             thread::yield_now();
                         }

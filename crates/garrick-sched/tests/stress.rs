@@ -1,6 +1,6 @@
-//! Random programs on one or two sponsors: tasks spawn, send, pass addresses on, drop them, undo, panic
-//! and stop, and plain threads send as well. Every message is accounted for once and in order, and
-//! every cell, envelope, task and message is freed at the end.
+//! Random programs on one or two sponsors: tasks spawn, send, pass addresses on, drop them, undo,
+//! panic and stop, and plain threads send as well. Every message is accounted for once and in
+//! order, and every cell, envelope, task and message is freed at the end.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,27 +9,28 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::SeqCst};
 use garrick_sched::{Address, Flow, Sponsor, Task, Turn, audit};
 use garrick_testkit::{alone, fail, silence_panics};
 
-/// What happened, over the whole run.
+/// The events of the whole run.
 #[derive(Default)]
 struct Tally {
-    /// Steps that tasks may still take.
+    /// Number of steps that tasks may still take.
     fuel: AtomicI64,
     next_id: AtomicU64,
     tasks_alive: AtomicI64,
     messages_alive: AtomicI64,
-    /// Messages made.
+    /// Number of messages made.
     made: AtomicU64,
     handled: AtomicU64,
-    /// Messages that were dropped and not handled.
+    /// Number of messages that were dropped and not handled.
     dropped: AtomicU64,
-    /// Of these: sent in turns that were undone on purpose, or given back to the sender.
+    /// Number of dropped messages that were sent in turns undone on purpose, or given back to the
+    /// sender.
     undone: AtomicU64,
     given_back: AtomicU64,
     disorder: AtomicU64,
 }
 
 impl Tally {
-    /// Everything is accounted for, with so many dead letters.
+    /// Checks that everything is accounted for, with `dead` dead letters.
     fn check(&self, dead: u64, context: &str) {
         let of = |count: &AtomicU64| count.load(SeqCst);
         assert_eq!(of(&self.disorder), 0, "out of order: {context}");
@@ -93,7 +94,7 @@ impl Random {
     }
 }
 
-/// Someone who sends: numbers what it sends to each receiver.
+/// A sender: numbers its messages to each receiver.
 struct Sender<P: Default + Send + 'static> {
     id: u64,
     random: Random,
@@ -137,7 +138,7 @@ impl<P: Default + Send + 'static> Sender<P> {
         }
     }
 
-    /// An address that it knows, if any.
+    /// Returns an address that it knows, if any.
     fn pick(&mut self) -> Option<Address<Message<P>>> {
         let count = self.numbers.len() as u64;
         if count == 0 {
@@ -153,7 +154,7 @@ struct Node<P: Default + Send + 'static> {
     seed: u64,
     /// The last number seen, by sender.
     seen: HashMap<u64, u64>,
-    /// Messages staged in the turn under way.
+    /// Number of messages staged in the current turn.
     staged: u64,
 }
 
@@ -205,7 +206,8 @@ impl<P: Default + Send + 'static> Node<P> {
             23..=26 => {
                 if let Some(forgotten) = self.sender.pick() {
                     self.sender.numbers.remove(&forgotten);
-                    // Its numbers would begin anew if it came back; a new name keeps the order testable.
+                    // Its numbers would start again if it came back; a new name keeps the order
+                    // testable.
                     self.sender.id = self.sender.tally.next_id.fetch_add(1, SeqCst);
                     self.sender
                         .numbers
@@ -267,7 +269,7 @@ impl<P: Default + Send + 'static> Drop for Node<P> {
     }
 }
 
-/// A plain thread that sends to what it is given.
+/// Runs a plain thread that sends to the given tasks.
 fn outsider<P: Default + Send + 'static>(
     tally: &Arc<Tally>,
     seed: u64,
@@ -284,7 +286,7 @@ fn outsider<P: Default + Send + 'static>(
     }
 }
 
-/// One random program.
+/// Runs one random program.
 fn run<P: Default + Send + 'static>(
     seed: u64,
     workers: usize,
@@ -315,7 +317,7 @@ fn run<P: Default + Send + 'static>(
                 scope.spawn(move || outsider(tally, seed.wrapping_add(thread), roots, 200))
             })
             .collect();
-        // Their threads must be over, with their spare blocks given back, before the audit.
+        // Their threads must have ended, with their spare blocks given back, before the audit.
         let join = || {
             outsiders
                 .into_iter()
@@ -326,8 +328,8 @@ fn run<P: Default + Send + 'static>(
             all.into_iter().for_each(Sponsor::shutdown_now);
             return join();
         }
-        // What one sponsor sends to another is a stranger's message to it: the work is over when the
-        // fuel is, and then each ends in order.
+        // A message from one sponsor to another is a stranger's message there: the work is over
+        // when the fuel is, and then each sponsor ends in order.
         while sponsors > 1 && tally.fuel.load(SeqCst) > 0 && tally.messages_alive.load(SeqCst) > 0 {
             std::thread::yield_now();
         }

@@ -1,4 +1,5 @@
-//! Memory that timers keep once they are over: none, whether they have fired, were cancelled, or were undone with their turn.
+//! Memory that timers keep once they are over: none, if they have fired, were cancelled, or were
+//! undone with their turn.
 #![forbid(unsafe_code)]
 
 mod common;
@@ -14,7 +15,8 @@ use garrick_testkit::ByHand;
 /// Timers of one round.
 const TIMERS: usize = 100_000;
 
-/// Bytes that may be kept: less than a wheel or a register that has room for a round. A slab of blocks is 1 MiB.
+/// Bytes that may be kept: less than a wheel or a register with room for a round. A slab of blocks
+/// is 1 MiB.
 const KEPT_MAX: i64 = 2_000_000;
 
 struct Stand {
@@ -53,8 +55,8 @@ impl Stand {
         self.timers.lock().unwrap().drain(..).collect()
     }
 
-    /// Checks that memory is as it was when a second round has ended by `end`. Blocks of messages stay with the worker's pool, which are
-    /// counted from the first round on.
+    /// Checks that memory is unchanged after a second round has ended by `end`. Blocks of messages
+    /// stay with the worker's pool, and are counted from the first round on.
     #[track_caller]
     fn keeps_nothing(&self, flow: fn() -> Flow, end: impl Fn(Vec<Timer>)) {
         end(self.start(flow));
@@ -70,7 +72,7 @@ fn timers_that_were_cancelled_keep_nothing() {
         || Flow::Continue,
         |timers| timers.iter().for_each(Timer::cancel),
     );
-    // One that stays does not keep the room of the others.
+    // A timer that stays does not keep the room of the others.
     let stays = self::stand();
     stays.keeps_nothing(
         || Flow::Continue,

@@ -1,4 +1,4 @@
-//! Messages for later: in order, not early, undone with their turn, freed with their sponsor.
+//! Delayed messages: in order, not early, undone with their turn, freed with their sponsor.
 
 mod common;
 
@@ -13,7 +13,7 @@ use garrick_testkit::{ByHand, OnDrop, ends, fail, ms, silence_panics, wait};
 const TICK: Duration = Duration::from_micros(10);
 
 impl Listening {
-    /// Sends each number after as many milliseconds, all in one turn that ends so.
+    /// Sends each number after as many milliseconds, all in one turn that ends with `flow`.
     fn send_after_so_many_ms(&self, delays: &'static [u64], flow: fn() -> Flow) {
         let to = self.listener.clone();
         let sender = self.here.spawn(does(move |(), turn: &Turn<'_, ()>| {
@@ -141,7 +141,7 @@ fn a_timer_keeps_its_receiver_and_lets_it_go() {
         "it is alive"
     );
     clock.advance(ms(6));
-    // The channel ends when the listener, whom nobody knows any more, is dropped.
+    // The channel ends when the listener, which has no address any more, is dropped.
     (0..16).for_each(|_| here.run());
     assert_eq!(heard.iter().collect::<Vec<_>>(), [5]);
 }
@@ -225,7 +225,8 @@ fn timers_ring_at_workers_where_nobody_sits() {
         let (done, heard) = channel();
         let tasks: Vec<_> = (0..TASKS)
             .map(|task| {
-                // At another worker, more often than not: whoever sends last goes there, and leaves its timers behind.
+                // Usually at another worker: the last sender goes there, and leaves its timers
+                // behind.
                 let echo = does(|_: u64, _: &Turn<'_, u64>| Flow::Continue);
                 let echo = sponsor.handle().spawn(echo).unwrap();
                 let done = done.clone();

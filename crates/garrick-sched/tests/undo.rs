@@ -1,4 +1,4 @@
-//! A turn that is undone, or panics, did nothing to the world: no send, no task, no timer, nowhere.
+//! A turn that is undone, or panics, has no effect: no send, no task, no timer.
 
 mod common;
 
@@ -10,12 +10,12 @@ use common::does;
 use garrick_sched::{Address, Flow, Here, Sponsor, Task, Turn};
 use garrick_testkit::{ByHand, OnDrop, ends, fail, silence_panics, wait};
 
-/// How a turn is undone. A panic stops its task as well.
+/// The way in which a turn is undone. A panic stops its task as well.
 type End = fn() -> Flow;
 
 const UNDONE: [End; 2] = [|| Flow::Undo, || fail()];
 
-/// A sponsor here, and a task on it that passes what it hears on.
+/// Makes a sponsor here, and a task on it that forwards its messages.
 fn stand<M: 'static>() -> (Here, Arc<ByHand>, Address<M>, Receiver<M>) {
     silence_panics();
     let clock = ByHand::new();
@@ -36,14 +36,15 @@ fn turn(here: &Here, mut body: impl FnMut(&Turn<'_, ()>) -> Flow + 'static) {
     here.run();
 }
 
-/// Messages from `of` sent in a turn that is undone, to a listener that has `before` of them waiting.
+/// Sends messages from `of` in a turn that is undone, to a listener that has `before` messages
+/// waiting.
 fn sends_vanish<M: Send + 'static>(of: fn(u32) -> M, number: fn(&M) -> u32, before: u32) {
     for end in UNDONE {
         let (here, _, listener, heard) = stand();
         let to = listener.clone();
         turn(&here, move |turn| {
             (0..before).for_each(|n| turn.send(&to, of(n)).unwrap());
-            // Runs before the listener does, which is what makes them wait.
+            // Runs before the listener does, which makes the messages wait.
             let to = to.clone();
             let undone = turn.spawn(Undone { to, of, end });
             turn.send(&undone, ()).unwrap();
@@ -143,7 +144,7 @@ fn sends_to_another_sponsor() {
     });
 }
 
-/// Says when it starts and when it is dropped.
+/// Reports when it starts and when it is dropped.
 struct Child(Sender<&'static str>);
 
 impl Task for Child {
@@ -253,7 +254,7 @@ fn nothing_else_changes() {
         turn.send(&to, own).unwrap();
         if n == 0 { Flow::Undo } else { Flow::Continue }
     }));
-    // What others sent stays, and so do the task, its fields and what waits for it.
+    // Messages of others stay, and so do the task, its fields and its waiting messages.
     [1, 0, 0, 1].iter().for_each(|n| task.send(*n).unwrap());
     listener.send(77).unwrap();
     here.run();

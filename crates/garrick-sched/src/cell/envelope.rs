@@ -1,9 +1,10 @@
 //! Envelopes: blocks that carry one or more messages to one cell.
 //!
-//! An envelope holds messages of one type side by side, so that what a turn sends to one foreign
-//! cell travels as one block, and a flood to a local one is a walk over memory. It is written by one
-//! thread, pushed on an inbox, and from then on read by the cell's owner alone, or by a visitor
-//! (`runtime/sponsor/README.md`, rescue), who reads messages while the owner appends others.
+//! An envelope holds messages of one type side by side. So the messages of a turn to one foreign
+//! cell travel as one block, and a flood to a local cell is a walk over memory. An envelope is
+//! written by one thread and pushed on an inbox. From then on it is read by the cell's owner alone,
+//! or by a visitor (`runtime/sponsor/README.md`, rescue), which reads messages while the owner
+//! appends others.
 
 use std::fmt;
 use std::mem::size_of;
@@ -13,7 +14,7 @@ use garrick_core::prim::unmodelled::{AtomicPtr, AtomicU32, Relaxed};
 
 use super::header::CellPtr;
 
-/// What an envelope is about.
+/// The purpose of an envelope.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// Messages for the task.
@@ -22,20 +23,21 @@ pub(crate) enum Kind {
     Release,
     /// Asks for an activation without a message.
     Wake,
-    /// Asks the owner to stop the task once what came before is handled.
+    /// Asks the owner to stop the task once all earlier messages are handled.
     Stop,
     /// Asks for a turn of the task without a message, in its place among the messages.
     Nudge,
-    /// Brings somebody who wants to know when the task ends.
+    /// Brings a watcher that is to be notified when the task ends.
     Watch,
-    /// Asks the owner to give the cell to another sponsor before it handles what comes behind.
+    /// Asks the owner to give the cell to another sponsor before it handles later messages.
     Move,
 }
 
-/// The header of one block; the messages follow it.
+/// The header of one block. The messages follow it.
 ///
-/// Whoever has the envelope writes the fields. The two atomics are also looked at by a visitor while the owner of the mailbox appends
-/// to it. They are not modelled: the state word of the cell tells whether what was seen is whole (`CellPtr::snapshot`).
+/// The thread that owns the envelope writes the fields. The two atomics are also read by a visitor
+/// while the owner of the mailbox appends to it. They are not modelled: the state word of the cell
+/// shows whether the reading is consistent (`CellPtr::snapshot`).
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// The envelope pushed before this one (in an inbox), or the next one to read (in a mailbox).
@@ -44,13 +46,13 @@ pub(crate) struct Envelope {
     ready_next: UnsafeCell<*mut Envelope>,
     /// The cell whose token this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
-    /// Slots that are free. They fill from the highest down, so 0 is full, the slot to write next is
-    /// `free - 1`, and no capacity need be kept. As wide as this because a store and a load of 16 bits
-    /// right after each other cost 2 ns on a Zen 3, of 32 bits 0.3.
+    /// Number of free slots. Slots fill from the highest down, so 0 is full, the slot to write next
+    /// is `free - 1`, and no capacity need be kept. The field is 32 bits wide because a store and a
+    /// load of 16 bits right after each other cost 2 ns on a Zen 3, of 32 bits 0.3.
     free: AtomicU32,
     /// The slots `free..read` hold messages, the oldest in the highest.
     read: UnsafeCell<u16>,
-    /// The pool's class of the block.
+    /// Pool class of the block.
     class: u8,
     kind: Kind,
 }
@@ -72,10 +74,10 @@ macro_rules! field {
 }
 
 impl Envelope {
-    /// Bytes before the first message.
+    /// Number of bytes before the first message.
     pub(crate) const HEADER_BYTES: usize = size_of::<Self>();
 
-    /// An empty envelope of a block of class `class` with room for `capacity` messages.
+    /// Creates an empty envelope of a block of class `class` with room for `capacity` messages.
     pub(crate) fn new(kind: Kind, class: u8, capacity: u16) -> Self {
         Self {
             next: AtomicPtr::default(),
@@ -124,7 +126,7 @@ impl Envelope {
 }
 
 impl Envelope {
-    /// Messages not yet read.
+    /// Returns the number of messages not yet read.
     #[inline]
     pub(crate) fn unread(&self) -> u32 {
         u32::from(self.read()) - self.free()

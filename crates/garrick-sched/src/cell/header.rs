@@ -1,4 +1,4 @@
-//! The header of a cell: its words, and what its kind of task can do.
+//! The header of a cell: its words, and the table of functions for its kind of task.
 
 #[cfg(all(debug_assertions, not(garrick_loom)))]
 use std::any::TypeId;
@@ -16,88 +16,95 @@ use super::refs::ORPHAN;
 use super::state::{Home, State};
 use crate::quiet;
 
-/// Room for one message inside an entry of a run queue, or for the address of an envelope with one that is too large for it.
+/// Room for one message inside an entry of a run queue, or for the address of an envelope with a
+/// larger message.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
-/// Lets a task go on after a turn that panicked, if it can: gets the home worker, untyped, and what the panic
-/// said, and is true if the task goes on.
+/// Recovers a task after a turn that panicked. Gets the home worker, untyped, and the panic
+/// message. Returns true if the task continues.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 
-/// Hands a message on to a task, as [`DoorTable::pass`]; gets the worker whose turn it is, untyped because it belongs to a layer above.
+/// Forwards a message to a task, like [`DoorTable::pass`]. Gets the worker of the current turn,
+/// untyped because it belongs to a layer above.
 pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
-/// How a door is passed, one static table per type.
+/// The functions of a door, one static table per type.
 pub(crate) struct DoorTable {
-    /// Passes the message that the pointer leads to, which is moved out; false if it was put back.
+    /// Passes the message at the pointer, which is moved out. Returns false if it was put back.
     pub(crate) pass: unsafe fn(CellPtr, *mut ()) -> bool,
-    /// Does the same in a turn, for a door that only hands messages on.
+    /// Passes a message in a turn, for a door that only forwards messages.
     pub(crate) relay: Option<Relay>,
-    /// Passes the unread messages of one envelope, and says how many were refused.
+    /// Passes the unread messages of one envelope. Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
-    /// Asks what stands behind it to stop.
+    /// Asks the receiver behind the door to stop.
     pub(crate) stop: unsafe fn(CellPtr),
-    /// Whether what stands behind it has stopped.
+    /// Returns true if the receiver behind the door has stopped.
     pub(crate) is_stopped: unsafe fn(CellPtr) -> bool,
-    /// Has a notice given when what stands behind it has ended. The notice is passed untyped because it belongs to a layer
-    /// above.
+    /// Registers a notice for the end of the receiver behind the door. The notice is passed untyped
+    /// because it belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// What its addresses are compared by.
+    /// Returns the identity by which its addresses are compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }
 
-/// What a cell's kind of task can do, one static table per type.
+/// The functions of a cell's kind of task, one static table per type.
 pub(crate) struct Table {
-    /// Runs one activation: the message with which the cell was scheduled, which is moved out, unless the
-    /// pointer is null; then the mailbox. The home worker is passed untyped because it lives in a layer above.
+    /// Runs one activation: first the message with which the cell was scheduled, which is moved
+    /// out, unless the pointer is null; then the mailbox. The home worker is passed untyped because
+    /// it lives in a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
-    /// For a task that can survive a turn that panicked.
+    /// Recovers a task after a turn that panicked; `None` for a task that cannot.
     pub(crate) recover: Option<Recover>,
-    /// Drops the task in place. In the table of a task that is gone: drops what it has left in the block.
+    /// Drops the task in place. In the table of a task that is gone: drops what it has left in the
+    /// block.
     pub(crate) drop_task: unsafe fn(CellPtr),
-    /// Drops the unread messages of one envelope, and says how many of them were letters.
+    /// Drops the unread messages of one envelope. Returns the number of letters among them.
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
-    /// Moves the newest messages of an envelope to one of their own; the pool is passed untyped as well.
+    /// Moves the newest messages of an envelope to a separate one. The pool is passed untyped as
+    /// well.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
-    /// Moves the message in a slot to an envelope; the pool is passed untyped.
+    /// Moves the message in a slot to an envelope. The pool is passed untyped.
     pub(crate) wrap_slot: unsafe fn(NonNull<()>, *const Slot) -> *mut Envelope,
-    /// Drops the message in a slot, and says whether it was a letter; the pool is passed untyped.
+    /// Drops the message in a slot. Returns true if it was a letter. The pool is passed untyped.
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
-    /// Whether the task may go to another thread.
+    /// True if the task may move to another thread.
     pub(crate) moves: bool,
     /// True if an activation asks first whether it may block.
     pub(crate) blocks: bool,
     /// True if the first activation begins with a start.
     pub(crate) starts: bool,
-    /// True if the mailbox has room for so many messages only. So for the dead task as well: senders ask as long as there is the block.
+    /// True if the mailbox is bounded. True for the dead task as well: senders ask as long as the
+    /// block exists.
     pub(crate) bounded: bool,
-    /// For a door.
+    /// The functions of a door, if the cell is one.
     pub(crate) door: Option<&'static DoorTable>,
-    /// The table of the same block when somebody wants to know of its end; none if this is it.
+    /// The table of the same block while the task is watched; `None` in that table itself.
     pub(crate) watched: Option<&'static Table>,
     /// The table of the same block with its task gone.
     pub(crate) dead: Option<&'static Table>,
     /// Size of the whole block, in bytes.
     pub(crate) block_bytes: usize,
-    /// The task's type.
+    /// Returns the name of the task's type.
     pub(crate) name: fn() -> &'static str,
-    /// The type of the messages, for [`Header::check_messages`].
+    /// Type of the messages, for [`Header::check_messages`].
     #[cfg(all(debug_assertions, not(garrick_loom)))]
     pub(crate) message: fn() -> TypeId,
 }
 
 impl Table {
-    /// The task's name, which is foreign code to ask for.
+    /// Returns the task's name, which calls foreign code.
     pub(crate) fn name_of(&self) -> &'static str {
         quiet::call(self.name).unwrap_or("a task whose name panics")
     }
 }
 
-/// One cell's header; the task follows it in the same block.
+/// The header of one cell. The task follows it in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// What runs here. Owner writes; whoever sends to the cell or drops messages for it reads. Not modelled, because it orders nothing.
+    /// Table of the task. Owner writes; threads that send to the cell or drop messages for it read.
+    /// Not modelled, because it orders nothing.
     table: unmodelled::AtomicPtr<Table>,
-    /// See [`State`]. Owner writes; everyone reads `home`.
+    /// The [`State`] word. Owner writes; everyone reads `home`.
     pub(super) state: AtomicU64,
     /// The shared mailbox and the token, see `inbox`. Everyone writes.
     pub(super) inbox: AtomicPtr<Envelope>,
@@ -105,13 +112,13 @@ pub(crate) struct Header {
     pub(super) local_refs: UnsafeCell<i32>,
     /// References counted by everyone else, see `refs`. Everyone writes.
     pub(super) shared_refs: AtomicU32,
-    /// Lets models see who uses the cell, and that nobody does once it is freed.
+    /// Shows models who uses the cell, and that nobody does once it is freed.
     #[cfg(garrick_loom)]
     pub(super) alive: UnsafeCell<bool>,
 }
 
 impl Header {
-    /// A newborn cell of `home`, with one reference, counted by the owner.
+    /// Creates a newborn cell of `home`, with one reference, counted by the owner.
     pub(crate) fn newborn(table: &'static Table, home: Home) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
@@ -124,7 +131,7 @@ impl Header {
         }
     }
 
-    /// A door, with one reference.
+    /// Creates a door, with one reference.
     pub(crate) fn door(table: &'static Table) -> Self {
         Self {
             table: unmodelled::AtomicPtr::new(ptr::from_ref(table).cast_mut()),
@@ -137,8 +144,8 @@ impl Header {
         }
     }
 
-    /// Writes the header into a block whose state word is an atomic at all times: a worker that ends looks at
-    /// all blocks for those that are its own.
+    /// Writes the header into a block whose state word is an atomic at all times: a worker that
+    /// ends searches all blocks for its own cells.
     ///
     /// # Safety
     /// The block is the caller's, large enough and aligned.
@@ -168,10 +175,11 @@ impl Header {
         }
     }
 
-    /// Does the same where atomics are loom's, which a block has none of before.
+    /// Writes the header into a block in a model, where atomics are loom's. The block has no
+    /// atomics before.
     ///
     /// # Safety
-    /// As above.
+    /// The block is the caller's, large enough and aligned.
     #[cfg(garrick_loom)]
     pub(crate) unsafe fn place(self, block: NonNull<Self>) {
         super::homes::note(CellPtr(block), self.home());
@@ -179,7 +187,7 @@ impl Header {
         unsafe { block.write(self) };
     }
 
-    /// What can be done with the task and its messages.
+    /// Returns the functions for the task and its messages.
     #[inline]
     pub(crate) fn table(&self) -> &'static Table {
         // Relaxed: a table is a constant, and both that a cell has are right for its messages.
@@ -187,7 +195,7 @@ impl Header {
         unsafe { &*self.table.load(Relaxed) }
     }
 
-    /// Whether the mailbox is bounded. It is for good, or never.
+    /// Returns true if the mailbox is bounded. The answer never changes.
     #[inline]
     pub(crate) fn is_bounded(&self) -> bool {
         self.table().bounded
@@ -198,24 +206,25 @@ impl Header {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
-    /// Who owns the cell, as far as this thread can see.
+    /// Returns the owner of the cell, as far as this thread can see.
     #[inline]
     pub(crate) fn home(&self) -> Home {
         self.state().home()
     }
 
-    /// Does what `home` does for a block that need not be a cell, or may be freed meanwhile.
+    /// Returns the home of a block that need not be a cell, or may be freed meanwhile.
     ///
     /// # Safety
-    /// It is a block of the pool for cells, whose state word is an atomic at all times, and its memory stays.
+    /// It is a block of the pool for cells, whose state word is an atomic at all times, and its
+    /// memory stays.
     #[inline]
     pub(crate) unsafe fn home_of_block(block: NonNull<Self>) -> Home {
         // SAFETY: by contract.
         State::of_bits(unsafe { (*block.as_ptr()).state.load(Relaxed) }).home()
     }
 
-    /// Panics in debug builds if the cell is not at `home`, whose worker the caller is. Not in models, where each load is one
-    /// more place at which threads may be switched.
+    /// Panics in debug builds if the cell is not at `home`, whose worker the caller is. Not checked
+    /// in models, where each load is one more point at which threads may be switched.
     #[inline(always)]
     pub(crate) fn check_home(&self, home: Home) {
         debug_assert!(
@@ -224,7 +233,8 @@ impl Header {
         );
     }
 
-    /// Panics in debug builds if what the cell receives is not of type `M`. Not in models, for the same reason.
+    /// Panics in debug builds if the cell does not receive messages of type `M`. Not checked in
+    /// models, where each load is one more point at which threads may be switched.
     #[inline(always)]
     pub(crate) fn check_messages<M: 'static>(&self) {
         #[cfg(all(debug_assertions, not(garrick_loom)))]
@@ -234,7 +244,8 @@ impl Header {
         );
     }
 
-    /// Panics in debug builds if the cell's block is not `bytes` large. Not in models, for the same reason.
+    /// Panics in debug builds if the cell's block is not `bytes` large. Not checked in models,
+    /// where each load is one more point at which threads may be switched.
     #[inline(always)]
     pub(crate) fn check_block(&self, bytes: usize) {
         debug_assert!(
@@ -243,7 +254,8 @@ impl Header {
         );
     }
 
-    /// Owner only: the last envelope of the local mailbox, whose `next` is the first; null if empty.
+    /// Owner only: returns the last envelope of the local mailbox, whose `next` is the first; null
+    /// if empty.
     #[inline]
     pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
         self.state().tail()
@@ -257,7 +269,8 @@ impl Header {
     pub(crate) unsafe fn append(&self, envelope: *mut Envelope) {
         let tail = self.mailbox_tail();
         debug_assert_ne!(tail, envelope, "an envelope is appended once");
-        // SAFETY: both are owned: `envelope` by contract, `tail` because it is in the local mailbox.
+        // SAFETY: both are owned: `envelope` by contract, `tail` because it is in the local
+        // mailbox.
         unsafe {
             if tail.is_null() {
                 (*envelope).set_next(envelope);
@@ -298,8 +311,8 @@ impl fmt::Debug for Header {
     }
 }
 
-/// A pointer to a cell that is alive: every holder of one has a reference, or the cell is scheduled,
-/// or the holder has its token.
+/// A pointer to a cell that is alive: every owner of such a pointer has a reference, or the cell is
+/// scheduled, or the owner has its token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub(crate) struct CellPtr(pub(crate) NonNull<Header>);

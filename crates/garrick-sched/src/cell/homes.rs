@@ -1,8 +1,8 @@
-//! For models: which cells ever had which home.
+//! For models: the cells that ever had a given home.
 //!
-//! A worker that ends looks at all blocks for those that are its own. A model must not look into a block that another thread may
-//! just be making a cell of, because loom takes the making of an atomic for a write that is none; and it must not depend on
-//! addresses.
+//! A worker that ends searches all blocks for its own cells. A model must not read a block in which
+//! another thread may just be creating a cell, because loom treats the creation of an atomic as a
+//! non-atomic write. The search must not depend on addresses either.
 
 use std::cell::RefCell;
 
@@ -10,11 +10,11 @@ use super::header::CellPtr;
 use super::state::Home;
 
 thread_local! {
-    /// Cells and their homes, oldest first, of the model that this thread of the system runs.
+    /// Cells and their homes, oldest first, of the model that this system thread runs.
     static HOMES: RefCell<Vec<(CellPtr, Home)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A cell has got this home.
+/// Records that a cell has got this home.
 pub(super) fn note(cell: CellPtr, home: Home) {
     HOMES.with_borrow_mut(|homes| {
         homes.retain(|known| *known != (cell, home));
@@ -22,7 +22,7 @@ pub(super) fn note(cell: CellPtr, home: Home) {
     });
 }
 
-/// The cells that ever had this home.
+/// Returns the cells that ever had this home.
 pub(crate) fn once_at(home: Home) -> Vec<CellPtr> {
     HOMES.with_borrow(|homes| {
         let there = homes.iter().filter(|(_, other)| *other == home);

@@ -1,7 +1,8 @@
-//! The inbox: the one door through which other threads reach a cell.
+//! The inbox: the only way by which other threads reach a cell.
 //!
-//! A stack of envelopes, newest first, that the owner takes whole (a banker's queue, seed 004; the
-//! stack is Treiber's, 1986), with three special values. Pushing is lock-free, taking is wait-free.
+//! A stack of envelopes, newest first, that the owner takes as a whole (a banker's queue, as in the
+//! Lisp TActors; the stack is Treiber's, 1986), with three special values. Pushing is lock-free,
+//! taking is wait-free.
 //!
 //! ```text
 //!              push: holds the token               take: gives it back
@@ -12,38 +13,42 @@
 //!                             push       +-> CLOSED   (for good)
 //! ```
 //!
-//! A cell whose mailbox is bounded has BOUNDED in place of IDLE, so that the owner's own sends do not pass its bound unseen.
+//! A cell with a bounded mailbox has BOUNDED in place of IDLE, so that the owner's own sends do not
+//! pass its bound unseen.
 //!
-//! While a cell is lent (`runtime/sponsor/README.md`, rescue) RESTING stands for IDLE: a push takes the token from it as well.
+//! While a cell is lent (`runtime/sponsor/README.md`, rescue), RESTING stands for IDLE: a push
+//! takes the token from it as well.
 
 use garrick_core::prim::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use super::envelope::Envelope;
 use super::header::Header;
 
-/// Empty, and somebody holds the token.
+/// Empty, and a thread holds the token.
 const NOTIFIED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// Nothing can be pushed any more.
 const CLOSED: *mut Envelope = std::ptr::without_provenance_mut(2);
-/// The cell is a door: nothing is ever pushed, whoever sends handles the message itself.
+/// The cell is a door: nothing is ever pushed, each sender handles the message itself.
 pub(super) const DOOR: *mut Envelope = std::ptr::without_provenance_mut(3);
-/// Empty, and nobody holds the token: IDLE to everybody but the owner, who sends through the inbox, because others take from it.
+/// Empty, and nobody holds the token. IDLE to all threads but the owner, which sends through the
+/// inbox, because others take from it.
 const RESTING: *mut Envelope = std::ptr::without_provenance_mut(4);
 
-/// IDLE of a cell whose mailbox is bounded. Another value, so that who sends to other cells pays nothing for the bound.
+/// IDLE of a cell with a bounded mailbox. A separate value, so that senders to other cells pay
+/// nothing for the bound.
 const BOUNDED: *mut Envelope = std::ptr::without_provenance_mut(5);
 
 fn is_list(inbox: *mut Envelope) -> bool {
     inbox.addr() > BOUNDED.addr()
 }
 
-/// Returns whether the value is IDLE, of whichever kind of cell.
+/// Returns true if the value is IDLE, of either kind of cell.
 #[inline]
 fn is_idle(inbox: *mut Envelope) -> bool {
     inbox.is_null() || inbox == BOUNDED
 }
 
-/// IDLE of a cell, which is bounded or not.
+/// Returns the IDLE value of a cell, bounded or not.
 #[inline]
 pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     if is_bounded {
@@ -61,7 +66,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// A chain of one envelope.
+    /// Returns a chain of one envelope.
     pub(crate) fn of_one(envelope: *mut Envelope) -> Self {
         Self {
             oldest: envelope,
@@ -70,52 +75,52 @@ impl Chain {
     }
 }
 
-/// What became of a push.
+/// The result of a push.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Push {
-    /// The cell was idle: the pusher holds its token, carried by the chain's oldest envelope, and must
-    /// put it on the ready stack of the cell's home.
+    /// The cell was idle: the pusher holds its token, carried by the chain's oldest envelope, and
+    /// must put it on the ready stack of the cell's home.
     Token,
-    /// Somebody else holds the token; the owner will come by.
+    /// Another thread holds the token; the owner will come by.
     Queued,
-    /// The cell is closed; the chain is still the caller's.
+    /// The cell is closed; the chain still belongs to the caller.
     Closed,
 }
 
 impl Header {
-    /// Whether nobody holds the token and nothing waits here.
+    /// Returns true if nobody holds the token and nothing waits here.
     ///
-    /// For the owner only: to it, IDLE stays IDLE until a foreign thread pushes.
+    /// For the owner only: to the owner, IDLE stays IDLE until a foreign thread pushes.
     #[inline]
     pub(crate) fn inbox_is_idle(&self) -> bool {
         // Relaxed: the owner wrote IDLE itself, and a push that happened before this call (the case
-        // that order between one sender and one receiver asks for) is seen by coherence.
+        // that matters for the order between one sender and one receiver) is seen by coherence.
         is_idle(self.inbox.load(Relaxed))
     }
 
-    /// Whether the inbox is idle, of a cell whose mailbox is not bounded.
+    /// Returns true if the inbox is idle and the mailbox is not bounded.
     ///
-    /// For the owner only, as above.
+    /// For the owner only: to the owner, IDLE stays IDLE until a foreign thread pushes.
     #[inline]
     pub(crate) fn inbox_is_idle_and_unbounded(&self) -> bool {
         // Relaxed: as above.
         self.inbox.load(Relaxed).is_null()
     }
 
-    /// IDLE of this cell.
+    /// Returns the IDLE value of this cell.
     fn idle(&self) -> *mut Envelope {
         idle_of(self.is_bounded())
     }
 
-    /// Whether the inbox was closed. False may be out of date at once, true never is.
+    /// Returns true if the inbox was closed. False may be out of date at once, true never is.
     #[inline]
     pub(crate) fn inbox_is_closed(&self) -> bool {
         // Relaxed: nothing is read on the strength of it.
         self.inbox.load(Relaxed) == CLOSED
     }
 
-    /// Whether the cell is a door. It is one for good, or never.
+    /// Returns true if the cell is a door. The answer never changes.
     #[inline]
     pub(crate) fn is_door(&self) -> bool {
         // Relaxed: written before the first address was given away.
@@ -132,8 +137,8 @@ impl Header {
         debug_assert_ne!(seen, DOOR, "a door has no inbox");
         loop {
             if seen == CLOSED {
-                // Acquire: pairs with the Release in `close`; whoever finds the door closed must find
-                // all references moved to the shared count (`refs`, orphans).
+                // Acquire: pairs with the Release in `close`; a thread that finds the inbox closed
+                // must find all references moved to the shared count (`refs`, orphans).
                 let _closed = self.inbox.load(Acquire);
                 return Push::Closed;
             }
@@ -146,8 +151,8 @@ impl Header {
             unsafe { (*chain.oldest).set_next(below) };
             // Release: pairs with the Acquire in `take_and_idle` and `close`; publishes
             // the envelopes.
-            // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads the
-            // home that the owner had stored before.
+            // Acquire: pairs with the Release in `take_and_idle`; a pusher that finds IDLE reads
+            // the home that the owner had stored before.
             match self
                 .inbox
                 .compare_exchange_weak(seen, chain.newest, AcqRel, Relaxed)
@@ -159,7 +164,8 @@ impl Header {
         }
     }
 
-    /// Owner only: takes the token of an idle cell; false if somebody else has it (README, step 3).
+    /// Owner only: takes the token of an idle cell. Returns false if another thread has it (README,
+    /// step 3).
     #[must_use]
     pub(crate) fn try_hold(&self) -> bool {
         // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
@@ -168,31 +174,36 @@ impl Header {
             .is_ok()
     }
 
-    /// Token holder, as owner: takes all and gives the token back (README, steps 2 and 4). The list is
-    /// newest first.
+    /// Token holder, as owner: takes all envelopes and gives the token back (README, steps 2 and
+    /// 4). The list is newest first.
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
-        // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`; publishes
-        // the home to the next one who takes the token.
+        // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`;
+        // publishes the home to the next thread that takes the token.
         taken(self.inbox.swap(self.idle(), AcqRel))
     }
 
-    /// Token holder: takes all and keeps the token. The list is newest first. Returns null if there is nothing.
+    /// Token holder: takes all envelopes and keeps the token. The list is newest first. Returns
+    /// null if there are none.
     pub(crate) fn take_and_hold(&self) -> *mut Envelope {
-        // Acquire: pairs with the Release in `push`. The home that the owner has released stays released for who takes the token next, by
-        // the release sequence that this swap and those below are part of.
+        // Acquire: pairs with the Release in `push`. The home that the owner has released stays
+        // released for the next thread that takes the token, by the release sequence that this swap
+        // and those below are part of.
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
-    /// Token holder who took all, and is not the owner: gives the token back, and leaves RESTING; false if something has come.
+    /// Token holder who took all, and is not the owner: gives the token back, and leaves RESTING.
+    /// Returns false if something has come.
     #[must_use]
     pub(crate) fn try_rest(&self) -> bool {
-        // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the task; else as in `take_and_hold`.
+        // Relaxed: the lock of the loan, which the caller holds, hands on what was done to the
+        // task; else as in `take_and_hold`.
         self.inbox
             .compare_exchange(NOTIFIED, RESTING, Relaxed, Relaxed)
             .is_ok()
     }
 
-    /// Owner only: ends RESTING. If the inbox is something else, somebody has the token, and gives it back.
+    /// Owner only: ends RESTING. If the inbox has another value, a thread has the token, and gives
+    /// it back.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self
@@ -200,15 +211,16 @@ impl Header {
             .compare_exchange(RESTING, self.idle(), Relaxed, Relaxed);
     }
 
-    /// Token holder, as owner: closes the inbox for good and takes what is left, newest first.
+    /// Token holder, as owner: closes the inbox for good and takes the rest, newest first.
     pub(crate) fn close(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`.
-        // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of `refs`.
+        // Release: pairs with the Acquire in `push` that finds it; publishes the orphan mark of
+        // `refs`.
         taken(self.inbox.swap(CLOSED, AcqRel))
     }
 }
 
-/// The list in what a token holder took out of an inbox; null if there is none.
+/// Returns the list in a value that a token holder took out of an inbox; null if there is none.
 fn taken(inbox: *mut Envelope) -> *mut Envelope {
     debug_assert!(
         !is_idle(inbox) && inbox != CLOSED,
@@ -221,7 +233,7 @@ fn taken(inbox: *mut Envelope) -> *mut Envelope {
     }
 }
 
-/// Turns a list over, so that the oldest comes first.
+/// Reverses a list, so that the oldest comes first.
 ///
 /// # Safety
 /// The list is the caller's own.

@@ -1,8 +1,10 @@
-//! A local mailbox that a visitor reads while the owner of the cell is in a turn that takes long (`runtime/sponsor/README.md`, rescue).
+//! A local mailbox that a visitor reads while the owner of the cell is in a long turn
+//! (`runtime/sponsor/README.md`, rescue).
 //!
-//! The owner may append meanwhile: once, if its look at the inbox came before the visitor took the token. So the visitor reads no
-//! further than to where the mailbox ended when it looked, and writes nothing but the places up to which envelopes are read. It frees
-//! what is read, but for the last envelope, in which the owner may be writing. The owner mends the list when it is back
+//! The owner may append meanwhile: once, if its look at the inbox came before the visitor took the
+//! token. So the visitor reads no further than the end of the mailbox when it looked. It writes
+//! only the positions up to which envelopes are read. It frees the read envelopes, except for the
+//! last envelope, in which the owner may be writing. The owner mends the list when it is back
 //! ([`Header::mend`]).
 
 use garrick_core::prim::unmodelled::{Acquire, fence};
@@ -15,7 +17,7 @@ use super::state::{Home, State};
 pub(crate) struct Mail {
     /// The state of the cell.
     state: State,
-    /// The oldest envelope that may have something unread.
+    /// The oldest envelope that may have unread messages.
     first: *mut Envelope,
     /// The last envelope, or null, and its free slots.
     last: *mut Envelope,
@@ -23,8 +25,8 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    /// Returns the oldest envelope with unread messages, the slots in it below which nothing counts, and whether more follows; none if
-    /// all is read.
+    /// Returns the oldest envelope with unread messages, the slot below which its slots do not
+    /// count, and whether more envelopes follow. Returns `None` if all is read.
     pub(crate) fn next(&self) -> Option<(*mut Envelope, u32, bool)> {
         // SAFETY: envelopes up to the last one are the visitor's to read.
         let envelope = unsafe { self.first.as_ref() }?;
@@ -36,7 +38,8 @@ impl Mail {
         (!is_read).then_some((self.first, free, !is_last))
     }
 
-    /// Goes on to the next envelope. Returns the one before, which has been read, to be freed; none if that is the last.
+    /// Advances to the next envelope. Returns the previous one, which has been read, to be freed.
+    /// Returns `None` if the current envelope is the last.
     pub(crate) fn go_on(&mut self) -> Option<*mut Envelope> {
         if self.first == self.last {
             return None;
@@ -47,7 +50,7 @@ impl Mail {
         Some(read)
     }
 
-    /// Returns whether the owner has appended nothing to the mailbox of the cell, as far as this thread can see.
+    /// Returns true if the owner seems to have appended nothing to the mailbox of the cell.
     pub(crate) fn is_whole(&self, cell: &Header) -> bool {
         // SAFETY: the last envelope stays until the owner mends the mailbox.
         let last = unsafe { self.last.as_ref() };
@@ -56,25 +59,28 @@ impl Mail {
 }
 
 impl Header {
-    /// Looks at the mailbox of a cell that stands in the run queue of its home, and whose token the caller has; none if the cell does not
-    /// wait to be run there, or if the turn under way, whose number `turn` reads, has appended to it.
+    /// Takes a snapshot of the mailbox of a cell that stands in the run queue of its home, and
+    /// whose token the caller has. `turn` reads the number of the current turn. Returns `None` if
+    /// the cell does not wait to be run there, or if that turn has appended to it.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();
         if !state.is_scheduled_whole_at(home) {
             return None;
         }
-        // Acquire: pairs with the Release fence of a commit. Without the flag APPENDED, the last envelope is committed, so it stays.
+        // Acquire: pairs with the Release fence of a commit. Without the flag APPENDED, the last
+        // envelope is committed, so it stays.
         fence(Acquire);
         let last = state.tail();
         // SAFETY: the cell is not run while others visit, so its envelopes stay.
         let (first, free) =
             unsafe { last.as_ref() }.map_or((last, 0), |last| (last.next(), last.free()));
-        // Acquire: pairs with the Release fence of `Stage::cover`. If one of the two was written by an append under way, the state word
-        // differs, or the turn that has appended is over.
+        // Acquire: pairs with the Release fence of `Stage::cover`. If one of the two was written by
+        // a current append, the state word differs, or the turn that has appended is over.
         fence(Acquire);
         let is_same = self.state() == state;
-        // Acquire: pairs with the Release fence of `Cut::end`. If an append has come and gone, the turn is another one.
+        // Acquire: pairs with the Release fence of `Cut::end`. If an append has come and gone, the
+        // turn number has changed.
         fence(Acquire);
         (is_same && turn() == now).then_some(Mail {
             state,
@@ -84,8 +90,8 @@ impl Header {
         })
     }
 
-    /// Owner only: takes out of the local mailbox what a visitor has read. Returns the last envelope that the visitor knew, to be freed,
-    /// if all of it is read.
+    /// Owner only: removes what a visitor has read from the local mailbox. Returns the last
+    /// envelope that the visitor knew, to be freed, if all of it is read.
     pub(crate) fn mend(&self, mail: &Mail) -> Option<*mut Envelope> {
         let tail = self.mailbox_tail();
         if mail.last.is_null() {
@@ -112,7 +118,7 @@ impl Header {
     /// Owner only: puts a list of envelopes, oldest first, before all others of the local mailbox.
     ///
     /// # Safety
-    /// As for [`Header::append`].
+    /// The contract of [`Header::append`].
     pub(crate) unsafe fn prepend(&self, list: *mut Envelope) {
         let tail = self.mailbox_tail();
         // SAFETY: the list is ours by contract, and ends with null; the mailbox is circular.

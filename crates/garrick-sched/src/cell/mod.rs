@@ -1,10 +1,10 @@
-//! The owner-biased cell: one actor's header, and the protocol by which threads share it.
+//! The owner-biased cell: the header of one actor, and the protocol by which threads share it.
 //!
-//! `README.md` in this folder holds the vocabulary, the words and their bits, the steps, the races
-//! and why they are harmless; the code refers to its steps by number.
+//! `README.md` in this folder has the vocabulary, the words and their bits, the steps, the races
+//! and the reasons why they are harmless. The code refers to its steps by number.
 //!
-//! Nothing in here allocates, parks or runs an actor: these are the transitions only, so that the loom
-//! models drive exactly the code that runs in production.
+//! Nothing in here allocates, parks or runs an actor. These are the transitions only, so that the
+//! loom models drive exactly the code that runs in production.
 
 mod envelope;
 mod header;

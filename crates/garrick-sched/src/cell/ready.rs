@@ -1,11 +1,11 @@
-//! The ready stack of a worker's seat: the cells whose token somebody else took.
+//! The ready stack of a worker's seat: the cells whose token another thread took.
 //!
-//! A Treiber stack of the envelopes that carry the tokens, taken whole by who sits on the seat, with the
-//! question whether anybody does folded into the same word. So no fence and no second flag is needed:
-//! pushing on `PARKED` makes the seat the pusher's.
+//! A Treiber stack of the envelopes that carry the tokens, taken as a whole by the sitter of the
+//! seat. The same word also holds whether the seat has a sitter. So no fence and no second flag is
+//! needed: a push on `PARKED` gives the seat to the pusher.
 //!
 //! ```text
-//!   somebody sits, or is about to:       null, or a list
+//!   a thread sits, or is about to:       null, or a list
 //!   the same, and others help:           LENT, or a list with this bit
 //!   nobody sits, a thread looks here:    WATCHED, or a list with this bit
 //!   nobody sits:                         PARKED
@@ -19,8 +19,9 @@
 //!       +----------------+-----+-----------------------------------------------+
 //! ```
 //!
-//! During a long turn another thread takes the stack and leaves LENT on it (`lend`), and goes on to take (`take_lent`). Pushes carry
-//! the mark along. The sitter takes the mark away by `take`, and sees by it that others have tokens (`runtime/sponsor/README.md`, rescue).
+//! During a long turn another thread takes the stack and leaves LENT on it (`lend`), and then
+//! continues to take (`take_lent`). Pushes keep the mark. The sitter removes the mark by `take`,
+//! which also shows that others have tokens (`runtime/sponsor/README.md`, rescue).
 //!
 //! Pushing is lock-free, taking is wait-free.
 
@@ -35,48 +36,48 @@ use super::envelope::Envelope;
 const PARKED: *mut Envelope = std::ptr::without_provenance_mut(1);
 /// Nobody sits on the seat, and a thread looks at it that will sit if something is pushed.
 const WATCHED: usize = 2;
-/// Somebody sits on the seat, and others take from the stack.
+/// A thread sits on the seat, and others take from the stack.
 const LENT: usize = 4;
 /// All marks that a word may have beside a list.
 const MARKS: usize = WATCHED | LENT;
 
-/// What the one who put something on the stack has to do.
+/// The duty of a thread that has pushed to the stack.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
-    /// Nothing: somebody sits on the seat, or is about to.
+    /// No duty: a thread sits on the seat, or is about to.
     Taken,
-    /// Somebody sits there and does not look, but others take from the stack, who may have to be woken.
+    /// The sitter does not look, but others take from the stack, and may have to be woken.
     Lent,
-    /// The seat is the pusher's, who hands it over or sits there.
+    /// The pusher owns the seat, and hands it over or sits there.
     Yours,
 }
 
-/// The state of a seat as a thread sees it that looks there.
+/// The state of a seat as seen by a thread that looks at it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
-    /// Nothing.
+    /// Nothing has happened.
     Nothing,
     /// Something was pushed, and nobody sits there.
     Called,
-    /// Somebody else has taken the seat.
+    /// Another thread has taken the seat.
     Gone,
 }
 
-/// The stack. Who sits takes, everyone pushes.
+/// The ready stack. The sitter takes, any thread pushes.
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
-    /// See [`Ready::sits`].
+    /// The number of times that a thread has sat down, see [`Ready::sits`].
     sits: AtomicUsize,
 }
 
-/// Returns whether a thread looks at the seat.
+/// Returns true if a thread looks at the seat.
 fn is_watched(head: *mut Envelope) -> bool {
     head.addr() & WATCHED != 0
 }
 
-/// The list in a word.
+/// Returns the list in a word.
 fn list_of(head: *mut Envelope) -> *mut Envelope {
     if head == PARKED {
         return std::ptr::null_mut();
@@ -84,28 +85,28 @@ fn list_of(head: *mut Envelope) -> *mut Envelope {
     head.map_addr(|addr| addr & !MARKS)
 }
 
-/// Returns whether others take from the stack.
+/// Returns true if others take from the stack.
 fn is_lent(head: *mut Envelope) -> bool {
     head.addr() & LENT != 0
 }
 
 impl Ready {
-    /// Returns whether there is something to take, or others take, which is to be ended.
+    /// Returns true if there is something to take, or others take, which must be ended.
     #[inline]
     pub(crate) fn has_some(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
         self.head.load(Relaxed).addr() > WATCHED
     }
 
-    /// Returns whether nobody sits there nor looks, as far as can be seen.
+    /// Returns true if nobody seems to sit there or look.
     pub(crate) fn is_parked(&self) -> bool {
-        // Acquire: pairs with the Release in `try_park`; who looks for the end of a sponsor sees what the last sitter did
-        // before it left (sponsor/README.md, the end).
+        // Acquire: pairs with the Release in `try_park`; a thread that looks for the end of a
+        // sponsor sees what the last sitter did before it left (sponsor/README.md, the end).
         self.head.load(Acquire) == PARKED
     }
 
-    /// Puts the envelope that carries a cell's token on the stack (README, step 2). One who `keeps` has the seat then also where a
-    /// thread looks at it.
+    /// Puts the envelope that carries a cell's token on the stack (README, step 2). A caller that
+    /// `keeps` takes the seat also if a thread looks at it.
     ///
     /// # Safety
     /// The envelope carries a token that the caller holds.
@@ -123,8 +124,8 @@ impl Ready {
             let mark = if is_free { 0 } else { seen.addr() & MARKS };
             let new = envelope.map_addr(|addr| addr | mark);
             // Release: pairs with the Acquire in `take`; publishes the link and the token.
-            // Acquire: pairs with the Release in `try_park` and `try_watch`; the pusher that gets the seat may sit there, or hands
-            // it to who does.
+            // Acquire: pairs with the Release in `try_park` and `try_watch`; the pusher that gets
+            // the seat may sit there, or hands it to the next sitter.
             match self.head.compare_exchange_weak(seen, new, AcqRel, Relaxed) {
                 Ok(_) if is_free => return Notice::Yours,
                 Ok(_) if is_lent(seen) => return Notice::Lent,
@@ -134,11 +135,12 @@ impl Ready {
         }
     }
 
-    /// Sitter only: takes all, oldest first. Nobody else takes any more. Returns whether others did.
+    /// Sitter only: takes all envelopes, oldest first, and ends the taking by others. Returns
+    /// whether others took.
     pub(crate) fn take(&self) -> (*mut Envelope, bool) {
         // Acquire: pairs with the Release in `push`.
         let head = self.head.swap(std::ptr::null_mut(), Acquire);
-        debug_assert!(head != PARKED && !is_watched(head), "who takes sits there");
+        debug_assert!(head != PARKED && !is_watched(head), "only the sitter takes");
         (Self::oldest_first(list_of(head)), is_lent(head))
     }
 
@@ -150,8 +152,8 @@ impl Ready {
             .is_ok()
     }
 
-    /// Takes all, oldest first, where somebody sits, and goes on to do so by `take_lent`; none if nobody sits there, or others take
-    /// already.
+    /// Takes all envelopes, oldest first, from a seat with a sitter, and leaves LENT for
+    /// `take_lent`. Returns `None` if nobody sits there, or others take already.
     pub(crate) fn lend(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if seen == PARKED || seen.addr() & MARKS != 0 {
@@ -160,7 +162,8 @@ impl Ready {
         self.take_and_mark(seen)
     }
 
-    /// Takes all, oldest first, where others than the sitter do; none if they do no more.
+    /// Takes all envelopes, oldest first, from a lent stack. Returns `None` if it is not lent any
+    /// more.
     pub(crate) fn take_lent(&self) -> Option<*mut Envelope> {
         let seen = self.head.load(Relaxed);
         if !is_lent(seen) {
@@ -190,34 +193,35 @@ impl Ready {
         }
     }
 
-    /// Sitter only: counts that somebody has sat down.
+    /// Sitter only: counts that a thread has sat down.
     pub(crate) fn count_sit(&self) {
-        // Relaxed: the sitter before has written it, and then left.
+        // Relaxed: the previous sitter has written it, and then left.
         let sits = self.sits.load(Relaxed).wrapping_add(1);
-        // Release: pairs with the Acquire in `sits`; who counts this one sees that the seat is not parked any more.
+        // Release: pairs with the Acquire in `sits`; a thread that sees this count sees that the
+        // seat is not parked any more.
         self.sits.store(sits, Release);
     }
 
-    /// Returns how often somebody has sat down.
+    /// Returns how often a thread has sat down.
     pub(crate) fn sits(&self) -> usize {
         // Acquire: pairs with the Release in `count_sit`.
         self.sits.load(Acquire)
     }
 
-    /// Returns whether somebody sits on the seat, or is about to, as far as can be seen.
+    /// Returns true if a thread seems to sit on the seat, or is about to.
     pub(crate) fn is_sat_on(&self) -> bool {
         let head = self.head.load(Relaxed);
         head != PARKED && !is_watched(head)
     }
 
-    /// Returns whether others than the sitter take from the stack.
+    /// Returns true if others than the sitter take from the stack.
     #[inline]
     pub(crate) fn is_lent(&self) -> bool {
         // Relaxed: `take` looks again with Acquire.
         is_lent(self.head.load(Relaxed))
     }
 
-    /// Returns whether others than the sitter may find something here.
+    /// Returns true if others than the sitter may find something here.
     pub(crate) fn has_lent(&self) -> bool {
         // Relaxed: `take_lent` looks again with Acquire; a fence orders it against sleep.
         let head = self.head.load(Relaxed);
@@ -227,7 +231,7 @@ impl Ready {
     fn oldest_first(mut list: *mut Envelope) -> *mut Envelope {
         let mut oldest_first = std::ptr::null_mut();
         while !list.is_null() {
-            // SAFETY: whoever pushed it handed it over, and it lives as long as its token is out.
+            // SAFETY: the pusher handed it over, and it lives as long as its token is out.
             unsafe {
                 let next = (*list).ready_next();
                 (*list).set_ready_next(oldest_first);
@@ -238,17 +242,19 @@ impl Ready {
         oldest_first
     }
 
-    /// Sitter only: leaves the seat; false if something is there to take. From here on it belongs to whoever takes the mark away.
+    /// Sitter only: leaves the seat. Returns false if there is something to take. From here on the
+    /// seat belongs to the thread that removes the mark.
     #[must_use]
     pub(crate) fn try_park(&self) -> bool {
-        // Release: pairs with the Acquire in `is_parked`, `sit` and `push`: who sits next has what we left. A fence orders it
-        // against the shared queue, see `sponsor::idle`.
+        // Release: pairs with the Acquire in `is_parked`, `sit` and `push`: the next sitter sees
+        // what this one left. A fence orders it against the shared queue, see `sponsor::idle`.
         self.head
             .compare_exchange(std::ptr::null_mut(), PARKED, Release, Relaxed)
             .is_ok()
     }
 
-    /// Sitter only: leaves the seat and goes on to look at it; false if something is there to take.
+    /// Sitter only: leaves the seat and goes on to look at it. Returns false if there is something
+    /// to take.
     #[must_use]
     pub(crate) fn try_watch(&self) -> bool {
         let watched = std::ptr::without_provenance_mut(WATCHED);
@@ -258,7 +264,7 @@ impl Ready {
             .is_ok()
     }
 
-    /// Looks at the seat, for one who has left it by `try_watch`.
+    /// Looks at the seat, for a thread that has left it by `try_watch`.
     pub(crate) fn look(&self) -> Look {
         // Relaxed: `sit_watched` looks again with Acquire.
         match self.head.load(Relaxed) {
@@ -268,13 +274,13 @@ impl Ready {
         }
     }
 
-    /// Sits down again where one has looked since `try_watch`; false if somebody else has taken the seat.
+    /// Sits down again after `try_watch`. Returns false if another thread has taken the seat.
     #[must_use]
     pub(crate) fn sit_watched(&self) -> bool {
         let mut seen = self.head.load(Relaxed);
         while is_watched(seen) {
-            // Acquire: pairs with the Release in `try_watch` and `try_park`: somebody else may have sat here and left since,
-            // and watches now as we did.
+            // Acquire: pairs with the Release in `try_watch` and `try_park`: another thread may
+            // have sat here and left since, and watches now as this one did.
             match self
                 .head
                 .compare_exchange_weak(seen, list_of(seen), Acquire, Relaxed)
@@ -286,7 +292,8 @@ impl Ready {
         false
     }
 
-    /// Takes a seat where nobody sits, looks or not; true if that succeeds, as for [`Ready::sit`].
+    /// Takes a seat where nobody sits, watched or not. Returns true if that succeeds, like
+    /// [`Ready::sit`].
     #[must_use]
     pub(crate) fn sit_as_guest(&self) -> bool {
         let seen = self.head.load(Relaxed);
@@ -298,7 +305,8 @@ impl Ready {
                 .is_ok()
     }
 
-    /// Takes a seat where nobody sits nor looks; true if that succeeds, and then the caller sits there or hands it over.
+    /// Takes a seat where nobody sits or looks. Returns true if that succeeds, and then the caller
+    /// sits there or hands the seat over.
     #[must_use]
     pub(crate) fn sit(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`.

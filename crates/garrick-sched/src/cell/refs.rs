@@ -1,20 +1,22 @@
 //! Reference counts, biased to the owner.
 //!
-//! After Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018): the owner counts without
-//! atomics. Ours differs in how the two counts meet, because a cell changes its owner and is freed by
-//! it alone:
+//! After Choi, Shull and Torrellas, "Biased Reference Counting" (PACT 2018): the owner counts
+//! without atomics. Our scheme differs in how the two counts meet, because a cell changes its owner
+//! and is freed by it alone:
 //!
-//! - References are anonymous: `local_refs + shared_refs` is their number, whoever took which.
-//! - The shared count never goes below zero. A foreign thread that drops a reference while the shared
-//!   count is zero sends it to the owner as a [`Kind::Release`](super::Kind) envelope, which is also
-//!   what wakes the owner, in the same atomic step.
-//! - The owner keeps at least one reference on its side while there are any: when its count reaches
-//!   zero it borrows one from the shared count. So the last reference is always dropped by
-//!   the owner, or sent to it.
-//! - While others visit a cell (`runtime/sponsor/README.md`, rescue), addresses that its turns make are in the shared count, and some
-//!   of them may be dropped by the owner, whose count goes below zero then. It settles that when the cell comes back.
-//! - A closed cell is an *orphan*: all its references are in the shared count, marked, and whoever
-//!   drops the last one frees the block.
+//! - References are anonymous: `local_refs + shared_refs` is their number, whichever thread took
+//!   which.
+//! - The shared count never goes below zero. A foreign thread that drops a reference while the
+//!   shared count is zero sends it to the owner as a [`Kind::Release`](super::Kind) envelope, which
+//!   also wakes the owner, in the same atomic step.
+//! - The owner keeps at least one reference on its side while there are any. When its count reaches
+//!   zero it borrows one from the shared count. So the last reference is always dropped by the
+//!   owner, or sent to it.
+//! - While others visit a cell (`runtime/sponsor/README.md`, rescue), addresses that its turns make
+//!   are in the shared count. The owner may drop some of them, and its count goes below zero then.
+//!   It settles that when the cell comes back.
+//! - A closed cell is an *orphan*: all its references are in the shared count, marked, and the
+//!   thread that drops the last one frees the block.
 
 use std::io::{self, Write};
 use std::process;
@@ -25,15 +27,16 @@ use super::header::Header;
 
 /// The mark of a cell without owner, in the shared count.
 pub(super) const ORPHAN: u32 = 1 << 31;
-/// More references than this are a leak in the program, and the process is stopped as `Arc` does. Each of the two counts stays
-/// below it, and so their sum below [`ORPHAN`], also while several threads find at once that it is too much.
+/// Largest valid number of references. More are a leak in the program, and the process is stopped,
+/// as with `Arc`. Each of the two counts stays below this limit, and so their sum below [`ORPHAN`],
+/// even while several threads find at the same time that it is too much.
 const REFS_MAX: u32 = 1 << 29;
 
-/// What the shared count of a freed block is in debug builds, so that a use after free is caught early.
+/// The shared count of a freed block in debug builds, so that a use after free is caught early.
 #[cfg(not(garrick_loom))]
 const POISON: u32 = 0x1fff_dead;
 
-/// Stops the process if a shared count, which was `before`, is too large with `added` more.
+/// Stops the process if a shared count of `before` is too large with `added` more.
 #[inline]
 fn check_sum(before: u32, added: u32) {
     if (before & !ORPHAN) + added > REFS_MAX {
@@ -41,11 +44,12 @@ fn check_sum(before: u32, added: u32) {
     }
 }
 
-/// Stops the process. Going on would let the counts overflow, and free a task that can still be reached.
+/// Stops the process. To continue would let the counts overflow, and free a task that can still be
+/// reached.
 #[cold]
 #[inline(never)]
 fn too_many() -> ! {
-    // If there is nobody to read it, that is no reason to go on.
+    // A failure to write the message is no reason to continue.
     let _ = writeln!(
         io::stderr(),
         "garrick: an actor has more than {REFS_MAX} addresses: the program leaks them, with mem::forget or in a cycle \
@@ -54,25 +58,25 @@ fn too_many() -> ! {
     process::abort();
 }
 
-/// What became of a foreign drop.
+/// The result of a foreign drop.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dropped {
-    /// Done; the cell must not be touched any more.
+    /// The drop is counted; the cell must not be touched any more.
     Counted,
     /// The reference is counted by the owner: send it there in an envelope.
     WithOwner,
-    /// It was an orphan's last one: free the block.
+    /// The last reference of an orphan was dropped: free the block.
     LastOfOrphan,
 }
 
-/// What the owner found when its own count reached zero.
+/// The result of settling a cell whose owner's count has reached zero.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Settled {
     /// There are foreign references; one of them is now counted here.
     Referenced,
-    /// There is none at all.
+    /// There is no reference at all.
     Unreferenced,
 }
 
@@ -110,7 +114,7 @@ impl Header {
         debug_assert_ne!(self.shared_refs.load(Relaxed), POISON, "the cell is freed");
     }
 
-    /// Owner only: the owner's count.
+    /// Owner only: returns the owner's count.
     #[inline]
     pub(crate) fn local_refs(&self) -> i32 {
         // SAFETY: owner field.
@@ -130,8 +134,8 @@ impl Header {
         });
     }
 
-    /// Owner only: counts one reference less. True if that was the owner's last one, which asks for
-    /// [`Header::settle`] before anything else.
+    /// Owner only: counts one reference less. Returns true if that was the owner's last one, which
+    /// requires [`Header::settle`] before anything else.
     #[inline]
     #[must_use]
     pub(crate) fn drop_local(&self) -> bool {
@@ -151,7 +155,7 @@ impl Header {
     #[inline]
     pub(crate) fn clone_foreign(&self) {
         self.check_alive();
-        // Relaxed: the new reference is published by whatever hands it on.
+        // Relaxed: the new reference is published by the operation that hands it on.
         check_sum(self.shared_refs.fetch_add(1, Relaxed), 1);
     }
 
@@ -166,7 +170,8 @@ impl Header {
                 return Dropped::WithOwner;
             }
             // Release: pairs with the Acquire in `settle` and below; our use of the cell is over.
-            // Acquire: pairs with the Release of the other droppers, for the one that frees an orphan.
+            // Acquire: pairs with the Release of the other droppers, for the one that frees an
+            // orphan.
             match self
                 .shared_refs
                 .compare_exchange_weak(seen, seen - 1, AcqRel, Relaxed)
@@ -178,14 +183,16 @@ impl Header {
         }
     }
 
-    /// Owner only: its own count is zero, or less; borrows of the shared references, if there are any, so that it is one.
+    /// Owner only: settles the cell when the owner's count is zero or less. Borrows from the shared
+    /// references, if there are any, so that the owner's count becomes one.
     pub(crate) fn settle(&self) -> Settled {
         self.check_alive();
         let local = self.local_refs();
         debug_assert!(local <= 0, "there is nothing to settle before");
         let wanted = local.abs_diff(1);
         loop {
-            // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the cell.
+            // Acquire: pairs with the Release in `drop_foreign`; the droppers are done with the
+            // cell.
             let seen = self.shared_refs.load(Acquire);
             if seen == 0 {
                 debug_assert_eq!(local, 0, "each reference is counted once");
@@ -210,21 +217,22 @@ impl Header {
         }
     }
 
-    /// Owner only: whether its own count of a cell, just zero, can be left to the end of the cell's
-    /// activation, which looks closer: if it is scheduled, and nobody else has a reference to borrow.
+    /// Owner only: returns true if the owner's count, just zero, can be left to the end of the
+    /// cell's activation, which looks closer. True if the cell is scheduled, and no other thread
+    /// has a reference to borrow.
     #[inline]
     pub(crate) fn is_looked_after(&self) -> bool {
         // Relaxed: the end of the activation settles, with Acquire.
         self.state().is_scheduled() && self.shared_refs.load(Relaxed) == 0
     }
 
-    /// Owner only: moves the owner's count to the shared one, before the cell is given away
+    /// Owner only: moves the owner's count to the shared count, before the cell is given away
     /// (README, step 3). The cell is kept alive by being scheduled.
     pub(crate) fn share_refs(&self) {
         self.check_alive();
         debug_assert!(
             cfg!(garrick_loom) || self.state().is_scheduled(),
-            "what is given away is kept alive by being scheduled"
+            "a cell that is given away is kept alive by being scheduled"
         );
         // SAFETY: owner field.
         let local = self
@@ -238,8 +246,8 @@ impl Header {
         }
     }
 
-    /// Token holder, as owner: makes the cell an orphan, with one more reference, which is the caller's
-    /// (README, step 7).
+    /// Token holder, as owner: makes the cell an orphan, with one more reference, which the caller
+    /// owns (README, step 7).
     pub(crate) fn orphan_refs(&self) {
         // SAFETY: owner field.
         let local = self
@@ -247,8 +255,8 @@ impl Header {
             .with_mut(|refs| unsafe { std::mem::take(&mut *refs) });
         debug_assert!(local >= 0, "a cell that was visited is settled before");
         let local = local as u32;
-        // Relaxed: `close` publishes the mark, and our use of the cell ends with the Release by which our
-        // own reference is dropped.
+        // Relaxed: `close` publishes the mark, and our use of the cell ends with the Release by
+        // which our own reference is dropped.
         let before = self.shared_refs.fetch_add(local + 1 + ORPHAN, Relaxed);
         debug_assert_eq!(before & ORPHAN, 0, "a cell is closed once");
         check_sum(before, local);

@@ -13,8 +13,8 @@
 //! | GARBAGE | [`Header::condemn`], [`Header::condemn_at`] | [`Header::vacate`] |
 //! | APPENDED | [`Header::begin_append`] | [`Header::end_append`] |
 //!
-//! Only the home worker writes the word, so each transition is a plain load and a plain store. The word is atomic because other workers
-//! read `home` out of it to see whether the cell is theirs.
+//! Only the home worker writes the word, so each transition is a plain load and a plain store. The
+//! word is atomic because other workers read `home` from it to see whether the cell is theirs.
 
 use std::fmt;
 use std::ptr;
@@ -24,8 +24,9 @@ use garrick_core::prim::atomic::Ordering::Relaxed;
 use super::envelope::Envelope;
 use super::header::Header;
 
-/// The cell stands in a run queue, or works off its mailbox. Keeps it alive. A cell that runs for the one
-/// message that it was scheduled with is not scheduled meanwhile, so that it can be again.
+/// The cell stands in a run queue, or works through its mailbox. Keeps the cell alive. A cell that
+/// runs only the message that it was scheduled with is not scheduled meanwhile, so that it can be
+/// scheduled again.
 const SCHEDULED: u64 = 1;
 /// The cell has not run yet; its first message makes it run newest first.
 const NEWBORN: u64 = 2;
@@ -33,7 +34,7 @@ const NEWBORN: u64 = 2;
 const STOPPED: u64 = 4;
 /// The cell stands on its home's list of cells to free, or is being freed.
 const GARBAGE: u64 = 8;
-/// The turn under way has appended to the local mailbox, so what is in there is not all committed.
+/// The current turn has appended to the local mailbox, so its contents are not all committed.
 const APPENDED: u64 = 1 << 63;
 
 const HOME_SHIFT: u32 = 48;
@@ -42,13 +43,13 @@ const HOME_MASK: u64 = ((1 << HOME_BITS) - 1) << HOME_SHIFT;
 const FLAG_MASK: u64 = 15 | !0 << (HOME_SHIFT + HOME_BITS);
 const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
 
-/// A worker's number, shifted to where the state word has it. [`Home::NOBODY`] owns nothing.
+/// A worker's number, shifted to its position in the state word. [`Home::NOBODY`] owns nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(u64);
 
 impl Home {
     pub(crate) const NOBODY: Self = Self(0);
-    /// Stands for a thread that is no worker: the home of no cell, not even of one that nobody owns.
+    /// The home of a thread that is no worker. No cell has it, not even a cell that nobody owns.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
     /// Returns the home with number `number`, which is not 0.
@@ -57,13 +58,13 @@ impl Home {
         Self((number as u64) << HOME_SHIFT)
     }
 
-    /// Returns its number.
+    /// Returns the worker's number.
     #[inline]
     pub(crate) const fn number(self) -> u16 {
         (self.0 >> HOME_SHIFT) as u16
     }
 
-    /// Returns the state of a cell of that home that has nothing to do.
+    /// Returns the state of an idle cell of that home.
     #[inline]
     pub(crate) const fn idle(self) -> State {
         State(self.0)
@@ -80,13 +81,13 @@ impl fmt::Debug for Home {
     }
 }
 
-/// One reading of a state word.
+/// A value of a state word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(crate) struct State(u64);
 
 impl State {
-    /// The state of no cell that a message can be sent to.
+    /// A state that no cell with a mailbox has.
     pub(crate) const NONE: Self = Self(0);
 
     /// Returns the state of a newborn cell.
@@ -118,26 +119,27 @@ impl State {
         ptr::with_exposed_provenance_mut((self.0 & POINTER_MASK) as usize)
     }
 
-    /// Returns whether the cell has nothing to do at `home`, and is not newborn.
+    /// Returns true if the cell has nothing to do at `home`, and is not newborn.
     #[inline]
     pub(crate) fn is_idle_at(self, home: Home) -> bool {
         self == home.idle()
     }
 
-    /// Returns whether the cell has nothing to do at `home`: it is not scheduled, its mailbox is empty, and it has not stopped. It may be
-    /// newborn.
+    /// Returns true if the cell has nothing to do at `home`: it is not scheduled, its mailbox is
+    /// empty, and it has not stopped. It may be newborn.
     #[inline]
     pub(crate) fn rests_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0
     }
 
-    /// Returns whether the cell is scheduled at `home` with nothing in its mailbox. It may be newborn.
+    /// Returns true if the cell is scheduled at `home` with an empty mailbox. It may be newborn.
     #[inline]
     pub(crate) fn is_scheduled_alone_at(self, home: Home) -> bool {
         self.0 & !NEWBORN == home.0 | SCHEDULED
     }
 
-    /// Returns whether the cell is scheduled at `home`, lives, and the turn under way has not appended to its mailbox. It may be newborn.
+    /// Returns true if the cell is scheduled at `home`, lives, and the current turn has not
+    /// appended to its mailbox. It may be newborn.
     pub(super) fn is_scheduled_whole_at(self, home: Home) -> bool {
         self.0 & !NEWBORN & !POINTER_MASK == home.0 | SCHEDULED
     }
@@ -152,25 +154,25 @@ impl State {
         self.0 & NEWBORN != 0
     }
 
-    /// Returns whether the task is gone, and the cell waits to be closed.
+    /// Returns true if the task is gone, and the cell waits to be closed.
     #[inline]
     pub(crate) const fn is_stopped(self) -> bool {
         self.0 & STOPPED != 0
     }
 
-    /// Returns whether nobody schedules the cell any more, which has stopped: it waits for its token only.
+    /// Returns true if the cell has stopped and is not scheduled: it only waits for its token.
     pub(crate) const fn waits_for_token(self) -> bool {
         self.0 & (STOPPED | SCHEDULED) == STOPPED
     }
 
-    /// Returns whether the cell is about to be freed.
+    /// Returns true if the cell is about to be freed.
     #[inline]
     pub(crate) const fn is_garbage(self) -> bool {
         self.0 & GARBAGE != 0
     }
 
-    /// Returns whether somebody looks after the cell when no reference to it is left: its activation, whoever closes it, or whoever
-    /// frees it.
+    /// Returns true if the cell is looked after when no reference to it is left: by its activation,
+    /// or by the code that closes or frees it.
     #[inline]
     pub(crate) const fn is_looked_after(self) -> bool {
         self.0 & (SCHEDULED | STOPPED | GARBAGE) != 0
@@ -191,8 +193,8 @@ impl fmt::Debug for State {
     }
 }
 
-/// Transitions. Only the owner makes them. In models their checks are left out, because each load is one more place at which threads
-/// may be switched.
+/// The transitions of a cell. Only the owner makes them. Models leave out their checks, because
+/// each load is one more point at which threads may be switched.
 impl Header {
     /// Returns the state word. Relaxed: only `home` in it means anything to a foreign thread, and
     /// `home == me` can only be read by the thread that wrote it last (README, invariant 1).
@@ -208,7 +210,7 @@ impl Header {
         self.state.store(state, Relaxed);
     }
 
-    /// Panics in debug builds if the cell is in another state than is said.
+    /// Panics in debug builds if `is_right` returns false for the cell's state.
     #[inline(always)]
     fn check(&self, is_right: impl FnOnce(State) -> bool, said: &str) {
         debug_assert!(
@@ -218,7 +220,7 @@ impl Header {
         );
     }
 
-    /// Schedules the cell, which is in `state`: the caller puts it into a run queue.
+    /// Schedules the cell, which is in `state`. The caller puts it into a run queue.
     #[inline]
     pub(crate) fn schedule_from(&self, state: State) {
         self.check(|now| now == state, "the state is the one that was read");
@@ -229,26 +231,27 @@ impl Header {
         self.store(state.0 | SCHEDULED);
     }
 
-    /// Schedules the cell: the caller puts it into a run queue.
+    /// Schedules the cell. The caller puts it into a run queue.
     #[inline]
     pub(crate) fn schedule(&self) {
         self.schedule_from(self.state());
     }
 
-    /// Schedules a newborn cell of `home` behind all that is ready by now, as if it had run before.
+    /// Schedules a newborn cell of `home` behind all ready cells, as if it had run before.
     pub(crate) fn schedule_in_line(&self, home: Home) {
         self.check(|now| now.rests_at(home), "a cell gets its first message");
         self.store(home.0 | SCHEDULED);
     }
 
-    /// Keeps the cell scheduled while it is in no run queue, whether it was scheduled before or not: its turn leaves the seat.
+    /// Keeps the cell scheduled while it is in no run queue, even if it was not scheduled before:
+    /// its turn leaves the seat.
     pub(crate) fn keep_scheduled(&self) {
         self.check(|now| !now.is_garbage(), "a cell in a turn is alive");
         self.store(self.state().0 | SCHEDULED);
     }
 
-    /// Takes the cell out of its schedule if nothing waits in its mailbox: it runs for the message that it was scheduled with. Returns
-    /// whether that is so.
+    /// Unschedules the cell if its mailbox is empty: it runs only the message that it was scheduled
+    /// with. Returns true if so.
     #[inline]
     #[must_use]
     pub(crate) fn begin_lone(&self, home: Home) -> bool {
@@ -259,7 +262,7 @@ impl Header {
         is_alone
     }
 
-    /// Lets the cell rest, whose mailbox is empty.
+    /// Marks the cell, whose mailbox is empty, as idle.
     #[inline]
     pub(crate) fn rest(&self, home: Home) {
         self.check(
@@ -269,9 +272,9 @@ impl Header {
         self.store(home.0);
     }
 
-    /// Takes the cell out of its schedule: it is in no run queue any more.
+    /// Unschedules the cell: it is in no run queue any more.
     pub(crate) fn unschedule(&self) {
-        self.check(|now| !now.is_garbage(), "what is scheduled is alive");
+        self.check(|now| !now.is_garbage(), "a scheduled cell is alive");
         self.store(self.state().0 & !SCHEDULED);
     }
 
@@ -281,7 +284,7 @@ impl Header {
         self.store(self.state().0 & !NEWBORN);
     }
 
-    /// Notes that the task is gone. Returns false if it was before.
+    /// Records that the task is gone. Returns false if it was gone before.
     #[must_use]
     pub(crate) fn retire(&self) -> bool {
         let state = self.state();
@@ -289,7 +292,7 @@ impl Header {
         !state.is_stopped()
     }
 
-    /// Puts the cell on the list of those to be freed.
+    /// Puts the cell on the list of cells to be freed.
     pub(crate) fn condemn(&self) {
         self.check(
             |now| !now.is_looked_after() && now.tail().is_null(),
@@ -307,23 +310,23 @@ impl Header {
         self.store(home.0 | GARBAGE);
     }
 
-    /// Ends the cell: the block is nobody's.
+    /// Ends the cell: the block belongs to nobody.
     pub(crate) fn vacate(&self) {
         self.check(
             |now| !now.is_scheduled() && now.tail().is_null(),
-            "what is scheduled, or has something in its mailbox, is alive",
+            "a cell that is scheduled, or has mail, is alive",
         );
         self.store(State::NONE.0);
     }
 
-    /// Notes that the turn under way appends to the mailbox.
+    /// Marks that the current turn appends to the mailbox.
     #[inline]
     pub(crate) fn begin_append(&self) {
-        self.check(State::is_scheduled, "what is appended to is scheduled");
+        self.check(State::is_scheduled, "a cell is scheduled while appended to");
         self.store(self.state().0 | APPENDED);
     }
 
-    /// Notes that what the turn has appended is final, or gone.
+    /// Removes the mark, because the appended messages are final, or gone.
     #[inline]
     pub(crate) fn end_append(&self) {
         self.store(self.state().0 & !APPENDED);

@@ -1,4 +1,4 @@
-//! Questions from a thread to a task of another one, by the way that production takes.
+//! Questions from a thread to a task of another thread, by the production path.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::runtime::sponsor::{Handle, Sponsor, serve_in_model};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Answers, or stops and drops what it was asked, and says that it has handled it.
+/// Answers, or stops and drops the question. Records that it has handled it.
 struct Answers(bool, Rc<Cell<bool>>);
 
 impl Task for Answers {
@@ -32,8 +32,9 @@ fn loom_a_thread_that_asks_gets_its_answer() {
             let (here, handled) = (here(), Rc::default());
             let task = here.spawn(Answers(answers, Rc::clone(&handled)));
             let asker = spawn(move || task.ask(|reply| reply).wait());
-            // The sponsor stays until the asker has its answer: in loom, a thread that is woken while it waits for a lock
-            // forgets that, and the end of a sponsor takes a lock that the asker may want.
+            // The sponsor stays until the asker has its answer. In loom, a thread that is woken
+            // while it waits for a lock forgets the wake, and the end of a sponsor takes a lock
+            // that the asker may want.
             here.run_until(|| handled.get());
             let answer = asker.join().unwrap();
             assert_eq!(
@@ -60,7 +61,7 @@ fn loom_an_asker_that_gives_up_leaves_nothing_behind() {
     });
 }
 
-/// Answers.
+/// Answers 7.
 struct Seven;
 
 impl Task for Seven {

@@ -9,15 +9,15 @@ use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor, serve_in_mod
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// What one that blocks is asked for.
+/// The messages of a task that blocks.
 enum Wish {
-    /// Sends 1, blocks, and sends 2. Where it blocks, the stranger's part is done.
+    /// Sends 1, blocks, and sends 2. The stranger's part runs while it blocks.
     Block(fn(&Blocks, &Address<Wish>)),
-    /// Writes a number down.
+    /// Records a number.
     Note(u32),
 }
 
-/// Blocks.
+/// A task that blocks.
 struct Blocks {
     note: Address<u32>,
     log: SharedLog,
@@ -46,7 +46,7 @@ impl Task for Blocks {
     }
 }
 
-/// A sponsor of one worker with one that blocks there, and one to whom it sends.
+/// Returns a sponsor of one worker, with a task that blocks there, and a task that it sends to.
 fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedLog, Alive) {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());
@@ -65,7 +65,7 @@ fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedL
     (shared, log, alive)
 }
 
-/// Lets this thread and a spare one serve until the sponsor ends.
+/// Serves with this thread and a spare one until the sponsor ends.
 fn serve(shared: &Arc<Shared>) {
     let second = shared.clone();
     let spare = spawn(move || away::serve_in_model(second));
@@ -73,7 +73,8 @@ fn serve(shared: &Arc<Shared>) {
     spare.join().unwrap();
 }
 
-/// A hand leaves its seat, does something, and comes back, while a spare one sits there or not.
+/// Runs a hand that leaves its seat, calls `meanwhile`, and comes back, while a spare hand may sit
+/// there.
 fn come_and_go(preemptions: usize, meanwhile: fn(&Arc<Shared>)) {
     check_with(preemptions, move || {
         let shared = Sponsor::builder().share_in_model(true);

@@ -1,4 +1,4 @@
-//! Bounded mailboxes: places taken by turns and by threads, and those who wait for one.
+//! Bounded mailboxes: places taken by turns and by threads, and senders that wait for a place.
 
 use std::future::Future;
 use std::pin::pin;
@@ -13,8 +13,9 @@ use crate::runtime::room::{Room, WhenFull};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Lets `waiters` wait for places of a room that has one, which is taken. The keeper uses it up, and looks when it is nudged, as long as
-/// somebody may nudge. Each waiter's message is handled once it is there.
+/// Runs `waiters` waiters for places of a room with one place, which is taken. The keeper uses it
+/// up, and looks when it is nudged, as long as a nudge may come. Each waiter's message is handled
+/// once it is there.
 fn wait_for_places(waiters: usize) {
     let room = Room::with(1, WhenFull::Wait);
     assert_eq!(room.take_some(|_| 1), 1);
@@ -55,7 +56,7 @@ fn loom_two_who_wait_share_one_nudge() {
     check_with(2, || wait_for_places(2));
 }
 
-/// Polls once for a place, and gives up. Returns whether there was none.
+/// Polls once for a place, and gives up. Returns true if there was none.
 fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
     let mut taking = pin!(room.take_with(nudge));
     let polled = taking
@@ -64,8 +65,8 @@ fn gives_up(room: &Arc<Room>, nudge: impl Fn()) -> bool {
     polled.is_pending()
 }
 
-/// Lets `wait` wait for the one place of a room, by a function that nudges, while the keeper uses it up and hears the nudges. `before` is
-/// done first, while the place is taken.
+/// Waits by `wait` for the one place of a room, with a function that nudges, while the keeper uses
+/// the place up and answers the nudges. `before` runs first, while the place is taken.
 fn wait_beside_keeper(
     before: impl FnOnce(&Arc<Room>),
     wait: impl FnOnce(&Arc<Room>, &dyn Fn()) + 'static,
@@ -105,7 +106,7 @@ fn loom_one_who_waits_while_a_nudge_is_under_way_is_seen_by_who_hears_it() {
         wait_beside_keeper(
             |_| {},
             |room, nudge| {
-                // The nudge of before may still be under way.
+                // The earlier nudge may still be in flight.
                 if gives_up(room, nudge) {
                     room.wait_for_place(nudge);
                 }
@@ -120,7 +121,7 @@ fn loom_one_who_waits_goes_on_when_the_room_is_closed() {
         let room = Room::with(1, WhenFull::Wait);
         assert_eq!(room.take_some(|_| 1), 1);
         let there = room.clone();
-        // Nobody hears a nudge any more.
+        // Nobody answers a nudge any more.
         let waits = spawn(move || there.wait_for_place(|| {}));
         room.close();
         waits.join().unwrap();
@@ -144,7 +145,7 @@ fn loom_what_was_done_with_a_place_is_seen_by_who_has_it_next() {
     });
 }
 
-/// A bounded task that stops after so many messages.
+/// Returns a bounded task that stops after some messages.
 fn bounded(
     here: &crate::runtime::sponsor::Here,
     capacity: usize,
@@ -214,7 +215,7 @@ fn loom_one_who_gives_up_waiting_leaves_the_nudge_to_others() {
     });
 }
 
-/// Sends two messages to another task in one turn, and notes how many were taken.
+/// Sends two messages to another task in one turn, and records how many were accepted.
 struct Sender {
     to: Option<Address<u32>>,
     sent: Arc<Mutex<Vec<u32>>>,

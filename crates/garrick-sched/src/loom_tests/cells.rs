@@ -1,4 +1,4 @@
-//! A cell of one worker, and other threads that send to it, refer to it and watch it.
+//! A cell of one worker, and other threads that send to it, hold references to it and watch it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 
-/// Does what it is told with an address of another task, once.
+/// Runs a function with an address of another task, once.
 struct Holder {
     held: Option<Address<u32>>,
     does: fn(Address<u32>),
@@ -271,7 +271,7 @@ fn loom_who_watches_a_task_that_stops_hears_of_it_once() {
 
 #[test]
 fn loom_what_is_undone_leaves_no_reference_and_no_message() {
-    /// Sends to a task of another thread, and undoes that.
+    /// Sends to a task of another thread, and undoes the turn.
     struct Fickle(Address<u32>);
     impl Task for Fickle {
         type Message = ();

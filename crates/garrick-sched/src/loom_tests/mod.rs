@@ -1,15 +1,19 @@
-//! Models of the runtime: the code of production, run by loom in every order of its threads up to a bound.
+//! Models of the runtime: the production code, run by loom in every interleaving of its threads up
+//! to a bound.
 //!
-//! Nothing of the runtime is copied here. A model makes sponsors, tasks and addresses as a user does, on threads of loom; the
-//! whole crate reaches its atomics, locks, cells and thread values through `prim`, which is loom's here. What differs from
-//! production under `cfg(garrick_loom)`, and why:
+//! Nothing of the runtime is copied here. A model makes sponsors, tasks and addresses like a user,
+//! on threads of loom. The whole crate uses atomics, locks, cells and thread-local values through
+//! `prim`, which is loom's here. The differences from production under `cfg(garrick_loom)`, with
+//! their reasons:
 //!
-//! - blocks come from the allocator and keep their memory until a run is over, so that loom sees each use of a freed one;
-//!   every use of a cell through its pointer is checked (`Header::check_alive`);
-//! - panics are not caught, because in a model a panic is what it has found;
+//! - blocks come from the allocator and keep their memory until a run is over, so that loom sees
+//!   each use after free; every use of a cell through its pointer is checked
+//!   (`Header::check_alive`);
+//! - panics are not caught, because in a model a panic is a finding;
 //! - there is no clock, and nothing spins;
 //! - counts and hints that order nothing are not modelled (`prim::unmodelled`, `Lane::change`);
-//! - a worker gives away all but one of its cells, and claims every second time, so that two cells are enough to see it.
+//! - a worker gives away all but one of its cells, and claims every second time, so that two cells
+//!   are enough to test it.
 
 mod asks;
 mod away;
@@ -36,16 +40,16 @@ use crate::runtime::timer;
 use crate::runtime::turn::Turn;
 
 thread_local! {
-    /// Whether what a model spawns runs before what it does itself, where loom begins.
+    /// True if the threads that a model spawns run before its own thread, where loom begins.
     static SPAWNED_FIRST: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a model with at most so many preemptions; the environment may ask for fewer. At the end of each run all blocks must be
-/// free.
+/// Runs a model with at most `preemptions` preemptions; the environment may ask for fewer. At the
+/// end of each run all blocks must be free.
 ///
-/// It is run both ways, with the threads that it spawns behind it and before it, because loom does not see everything from
-/// either side: of the accesses to an atomic it keeps the last one, and a thread that reads before it writes hides what another
-/// has read there before.
+/// The model is run both ways, with the spawned threads after its own thread and before it, because
+/// loom does not see everything from either side. Of the accesses to an atomic, loom keeps the last
+/// one, and a thread that reads before it writes hides an earlier read of another thread.
 fn check_with(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let model = Arc::new(model);
     for spawned_first in [false, true] {
@@ -79,15 +83,15 @@ fn spawn<R: 'static>(body: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
     thread
 }
 
-/// A sponsor of the calling thread.
+/// Makes a sponsor of the calling thread.
 fn here() -> Here {
     Sponsor::builder().here().unwrap()
 }
 
-/// What tasks on one thread have handled.
+/// Messages that tasks on one thread have handled.
 type Log = Rc<RefCell<Vec<u32>>>;
 
-/// Writes down what it handles.
+/// Records the messages that it handles.
 struct Sink {
     log: Log,
     _lives: Lives,
@@ -114,7 +118,7 @@ impl Task for Sink {
 /// Messages that tasks on several threads have handled.
 type SharedLog = Arc<Mutex<Vec<u32>>>;
 
-/// Writes down what it handles, on any thread, and stops after its last message.
+/// Records the messages that it handles, on any thread, and stops after its last message.
 struct Note {
     log: SharedLog,
     left: usize,
@@ -122,12 +126,12 @@ struct Note {
 }
 
 impl Note {
-    /// Handles all messages.
+    /// Creates a task that handles all messages.
     fn new(log: SharedLog, lives: Lives) -> Self {
         Self::for_some(usize::MAX, log, lives)
     }
 
-    /// Stops after so many messages.
+    /// Creates a task that stops after `left` messages.
     fn for_some(left: usize, log: SharedLog, lives: Lives) -> Self {
         let _lives = lives;
         Self { log, left, _lives }
@@ -148,7 +152,7 @@ impl Task for Note {
     }
 }
 
-/// Counts what is alive, by an atomic that orders nothing.
+/// Counts live values, by an atomic that orders nothing.
 #[derive(Clone, Default)]
 struct Alive(Arc<AtomicUsize>);
 
@@ -163,7 +167,7 @@ impl Alive {
     }
 }
 
-/// One of those that are alive.
+/// Counts as one live value.
 struct Lives(Alive);
 
 impl Drop for Lives {
@@ -173,7 +177,7 @@ impl Drop for Lives {
     }
 }
 
-/// The numbers of a log that a sender marked by tens.
+/// Returns the numbers of a log that a sender marked by tens.
 fn of(log: &[u32], tens: u32) -> Vec<u32> {
     log.iter()
         .copied()

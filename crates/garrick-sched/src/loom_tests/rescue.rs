@@ -1,4 +1,4 @@
-//! A worker in a turn that takes long, whose cells are visited by another one.
+//! A worker in a long turn, whose cells are visited by another worker.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::runtime::turn::Turn;
 
 type Meddle = fn(Address<u32>, &Turn<'_, ()>);
 
-/// Does something with the address of another task, in a turn that counts as long.
+/// Uses the address of another task, in a turn that counts as long.
 struct Meddler {
     held: Option<Address<u32>>,
     does: Meddle,
@@ -29,7 +29,8 @@ impl Task for Meddler {
     }
 }
 
-/// The first of two workers runs one that meddles with a task, to which the second one sends, and which it visits.
+/// Runs two workers. The first one runs a meddler that meddles with a task. The second one sends to
+/// the task, and visits it.
 fn visited<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,
@@ -40,7 +41,7 @@ fn visited<T: Task<Message = u32> + Send>(
     visited_after(preemptions, task, None, does, sends, check);
 }
 
-/// Does what [`visited`] does, after a turn that does something else first.
+/// Runs the model of [`visited`], after a turn with another effect.
 fn visited_after<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,
@@ -75,7 +76,7 @@ fn visited_after<T: Task<Message = u32> + Send>(
             meddler(does).send(()).unwrap();
         }
         let meddler = meddler(does);
-        // So that the visitor has to see what the owner has done to the task.
+        // Makes the visitor see what the owner has done to the task.
         task.send(0).unwrap();
         left.runs(0);
         meddler.send(()).unwrap();
@@ -140,7 +141,7 @@ fn loom_a_cell_is_visited_while_its_owner_clones_and_drops_its_addresses() {
 
 #[test]
 fn loom_a_timer_is_set_while_another_thread_looks_at_the_wheel() {
-    // It is never due: the clock is the real one, and what it says must not matter to a model.
+    // The timer is never due: the clock is the real one, and its time must not matter to a model.
     let sets: Meddle = |held, turn| turn.send_after(Duration::MAX, &held, 11).unwrap();
     visited_after(
         2,

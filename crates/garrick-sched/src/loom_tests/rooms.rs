@@ -1,4 +1,4 @@
-//! Rooms: who waits for a place gets one, and what was done by who had it before is seen.
+//! Rooms: a waiting sender gets a place, and sees what the previous owner of the place did.
 
 use std::future::Future;
 use std::pin::pin;
@@ -12,7 +12,7 @@ use super::{check, spawn};
 use crate::runtime::room::{Place, Room};
 use crate::waker::waker_of_thread;
 
-/// What only who has the place touches.
+/// A value that only the owner of the place touches.
 pub(super) struct Guarded(UnsafeCell<u32>);
 
 // SAFETY: loom checks that one thread after the other touches it.
@@ -29,14 +29,14 @@ impl Guarded {
         self.add_as_keeper();
     }
 
-    /// Does the same for the keeper of a room whose place is taken.
+    /// Adds 1 as the keeper of a room whose place is taken.
     pub(super) fn add_as_keeper(&self) {
         // SAFETY: there is one place.
         self.0.with_mut(|value| unsafe { *value += 1 });
     }
 }
 
-/// Takes a place as a future does, parked.
+/// Takes a place like a future, parked.
 fn take_as_future(room: &Arc<Room>) -> Place {
     let waker = waker_of_thread();
     let mut taking = pin!(room.take());

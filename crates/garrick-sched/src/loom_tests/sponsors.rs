@@ -1,4 +1,4 @@
-//! Two workers of one sponsor: cells given and claimed, sleep, and the end when nothing is left to do.
+//! Two workers of one sponsor: cells given and claimed, sleep, and the end when no work is left.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,18 +20,18 @@ use crate::runtime::sponsor::{
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// A sponsor whose threads are still to come, and roam.
+/// Makes a sponsor whose threads come later, and roam.
 fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
     sponsor_of(workers, true)
 }
 
-/// A sponsor whose threads are still to come.
+/// Makes a sponsor whose threads come later.
 fn sponsor_of(workers: usize, roams: bool) -> (Arc<Shared>, Handle) {
     let shared = Sponsor::builder().workers(workers).share_in_model(roams);
     (shared.clone(), Handle::new(shared))
 }
 
-/// Lets this thread and another one serve until the sponsor ends.
+/// Serves with this thread and another one until the sponsor ends.
 fn serve_both(shared: &Arc<Shared>) {
     let second = shared.clone();
     let other = spawn(move || serve_in_model(second, 1, None));
@@ -44,7 +44,7 @@ fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end(
     check_with(1, || {
         let (shared, handle) = sponsor(2);
         let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
-        // Both at the first worker, so that it has one to give.
+        // Both at the first worker, so that it has a cell to give.
         for number in [1, 11] {
             let note = Note::new(Arc::clone(&log), alive.one_more());
             let note = handle.spawn_at(shared.homes[0], note, true).unwrap();
@@ -63,7 +63,7 @@ fn loom_cells_are_given_to_a_worker_that_is_idle_and_nothing_is_left_at_the_end(
     });
 }
 
-/// Sends to the other one, so many times.
+/// Sends to the other player, a number of times.
 struct Player {
     other: Option<Address<u32>>,
     handled: Arc<AtomicUsize>,
@@ -83,7 +83,8 @@ impl Task for Player {
     }
 }
 
-/// Players at the workers of these numbers, each of which sends to the next one. Returns the first.
+/// Makes players at the workers of these numbers, each of which sends to the next one. Returns the
+/// first player.
 fn relay(
     shared: &Shared,
     handle: &Handle,
@@ -117,13 +118,15 @@ fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
     });
 }
 
-/// A worker gives one of two cells away, to which another thread sends, drops references and claims.
+/// Gives away one of two cells of a worker, while another thread sends to it, drops references and
+/// claims.
 fn given_away_while(second: fn(Address<u32>) -> usize) {
     check_with(1, move || {
         let (shared, handle) = sponsor(2);
         let (log, alive) = (Arc::new(Mutex::default()), Alive::default());
         let note = || Note::new(Arc::clone(&log), alive.one_more());
-        // Both at the first worker, so that it has one to give; the second counts as idle until it serves.
+        // Both at the first worker, so that it has a cell to give; the second worker counts as idle
+        // until it serves.
         let kept = handle.spawn_at(shared.homes[0], note(), true).unwrap();
         let given = handle.spawn_at(shared.homes[0], note(), true).unwrap();
         given.send(1).unwrap();
@@ -163,7 +166,7 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
-/// Sends the task that it has to another sponsor, with a message.
+/// Sends its task to another sponsor, with a message.
 struct Mover {
     player: Address<u32>,
     to: Handle,
@@ -178,7 +181,8 @@ impl Task for Mover {
     }
 }
 
-/// A cell comes from another sponsor, by the shared queue, to a worker that goes to sleep; then the sponsor is to end.
+/// Moves a cell from another sponsor, by the shared queue, to a worker that goes to sleep. Then the
+/// sponsor drains.
 fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn Driver>>) {
     check_with(preemptions, move || {
         let (shared, to) = sponsor_of(1, false);
@@ -195,7 +199,7 @@ fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn D
                 here.spawn(Mover { player, to }).send(()).unwrap();
                 here.run();
                 drop(here);
-                // Whatever it was given is handled before the end.
+                // Every message or cell that it was given is handled before the end.
                 shared.drain();
             })
         };
@@ -210,8 +214,8 @@ fn loom_published_work_is_seen_or_the_sleeper_is_woken() {
     published_to_a_worker_in(3, || None);
 }
 
-/// What a driver sleeps in. Who is awake learns nothing from a wake-up, while loom's `unpark` tells whoever it is for all that
-/// was done before, asleep or not.
+/// A driver to sleep in. An awake thread learns nothing from a wake here. Loom's `unpark` instead
+/// passes on everything that was done before, to a sleeping or awake thread.
 #[derive(Default)]
 struct Bed {
     is_woken: loom::sync::Mutex<bool>,
@@ -258,7 +262,8 @@ fn loom_published_work_is_seen_by_a_worker_that_looks_for_the_end() {
 
 #[test]
 fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
-    // Who looks for the end is the first of them, and may still take itself for parked when it has been sent something.
+    // The worker that looks for the end is the first one. It may still take itself for parked when
+    // a message has come.
     check_with(1, || {
         let (shared, handle) = sponsor_of(2, false);
         let handled = Arc::new(AtomicUsize::new(0));
@@ -274,7 +279,7 @@ fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
     });
 }
 
-/// A sponsor of a model, with one worker, that refuses strangers.
+/// Makes a sponsor of a model, with one worker, that refuses strangers.
 fn refuses_strangers() -> (Arc<Shared>, Handle) {
     let builder = Sponsor::builder().workers(1).refuse_strangers(true);
     let shared = builder.share_in_model(true);
@@ -317,13 +322,14 @@ fn loom_what_was_taken_from_a_stranger_is_handled_if_the_cell_is_in_the_shared_q
             here.spawn(mover).send(()).unwrap();
             here.run();
             drop(here);
-            // It is in the shared queue now, or has been claimed, or was refused and has ended.
+            // The player is in the shared queue now, or has been claimed, or was refused and has
+            // ended.
             usize::from(player.send(0).is_ok())
         });
         shared.drain();
         serve_in_model(shared, 0, None);
         let taken = stranger.join().unwrap();
-        // It handles what the mover has sent wherever it is.
+        // The player handles the mover's message wherever it is.
         assert_eq!(handled.load(Relaxed), 1 + taken);
     });
 }
@@ -370,14 +376,15 @@ fn loom_a_pool_with_threads_of_its_own_begins_and_ends() {
 #[test]
 fn loom_a_hand_sits_where_another_one_has_just_left() {
     check_with(1, || {
-        // Who finds that nothing is left wakes all, itself as well, and either hand is given either seat.
+        // The thread that finds that no work is left wakes all threads, itself as well, and either
+        // hand is given either seat.
         let (shared, _handle) = sponsor(2);
         shared.drain();
         serve_both(&shared);
     });
 }
 
-/// Gives a sponsor a task by its shared queue, on a thread of its own.
+/// Gives a task to a sponsor by its shared queue, on a separate thread.
 fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     let to = Handle::new(shared.clone());
     spawn(move || {
@@ -392,7 +399,7 @@ fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     })
 }
 
-/// Panics if work waits in the shared queue though nobody sits at a home and nobody was told.
+/// Panics if work waits in the shared queue although nobody sits at a home and nobody was notified.
 fn check_nothing_waits(shared: &Shared, home: usize) {
     let is_left = Remote::of(shared.homes[home]).ready.is_parked();
     assert!(!is_left || shared.queued() == 0, "somebody is told");
@@ -436,7 +443,7 @@ fn loom_published_work_is_seen_by_a_hand_that_goes_to_another_seat() {
 
 #[test]
 fn loom_a_cell_that_is_brought_over_gets_what_another_thread_sends() {
-    // Not the model's: in some of its runs the cell must have been there to bring.
+    // Not the model's: in some of its runs there must be a cell to bring.
     let brought = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counts = brought.clone();
     check(move || {
@@ -466,7 +473,7 @@ fn loom_a_cell_that_is_brought_over_gets_what_another_thread_sends() {
     assert!(brought.load(Relaxed) > 0);
 }
 
-/// Passes on what it gets.
+/// Forwards its messages.
 struct Passes(Address<u32>);
 
 impl Task for Passes {
@@ -478,8 +485,9 @@ impl Task for Passes {
     }
 }
 
-/// A worker with fine turns sends to a cell of a seat where nobody sits, while another thread sends to a cell of the same seat: that one, or
-/// another. Who sends is dropped when it `ends`. Returns in how many runs the worker has gathered the cell.
+/// Runs a worker with fine turns that sends to a cell of a seat where nobody sits. Meanwhile
+/// another thread sends to a cell of the same seat: to that cell, or to another. The sender is
+/// dropped when it `ends`. Returns the number of runs in which the worker has gathered the cell.
 fn gathers(other_sends_to_it: bool, ends: bool) -> usize {
     let gathered = Arc::new(AtomicUsize::new(0));
     let counts = gathered.clone();
@@ -536,14 +544,14 @@ fn loom_a_seat_whose_cell_is_gathered_gets_what_another_thread_sends() {
     assert!(gathers(false, false) > 0);
 }
 
-/// What is dropped may wait for the cell that was gathered.
+/// A dropped value may wait for the gathered cell.
 #[test]
 fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
     assert_eq!(gathers(false, true), 0);
 }
 
-/// A hand would see by its own actions alone what it left, so these two are about the stack itself: who takes the mark away has
-/// what was done before it was left there.
+/// A hand would see by its own actions alone what it left, so these two tests use the stack itself:
+/// the thread that removes the mark sees what was done before the mark was left there.
 #[test]
 fn loom_who_sits_has_what_was_left() {
     check(|| {

@@ -1,4 +1,5 @@
-//! Timers that are cancelled by another thread, while they fire, their owner ends, or their sponsor does.
+//! Timers that are cancelled by another thread, while they fire, while their owner ends, or while
+//! their sponsor ends.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +15,7 @@ use crate::world::Nanos;
 enum Word {
     /// Sets a timer for that time.
     Set(Nanos),
-    /// From the timer.
+    /// Sent by the timer.
     Rung(#[allow(dead_code)] Lives),
     Stop,
 }
@@ -50,8 +51,8 @@ impl Task for Owner {
     }
 }
 
-/// Lets an owner set a timer, which another thread cancels while `then` happens here. The timer fires at most once, and its message is dropped
-/// once.
+/// Sets a timer of an owner, which another thread cancels while `then` runs here. The timer fires
+/// at most once, and its message is dropped once.
 fn cancelled_while(deadline: Nanos, repeats: bool, then: fn(Here)) {
     check(move || {
         let (here, alive) = (here(), Alive::default());
@@ -102,7 +103,8 @@ fn loom_a_timer_is_cancelled_while_its_sponsor_ends() {
     }
 }
 
-/// Shows the wheel of its worker in its first turn; in its second one, sets timers that are due at once, and cancels them.
+/// Shows the wheel of its worker in its first turn. In its second turn it sets timers that are due
+/// at once, and cancels them.
 struct Fickle {
     wheel: Arc<Mutex<Option<&'static SharedWheel>>>,
     repeats: bool,
@@ -147,7 +149,7 @@ fn loom_others_never_see_a_timer_that_the_turn_has_set_and_cancelled() {
             here.run();
             let wheel = wheel.lock().unwrap().expect("it was shown");
             let stranger = spawn(move || {
-                // As somebody does who delivers what is due of a worker in a long turn.
+                // Like a thread that delivers due timers of a worker in a long turn.
                 let due = wheel.with(|wheel| wheel.pop_due(Nanos::MAX));
                 assert!(
                     due.is_none(),

@@ -1,11 +1,12 @@
 //! Blocks for cells and envelopes: a free list per thread and size class over a shared depot.
 //!
-//! Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001): a thread allocates from and
-//! frees to its own lists without atomics; a list that grows past two batches hands one to the depot,
-//! an empty one takes one from there. So a block freed on another worker finds its way back a batch
-//! at a time. Blocks are carved from slabs that keep their addresses for the life of the process; a cell that
-//! outlives its system, because somebody still holds its address, therefore always has its memory. The pages of a slab
-//! of which no block is used for a while go back to the system (`reclaim`).
+//! Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread allocates from
+//! and frees to its own lists without atomics. A list that grows past two batches hands one batch
+//! to the depot, and an empty list takes one from there. So a block freed on another worker finds
+//! its way back a batch at a time. Blocks are carved from slabs that keep their addresses for the
+//! life of the process. So a cell that outlives its system, because an address of it still exists,
+//! always has its memory. The pages of a slab without used blocks go back to the system after a
+//! while (`reclaim`).
 
 mod reclaim;
 
@@ -20,13 +21,14 @@ use std::sync::PoisonError;
 use self::reclaim::Reclaim;
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
 
-/// Cells up to this many bytes, header included, have a class for every 8 bytes.
+/// Largest cell size, header included, up to which there is a class for every 8 bytes.
 const FINE_BYTES: usize = 256;
 const FINE_CLASSES: usize = FINE_BYTES / 8 + 1;
-/// Larger cells have one for every power of two up to this; tasks beyond it are boxed.
+/// Largest cell size. Above `FINE_BYTES` there is a class for every power of two; tasks beyond this
+/// size are boxed.
 pub(crate) const CELL_BYTES_MAX: usize = 4096;
 const CELL_CLASSES: usize = FINE_CLASSES + 4;
-/// Envelopes grow by four, so that a flood soon writes into large ones.
+/// Envelope sizes, growing by a factor of four, so that a flood soon writes into large ones.
 const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
     // Loom's cells are larger.
     [256, 512, 1024, 4096]
@@ -34,18 +36,19 @@ const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
     [64, 256, 1024, 4096]
 };
 
-/// Whether blocks come straight from the allocator: so that sanitizers see every use after free, and models too.
+/// True if blocks come straight from the allocator, so that sanitizers and models see every use
+/// after free.
 const UNPOOLED: bool = cfg!(any(garrick_no_pool, garrick_loom));
 const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 
-/// Blocks that move between a thread and the depot at once.
+/// Number of blocks that move between a thread and the depot at once.
 const BATCH: u32 = 128;
-/// Bytes of one slab. Only pages that are touched become resident.
+/// Size of one slab in bytes. Only pages that are touched become resident.
 const SLAB_BYTES: usize = 1 << 20;
-/// Slabs, and so the largest block alignment.
+/// Alignment of slabs, and so the largest block alignment.
 const SLAB_ALIGN: usize = 4096;
 
-/// The class of a cell's block of `bytes`, header included.
+/// Returns the class of a cell's block of `bytes`, header included.
 #[inline]
 pub(crate) const fn cell_class(bytes: usize) -> usize {
     if bytes <= FINE_BYTES {
@@ -56,7 +59,7 @@ pub(crate) const fn cell_class(bytes: usize) -> usize {
     }
 }
 
-/// Bytes in a block of `class`.
+/// Returns the number of bytes in a block of `class`.
 const fn class_bytes(class: usize) -> usize {
     if class < FINE_CLASSES {
         class * 8
@@ -67,7 +70,7 @@ const fn class_bytes(class: usize) -> usize {
     }
 }
 
-/// The size step of the smallest envelope with `bytes` of room, or the largest there is.
+/// Returns the size step of the smallest envelope with `bytes` of room, or the largest step.
 pub(crate) const fn envelope_step(bytes: usize) -> u8 {
     let mut step = 0;
     while step + 1 < ENVELOPE_BYTES.len() && ENVELOPE_BYTES[step] - Envelope::HEADER_BYTES < bytes {
@@ -79,13 +82,13 @@ pub(crate) const fn envelope_step(bytes: usize) -> u8 {
 /// The largest step.
 pub(crate) const ENVELOPE_STEP_MAX: u8 = ENVELOPE_BYTES.len() as u8 - 1;
 
-/// Room for messages in an envelope of `step`, in bytes.
+/// Returns the room for messages in an envelope of `step`, in bytes.
 pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
 
-/// A free block. The second word of a free cell stays 0: that is its state word, and a walk over the
-/// slabs knows it by that.
+/// A free block. The second word of a free cell stays 0. That is its state word, by which a walk
+/// over the slabs recognizes a free block.
 struct Free {
     next: *mut Free,
 }
@@ -97,7 +100,7 @@ struct List {
     count: u32,
 }
 
-// SAFETY: the blocks of a list belong to whoever has the list.
+// SAFETY: the blocks of a list belong to the thread that has the list.
 unsafe impl Send for List {}
 
 impl List {
@@ -107,7 +110,7 @@ impl List {
     };
 }
 
-/// What nobody has carved yet of a slab.
+/// The part of a slab that nobody has carved yet.
 #[derive(Clone, Copy)]
 struct Rest {
     at: *mut u8,
@@ -124,7 +127,7 @@ impl Rest {
     };
 }
 
-/// One slab, for walking.
+/// A slab, for walks over all cells.
 #[derive(Clone, Copy)]
 struct Slab {
     base: *mut u8,
@@ -135,7 +138,8 @@ struct Slab {
 unsafe impl Send for Slab {}
 
 impl Slab {
-    /// Returns how many blocks of the slab were ever carved, as far as this thread can see. Cells of its own are among them.
+    /// Returns how many blocks of the slab were ever carved, as far as this thread can see. Cells
+    /// of the thread itself are among them.
     fn carved(&self) -> usize {
         let bytes = class_bytes(self.class);
         // SAFETY: the end of a slab of that class.
@@ -144,7 +148,7 @@ impl Slab {
     }
 }
 
-/// Returns how many blocks a slab of that class has.
+/// Returns the number of blocks of a slab of that class.
 fn blocks_of(class: usize) -> usize {
     SLAB_BYTES / class_bytes(class)
 }
@@ -158,22 +162,22 @@ unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
     unsafe { base.add(blocks_of(class) * class_bytes(class)) }
 }
 
-/// Returns the mark of the slab with that end: the address up to which it is carved, or 0 if it is not. Whoever carves writes it, so that
-/// a walk ends there.
+/// Returns the mark of the slab with that end: the address up to which the slab is carved, or 0 if
+/// nothing is carved. The carving thread writes the mark, and a walk ends there.
 ///
 /// # Safety
 /// A slab has its end there.
 unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
     debug_assert!(end.cast::<AtomicUsize>().is_aligned(), "blocks are aligned");
-    // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is zeroed, aligned because blocks are, and only
-    // ever used as this atomic.
+    // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is
+    // zeroed, aligned because blocks are, and only ever used as this atomic.
     unsafe { &*end.cast::<AtomicUsize>() }
 }
 
 struct Depot {
     /// Full batches by class.
     batches: [Vec<List>; CLASSES],
-    /// Rests of slabs of threads that ended, by class.
+    /// Rests of slabs of ended threads, by class.
     rests: [Vec<Rest>; CLASSES],
     /// All slabs.
     slabs: Vec<Slab>,
@@ -182,17 +186,18 @@ struct Depot {
 
 static DEPOT: Mutex<Depot> = Mutex::new(Depot::new());
 
-/// Envelopes handed out less those taken back, as far as threads have told; exact when they are idle.
+/// Number of envelopes handed out minus those taken back, as far as threads have reported; exact
+/// when they are idle.
 static ENVELOPES_OUT: AtomicU64 = AtomicU64::new(0);
-/// The same for cells.
+/// Number of cells handed out minus those taken back, as far as threads have reported.
 static CELLS_OUT: AtomicU64 = AtomicU64::new(0);
 
 fn depot() -> MutexGuard<'static, Depot> {
-    // No code that holds the lock can panic half way.
+    // No code that holds the lock can panic halfway.
     DEPOT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One thread's blocks.
+/// The blocks of one thread.
 pub(crate) struct Pool {
     lists: [Cell<List>; CLASSES],
     rests: [Cell<Rest>; CLASSES],
@@ -292,14 +297,15 @@ impl Pool {
         let Rest { at, end } = self.rests[class].get();
         // SAFETY: a rest holds a whole number of blocks, at least one here.
         let next = unsafe { at.add(class_bytes(class)) };
-        // Relaxed: who looks for cells of its own has got them from here on, and so sees the mark.
+        // Relaxed: a thread that looks for its own cells has got them from here on, and so sees the
+        // mark.
         // SAFETY: the end of a rest is that of its slab.
         unsafe { mark_at(end) }.store(next.addr(), Relaxed);
         self.rests[class].set(Rest { at: next, end });
         NonNull::new(at).expect("a slab is not at address 0")
     }
 
-    /// A block for a cell of `class`, uninitialised but for its state word, which is 0.
+    /// Takes a block for a cell of `class`, uninitialised except for its state word, which is 0.
     #[inline]
     pub(crate) fn take_cell(&self, class: usize) -> NonNull<u8> {
         self.take(class)
@@ -321,7 +327,7 @@ impl Pool {
         unsafe { self.give(class, cell.0.cast()) };
     }
 
-    /// An empty envelope of `step` with room for `capacity` messages.
+    /// Takes an empty envelope of `step` with room for `capacity` messages.
     #[inline]
     pub(crate) fn take_envelope(&self, kind: Kind, step: u8, capacity: u16) -> *mut Envelope {
         let block = self.take(CELL_CLASSES + step as usize).cast::<Envelope>();
@@ -380,14 +386,16 @@ impl Depot {
 
     fn new_slab(&mut self, class: usize) -> Rest {
         let blocks = blocks_of(class);
-        // Aligned by hand: of what is aligned by the allocator, the standard library writes every zero itself.
+        // Aligned by hand: if the allocator aligns the memory, the standard library writes every
+        // zero itself.
         let layout = Layout::from_size_align(SLAB_BYTES + SLAB_ALIGN, 16).expect("constants");
         // SAFETY: the layout is not empty.
         let start = unsafe { alloc::alloc_zeroed(layout) };
         if start.is_null() {
             alloc::handle_alloc_error(layout);
         }
-        // SAFETY: less than the alignment, which there is room for before the slab, and at least 16 less, which leaves room for its mark.
+        // SAFETY: less than the alignment, which there is room for before the slab, and at least 16
+        // less, which leaves room for its mark.
         let base = unsafe { start.add(start.align_offset(SLAB_ALIGN)) };
         self.slabs.push(Slab { base, class });
         if class < CELL_CLASSES {
@@ -433,14 +441,15 @@ mod unpooled {
 
     #[cfg(garrick_loom)]
     thread_local! {
-        /// Every block in use by the model that this thread of the system runs, all of whose own threads are on it.
+        /// Blocks in use by the model that this system thread runs. All threads of the model run on
+        /// it.
         static BLOCKS: &'static Blocks = Box::leak(Box::default());
-        /// Blocks that it has freed. They keep their memory until its run is over, so that what still uses one is seen by
-        /// loom, and no other one gets its address.
+        /// Blocks that the model has freed. They keep their memory until the run is over, so that
+        /// loom sees a use after free, and no other block gets the address.
         static FREED: std::cell::RefCell<Vec<(usize, usize)>> = const { std::cell::RefCell::new(Vec::new()) };
     }
 
-    /// Ends a run of a model: gives all memory back, and returns how many blocks were in use.
+    /// Ends a run of a model: frees all memory, and returns how many blocks were in use.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn reset() -> usize {
         let used = std::mem::take(&mut *blocks());
@@ -494,7 +503,7 @@ mod unpooled {
     }
 }
 
-/// Calls `found` for every cell of `home`, in any order. The caller is that home.
+/// Calls `found` for every cell of `home`, in any order. The caller is the worker of that home.
 pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     if UNPOOLED {
         return unpooled_cells_of(home, &mut found);
@@ -516,7 +525,7 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     }
 }
 
-/// The same where blocks come from the allocator.
+/// Calls `found` for every cell of `home`, where blocks come from the allocator.
 fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     let at = |address: usize| {
         let header = NonNull::new(ptr::with_exposed_provenance_mut::<Header>(address));
@@ -537,7 +546,7 @@ fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     };
     for address in addresses {
         let blocks = unpooled::blocks();
-        // One that stops may free another of the list.
+        // A cell that stops may free another cell of the list.
         let is_alive = blocks.contains_key(&address);
         // In models a freed block keeps its memory, and loom may switch threads below.
         let held = (!cfg!(garrick_loom)).then_some(blocks);
@@ -550,17 +559,17 @@ fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     }
 }
 
-/// Blocks in use in the whole process; exact once the threads that used Garrick have ended or are
-/// idle and hold no spare blocks.
+/// Number of blocks in use in the whole process. Exact once the threads that used Garrick have
+/// ended or are idle and hold no spare blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audit {
-    /// Cells alive, orphans included.
+    /// Number of live cells, orphans included.
     pub cells: u64,
-    /// Envelopes alive.
+    /// Number of live envelopes.
     pub envelopes: u64,
 }
 
-/// Counts the blocks in use; spare blocks of running threads count as well.
+/// Counts the blocks in use. Spare blocks of running threads count as well.
 pub(crate) fn blocks_in_use() -> Audit {
     if UNPOOLED {
         let blocks = unpooled::blocks();

@@ -1,10 +1,11 @@
-//! Memory that comes back: slabs of which no block was used for a while are given back to the system.
+//! Reclaiming memory: slabs whose blocks were all unused for a while are given back to the system.
 //!
-//! The depot's lists of batches are stacks. What lies below the lowest height that a stack has had for a while has not been used
-//! meanwhile; that is the working set of a depot by Bonwick and Adams (USENIX 2001). A worker that sleeps looks after some
-//! seconds, takes those batches out and goes through them twice: it counts the free blocks of each slab, and then drops those of
-//! the slabs that are free as a whole. A slab keeps its addresses, because walks over all cells read its state words; its pages are
-//! given back, and read as zero from then on.
+//! The depot's lists of batches are stacks. Batches below the lowest height that a stack has had
+//! for a while have not been used meanwhile; that is the working set of a depot by Bonwick and
+//! Adams (USENIX 2001). A sleeping worker checks after a few seconds, takes those batches out and
+//! goes through them twice. First it counts the free blocks of each slab. Then it drops the blocks
+//! of slabs that are free as a whole. A slab keeps its addresses, because walks over all cells read
+//! its state words. Its pages are given back, and read as zero from then on.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a worker that sleeps --.
@@ -12,7 +13,8 @@
 //!     '-- nothing was found to give back --- Over <-- class by class: Counting --> Sorting --> Zapping
 //! ```
 //!
-//! A step handles one batch or one slab, so a message to the worker waits for some microseconds at most.
+//! A step handles one batch or one slab, so a message to the worker waits for a few microseconds at
+//! most.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -24,25 +26,27 @@ use super::{
     mark_at, slab_end,
 };
 
-/// How long blocks must not have been used.
+/// Time for which blocks must not have been used.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
-/// Bytes that must have come to the depot before a look at it is worth while.
+/// Bytes that must have come to the depot before a look at it is worthwhile.
 const WORTH_BYTES: usize = 4 * SLAB_BYTES;
-/// Whether the system takes pages back that are mapped all the same.
+/// True if the system can take back pages that stay mapped.
 const TAKES_PAGES: bool = cfg!(target_os = "linux") && !UNPOOLED;
 
-/// Whether a worker that sleeps is to look at the depot later. Written under the depot's lock, read by who is about to sleep.
+/// True if a sleeping worker must look at the depot later. Written under the depot's lock, read by
+/// a worker that is about to sleep.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// Held by the worker that sweeps.
 static SWEEPER: Mutex<()> = Mutex::new(());
 
-/// Returns the number of the watch under way, if there is one: what a thread keeps for itself is not seen as unused.
+/// Returns the number of the current watch, if there is one. Blocks that a thread keeps for itself
+/// are not seen as unused.
 pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }
 
-/// Returns the time after which a worker that sleeps is to call [`reclaim`], if it is to.
+/// Returns the time after which a sleeping worker must call [`reclaim`], if at all.
 pub(crate) fn time_left() -> Option<Duration> {
     if !WANTED.load(Relaxed) {
         return None;
@@ -55,7 +59,8 @@ pub(crate) fn time_left() -> Option<Duration> {
     }
 }
 
-/// Gives back what was not used for a while, if it is time to, step by step for as long as `is_wanted` is false.
+/// Gives back memory that was not used for a while, if it is time, step by step as long as
+/// `is_wanted` returns false.
 pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
@@ -79,8 +84,9 @@ fn give_back(base: *mut u8, bytes: usize) {
     let end = (base.addr() + bytes) / page * page;
     if start < end {
         let pages = base.with_addr(start).cast();
-        // SAFETY: the pages lie inside of the slab, and no block of it is in use. Whoever walks over all cells reads state
-        // words only, which are zero before and after. A refusal leaves the pages as they are.
+        // SAFETY: the pages lie inside of the slab, and no block of it is in use. Whoever walks
+        // over all cells reads state words only, which are zero before and after. A refusal leaves
+        // the pages as they are.
         let _ = unsafe { libc::madvise(pages, end - start, libc::MADV_DONTNEED) };
     }
 }
@@ -93,13 +99,13 @@ pub(super) struct Reclaim {
     stage: Stage,
     /// Bytes that have come to the depot since the last watch began.
     arrived: usize,
-    /// The lowest heights of the depot's stacks since then.
+    /// Lowest heights of the depot's stacks since the last watch began.
     lows: [usize; CLASSES],
-    /// Watches so far.
+    /// Number of watches so far.
     watches: u64,
 }
 
-/// See the picture in the module.
+/// The stages in the diagram of the module.
 enum Stage {
     Calm,
     Watching { until: Instant },
@@ -114,7 +120,8 @@ impl Reclaim {
         watches: 0,
     };
 
-    /// Blocks of a class that are in no list of the depot because a sweep has them.
+    /// Returns the number of blocks of a class that are in no list of the depot because a sweep has
+    /// them.
     pub(super) fn held(&self, class: usize) -> u64 {
         match &self.stage {
             Stage::Sweeping(sweep) if sweep.class == class => sweep.held,
@@ -123,7 +130,7 @@ impl Reclaim {
     }
 }
 
-/// A slab, and how many of its blocks a sweep has found free.
+/// A slab, with the number of its blocks that a sweep has found free.
 struct Found {
     base: *mut u8,
     free: usize,
@@ -138,26 +145,27 @@ impl Found {
 enum Pass {
     /// Counts the free blocks of each slab.
     Counting,
-    /// Keeps the blocks of slabs that are in use, in this list until it is a batch, and forgets the others.
+    /// Keeps the blocks of slabs that are in use, in this list until it is a batch, and drops the
+    /// others.
     Sorting(List),
     /// Gives the pages of one slab after the other back.
     Zapping,
 }
 
-/// A look at the unused blocks of one class.
+/// A pass over the unused blocks of one class.
 struct Sweep {
     class: usize,
     pass: Pass,
-    /// What this pass has still to go through, and what it has gone through.
+    /// Lists that this pass has still to process, and lists that it has processed.
     left: Vec<List>,
     done: Vec<List>,
-    /// All slabs of the class, by their addresses; in the last pass those that are to be given back.
+    /// All slabs of the class, by their addresses; in the last pass, the slabs to be given back.
     slabs: Vec<Found>,
-    /// The slab of the block before.
+    /// Index of the previous block's slab.
     last: usize,
-    /// Blocks that are neither in the depot nor in use.
+    /// Number of blocks that are neither in the depot nor in use.
     held: u64,
-    /// Slabs that this watch has given back, of all classes.
+    /// Number of slabs that this watch has given back, of all classes.
     given: usize,
 }
 
@@ -165,7 +173,7 @@ struct Sweep {
 unsafe impl Send for Sweep {}
 
 impl Sweep {
-    /// The number of the slab in which a block lies.
+    /// Returns the index of the slab in which a block lies.
     fn slab_of(&mut self, block: *mut Free) -> usize {
         let address = block.addr();
         let base = self.slabs[self.last].base.addr();
@@ -188,7 +196,8 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Keeps the blocks of slabs that are in use. Returns the batches that are full by that.
+    /// Keeps the blocks of slabs that are in use. Returns the batches that became full, and the
+    /// rest.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -233,7 +242,7 @@ impl Depot {
         list
     }
 
-    /// From now on it is seen what is used.
+    /// Begins a watch, which observes what is used from now on.
     fn watch(&mut self, now: Instant) {
         let until = now + UNUSED_FOR;
         self.reclaim.arrived = 0;
@@ -245,7 +254,8 @@ impl Depot {
         WANTED.store(true, Relaxed);
     }
 
-    /// Somebody needs a block of the class: what is only being counted goes back.
+    /// Returns blocks that are only being counted to the depot, because a thread needs a block of
+    /// the class.
     fn break_off(&mut self, class: usize) {
         if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
             && sweep.class == class
@@ -253,19 +263,20 @@ impl Depot {
         {
             self.batches[class].append(&mut sweep.left);
             self.batches[class].append(&mut sweep.done);
-            // What was counted may be in use from now on.
+            // Counted blocks may be in use from now on.
             sweep.slabs.clear();
             sweep.held = 0;
         }
     }
 
-    /// Begins to sweep the first class from `class` on of which a slab may be unused, or is done. `given` slabs were given back so
-    /// far.
+    /// Begins to sweep the first class, from `class` on, that may have an unused slab. Otherwise
+    /// ends the sweep. `given` slabs were given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);
         let Some(class) = (class.max(1)..CLASSES).find(is_worth) else {
-            // What a worker kept for itself may have kept a slab, and much may have come since the watch began.
+            // A worker's own blocks may have kept a slab, and much may have come since the watch
+            // began.
             if given > 0 || self.reclaim.arrived >= WORTH_BYTES {
                 return self.watch(now);
             }
@@ -293,7 +304,7 @@ impl Depot {
         }));
     }
 
-    /// Goes one step on; false if there is none to take now.
+    /// Advances by one step. Returns false if no step can be taken now.
     fn reclaim_step(&mut self, now: Instant) -> bool {
         match std::mem::replace(&mut self.reclaim.stage, Stage::Calm) {
             Stage::Calm => false,
@@ -316,7 +327,7 @@ impl Depot {
         }
     }
 
-    /// Goes one step on with a sweep; false if it is over.
+    /// Advances a sweep by one step. Returns false if it is over.
     fn sweep_step(&mut self, sweep: &mut Sweep) -> bool {
         let class = sweep.class;
         match std::mem::replace(&mut sweep.pass, Pass::Counting) {
@@ -355,7 +366,8 @@ impl Depot {
                 give_back(slab.base, blocks_of(class) * class_bytes(class));
                 // SAFETY: a slab of that class.
                 let end = unsafe { slab_end(slab.base, class) };
-                // Relaxed: nobody has a cell in there, and whoever carves next has the rest from under the depot's lock.
+                // Relaxed: nobody has a cell in there, and the next carving thread gets the rest
+                // under the depot's lock.
                 // SAFETY: the end of a slab.
                 unsafe { mark_at(end) }.store(0, Relaxed);
                 self.rests[class].push(Rest { at: slab.base, end });
@@ -375,7 +387,8 @@ mod tests {
     /// Envelopes of 4,096 bytes: 256 in a slab, two batches.
     const CLASS: usize = CLASSES - 1;
 
-    /// A depot with so many slabs, whose blocks are all free, but for those of the numbers `used`.
+    /// Returns a depot with `slabs` slabs. All blocks are free, except those with the numbers in
+    /// `used`.
     fn depot_of(slabs: usize, used: &[usize]) -> Depot {
         let mut depot = Depot::new();
         let (mut list, mut number) = (List::EMPTY, 0);
@@ -408,7 +421,7 @@ mod tests {
         depot.free_blocks(0..CLASSES)
     }
 
-    /// Goes on until all is calm. Nothing is lost on the way.
+    /// Sweeps until the depot is calm. No block is lost on the way.
     fn sweep(depot: &mut Depot) {
         let all = free(depot);
         let mut now = Instant::now();
@@ -420,7 +433,7 @@ mod tests {
         }
     }
 
-    /// Blocks in the lists of the depot.
+    /// Returns the number of blocks in the lists of the depot.
     fn listed(depot: &Depot) -> u32 {
         depot.batches[CLASS].iter().map(|list| list.count).sum()
     }
@@ -436,7 +449,7 @@ mod tests {
             mark.store(slab.base.addr() + blocks * class_bytes(CLASS), Relaxed);
             assert_eq!(slab.carved(), blocks);
         }
-        // One that nobody uses is not carved any more.
+        // A slab that nobody uses is not carved any more.
         sweep(&mut depot);
         assert_eq!((depot.rests[CLASS].len(), slab.carved()), (5, 0));
     }
@@ -489,7 +502,7 @@ mod tests {
             assert!(depot.reclaim_step(due));
         }
         let all = free(&depot);
-        // Two came after the watch had begun, and are no part of this.
+        // Two batches came after the watch had begun, and are no part of this.
         for n in 1..=3 {
             let taken = depot.pop(CLASS).map_or(0, |list| list.count);
             assert_eq!(taken, BATCH);

@@ -1,19 +1,19 @@
-//! The activity of a worker, for others to see.
+//! The current activity of a worker, visible to other threads.
 
 use std::fmt;
 
 use super::kinds::OTHERS;
 
-/// The activations of a worker so far, and the kind of the one under way: one word, so that nobody sees the one without the
-/// other.
+/// The number of a worker's activations so far, and the kind of the current activation. Both are in
+/// one word, so that no reader sees one without the other.
 ///
 /// ```text
 ///   63 ...... 10   9 ........ 0
-///   activations    the place of the kind under way and 1; 0 for none
+///   activations    the place of the current kind plus 1; 0 for none
 /// ```
 ///
-/// No two activations of a worker have the same word, and none has that of the time between two. So whoever sees a word twice knows
-/// that nothing else went on meanwhile.
+/// No two activations of a worker have the same word, and no activation has the word of a pause
+/// between two. So a thread that reads a word twice knows that nothing else happened in between.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Activity(u64);
 
@@ -23,12 +23,12 @@ impl Activity {
 
     const _ROOM: () = assert!((OTHERS as u64) < Self::KIND);
 
-    /// Returns the activity that the word says.
+    /// Returns the activity that a word encodes.
     pub(super) fn from_word(word: u64) -> Self {
         Self(word)
     }
 
-    /// Returns the word that says it.
+    /// Returns the word that encodes the activity.
     pub(super) fn word(self) -> u64 {
         self.0
     }
@@ -40,18 +40,18 @@ impl Activity {
         Self(self.0 & !Self::KIND | (place as u64 + 1))
     }
 
-    /// Ends the activation under way, if there is one.
+    /// Ends the current activation, if there is one.
     #[must_use]
     pub(super) fn ends(self) -> Self {
         Self((self.0 & !Self::KIND).wrapping_add(Self::KIND + 1))
     }
 
-    /// Returns how many activations have ended.
+    /// Returns the number of activations that have ended.
     pub(super) fn activations(self) -> u64 {
         self.0 >> Self::KIND_BITS
     }
 
-    /// Returns the place of the kind under way; none if there is none.
+    /// Returns the place of the current kind; `None` if there is no current activation.
     pub(super) fn place(self) -> Option<usize> {
         (self.0 & Self::KIND)
             .checked_sub(1)

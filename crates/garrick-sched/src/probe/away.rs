@@ -8,7 +8,8 @@ use super::kinds;
 use crate::cell::Table;
 use crate::world::Nanos;
 
-/// See the module. It is written where a turn leaves its seat and where it is back, which costs two switches of threads anyway.
+/// The turns that are away from their seat. Written when a turn leaves its seat and when it is
+/// back, which costs two thread switches anyway.
 #[derive(Default)]
 pub(super) struct TurnsAway {
     turns: Mutex<Turns>,
@@ -16,16 +17,16 @@ pub(super) struct TurnsAway {
 
 #[derive(Default)]
 struct Turns {
-    /// Turns that have left so far.
+    /// Number of turns that have left so far.
     left: u64,
-    /// The kind of each that is away, and when it left, by the number that it left with: the one that is away longest comes first. At
-    /// most as many as may be away at once.
+    /// Kind of each turn that is away, and the time when it left, by its number. The turn that is
+    /// away longest comes first. At most as many entries as turns may be away at once.
     away: BTreeMap<u64, (&'static Table, Nanos)>,
 }
 
 impl TurnsAway {
     fn turns(&self) -> MutexGuard<'_, Turns> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -43,9 +44,9 @@ impl TurnsAway {
         self.turns().away.remove(&number);
     }
 
-    /// Returns how many are away, kind by kind.
+    /// Returns the number of turns that are away, by kind.
     pub(super) fn samples(&self, now: Nanos) -> Vec<AwaySample> {
-        // Names are foreign code, and are asked for without the lock.
+        // Names are foreign code, and are requested without the lock.
         let away: Vec<_> = self.turns().away.values().copied().collect();
         let mut samples: Vec<AwaySample> = Vec::new();
         for (table, since) in away {

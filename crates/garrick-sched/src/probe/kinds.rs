@@ -7,13 +7,13 @@ use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 use super::KindSample;
 use crate::cell::Table;
 
-/// Kinds that are told apart; those that come later are counted as one.
+/// Number of kinds that are counted separately. Later kinds are counted together.
 const KINDS_MAX: usize = 256;
 
-/// The place of the kinds that are counted as one, behind all others.
+/// Place of the kinds that are counted together, after all other places.
 pub(super) const OTHERS: usize = 2 * KINDS_MAX;
 
-/// What is counted of a kind.
+/// The counters of a kind.
 #[derive(Clone, Copy)]
 pub(super) enum Count {
     Begun,
@@ -29,20 +29,20 @@ pub(super) enum Count {
 
 const COUNTS: usize = Count::Waiting as usize + 1;
 
-/// The counters of one kind. One worker writes, everybody reads.
+/// The counters of one kind. One worker writes, any thread reads.
 #[derive(Default)]
 pub(super) struct Kind {
-    /// Written once, when the first task of its kind is met.
+    /// Table of the kind. Written once, when the first task of its kind is met.
     table: OnceLock<&'static Table>,
     counts: [AtomicU64; COUNTS],
 }
 
 impl Kind {
-    /// Adds to a counter. Only the owner of the table may.
+    /// Adds to a counter. Only the thread that owns the counters may call it.
     #[inline]
     pub(super) fn add(&self, count: Count, by: u64) {
         let counter = &self.counts[count as usize];
-        // Relaxed, both: one writer, and each counter stands for itself.
+        // Relaxed, both: one writer, and each counter is independent.
         counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
     }
 
@@ -50,9 +50,10 @@ impl Kind {
         self.counts[count as usize].load(Relaxed)
     }
 
-    /// Adds what was counted to a sample.
+    /// Adds the counts to a sample.
     fn add_to(&self, sample: &mut KindSample) {
-        // What has ended has begun: read in this order, no sample shows more ended than begun.
+        // A task that has ended has begun: read in this order, no sample shows more ended than
+        // begun.
         sample.ended += self.get(Count::Ended);
         sample.begun += self.get(Count::Begun);
         sample.turns += self.get(Count::Turns);
@@ -65,11 +66,11 @@ impl Kind {
     }
 }
 
-/// See the module.
+/// The counters of one worker, by kind of task.
 pub(super) struct Kinds {
-    /// Open addressing; a place is taken for good.
+    /// Places of the hash table, with open addressing. A place is never freed.
     places: Box<[Kind]>,
-    /// For the kinds that found no place.
+    /// Counters of the kinds that found no place.
     others: Kind,
 }
 
@@ -81,8 +82,8 @@ impl Kinds {
         }
     }
 
-    /// Returns the counters for a kind. A task that is watched has another table than its like: both count, and come
-    /// together in the sample.
+    /// Returns the counters for a kind. A watched task has a different table than other tasks of
+    /// its kind. Both tables count, and are added up in the sample.
     #[inline]
     pub(super) fn of(&self, table: &'static Table) -> &Kind {
         self.at(self.place_of(table))
@@ -94,7 +95,8 @@ impl Kinds {
         self.places.get(place).unwrap_or(&self.others)
     }
 
-    /// Returns the place of a kind, which it keeps; [`OTHERS`] if it finds none.
+    /// Returns the place of a kind, which does not change. Returns [`OTHERS`] if the kind finds no
+    /// place.
     #[inline]
     pub(super) fn place_of(&self, table: &'static Table) -> usize {
         let first = self.first_place(table);
@@ -104,7 +106,7 @@ impl Kinds {
         }
     }
 
-    /// Returns the kind at a place; none for those that found no place.
+    /// Returns the kind at a place; `None` for the kinds that found no place.
     pub(super) fn table_at(&self, place: usize) -> Option<&'static Table> {
         self.at(place).table.get().copied()
     }
@@ -124,8 +126,8 @@ impl Kinds {
         places.find(is_its).unwrap_or(OTHERS)
     }
 
-    /// Adds what was counted, table by table. Names are foreign code, and are not asked for here, where the caller may
-    /// hold a lock.
+    /// Adds the counts to samples, table by table. Names are foreign code. They are not requested
+    /// here, because the caller may hold a lock.
     pub(super) fn add_to(&self, samples: &mut Vec<Unnamed>) {
         for kind in &self.places {
             if let Some(&table) = kind.table.get() {
@@ -138,10 +140,10 @@ impl Kinds {
     }
 }
 
-/// What was counted of one table; of those that found no place, if there is none.
+/// The counts of one table, or, with `None`, of the kinds that found no place.
 pub(super) type Unnamed = (Option<&'static Table>, KindSample);
 
-/// The sample of that table; a new one if there is none.
+/// Returns the sample of that table, or a new sample if there is none.
 fn sample_of<'a>(
     table: Option<&'static Table>,
     samples: &'a mut Vec<Unnamed>,
@@ -157,12 +159,13 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
-/// Returns the name of a kind, which is foreign code; of those that found no place, if there is none.
+/// Returns the name of a kind, which is foreign code. With `None`, returns the name of the kinds
+/// that found no place.
 pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
     table.map_or("others", Table::name_of)
 }
 
-/// Gives the samples their names, and brings those of one name together.
+/// Sets the names of the samples, and merges samples with equal names.
 pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
     let mut samples: Vec<KindSample> = Vec::new();
     for (table, mut sample) in unnamed {

@@ -1,4 +1,4 @@
-//! What one worker counts.
+//! The counters of one worker.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,46 +13,46 @@ use super::{AwaySample, KindSample, WorkerSample};
 use crate::cell::{CellPtr, Table};
 use crate::world::Nanos;
 
-/// The counters that go together: [`Lane::rare`].
+/// Indices of the counters in [`Lane::rare`].
 const TURNS: usize = 0;
 const PARKS: usize = 1;
 const PARKED: usize = 2;
-/// When it went to sleep, and 1; or 0.
+/// Time of falling asleep, plus 1; 0 while awake.
 const SINCE: usize = 3;
 const PUBLISHED: usize = 4;
 const CLAIMED: usize = 5;
 
-/// One in so many activations is timed at least, after a rest and later.
+/// At least one in this many activations is timed, counted since the last rest.
 const GAP_SHARE: u64 = 8;
-/// And one in so many at least, at all times.
+/// At least one in this many activations is timed, at all times.
 const GAP_MAX: u64 = 256;
 
 /// The counters of one worker, which alone writes them.
 pub(crate) struct Lane {
-    /// What is counted at all times, and rarely.
+    /// Counters that are always kept, and change rarely.
     rare: RefCell<Group<6>>,
-    /// What is counted by kind, if that is wanted.
+    /// Counters by kind, if kinds are counted.
     counted: Option<Arc<Counted>>,
-    /// The activation under way.
+    /// The current activation.
     activation: Cell<Option<Activation>>,
     clocking: Clocking,
 }
 
-/// What is counted once an activation. Written by the worker, read by everybody.
+/// Counters that are updated once for each activation. Written by the worker, read by any thread.
 struct Counted {
     kinds: Kinds,
-    /// An [`Activity`].
+    /// The current [`Activity`], as a word.
     activity: AtomicU64,
 }
 
-/// An activation under way.
+/// The current activation of a worker.
 #[derive(Clone, Copy)]
 struct Activation {
-    /// The place of its kind.
+    /// Place of its kind.
     place: usize,
-    /// Turns of the worker before it.
+    /// Turns of the worker before the activation.
     turns: u64,
-    /// When it began, and how many activations it stands for, if it is timed.
+    /// Start time, and number of activations that this one represents, if it is timed.
     timed: Option<(Nanos, u64)>,
 }
 
@@ -63,16 +63,16 @@ struct LaneReader {
     seen: Mutex<Seen>,
 }
 
-/// The activity at which a worker was seen last, by whoever takes samples.
+/// The activity of a worker that the last sample has seen.
 #[derive(Default)]
 struct Seen {
     activity: Activity,
-    /// The time after it was seen first.
+    /// The time just after it was first seen.
     since: Nanos,
 }
 
 impl Lane {
-    /// `counts` says whether kinds are counted; `seed` makes the samples random.
+    /// Creates a lane. Kinds are counted if `counts` is true. `seed` makes the samples random.
     pub(crate) fn new(counts: bool, seed: u64) -> Self {
         let counted = || {
             Arc::new(Counted {
@@ -88,7 +88,7 @@ impl Lane {
         }
     }
 
-    /// A reader of it.
+    /// Returns a reader of this lane.
     fn reader(&self) -> LaneReader {
         LaneReader {
             rare: self.rare.borrow().reader(),
@@ -97,30 +97,30 @@ impl Lane {
         }
     }
 
-    /// Whether kinds are counted.
+    /// Returns true if kinds are counted.
     #[inline]
     pub(crate) fn counts(&self) -> bool {
         self.counted.is_some()
     }
 
-    /// A task has been made here.
+    /// Counts a task that was made here.
     #[inline]
     pub(crate) fn begun(&self, cell: CellPtr) {
         self.count(cell, Count::Begun);
     }
 
-    /// A task is about to end here, or to leave.
+    /// Counts a task that is about to end here, or to leave.
     #[inline]
     pub(crate) fn ended(&self, cell: CellPtr) {
         self.count(cell, Count::Ended);
     }
 
-    /// A turn has panicked.
+    /// Counts a turn that panicked.
     pub(crate) fn panicked(&self, cell: CellPtr) {
         self.count(cell, Count::Panics);
     }
 
-    /// A task has survived its panic.
+    /// Counts a task that has survived its panic.
     pub(crate) fn recovered(&self, cell: CellPtr) {
         self.count(cell, Count::Recoveries);
     }
@@ -132,8 +132,8 @@ impl Lane {
         }
     }
 
-    /// An activation begins after so many turns of the worker. If it is one to be timed, `look` says what time it is, and
-    /// how many messages wait.
+    /// Begins an activation, after `turns` turns of the worker. If the activation is timed, `look`
+    /// returns the time and the number of waiting messages.
     #[inline]
     pub(crate) fn begin(
         &self,
@@ -159,7 +159,7 @@ impl Lane {
         }));
     }
 
-    /// The activation is over, after so many turns of the worker.
+    /// Ends the activation, after `turns` turns of the worker.
     #[inline]
     pub(crate) fn end(&self, turns: u64, now: impl FnOnce() -> Nanos) {
         let (Some(counted), Some(activation)) = (&self.counted, self.activation.take()) else {
@@ -169,7 +169,8 @@ impl Lane {
         kind.add(Count::Turns, turns.saturating_sub(activation.turns));
         kind.add(Count::Activations, 1);
         if let Some((began, weight)) = activation.timed {
-            // Saturating: the clock of a world may leap as far as it likes, and nothing may panic when a turn has committed.
+            // Saturating: the clock of a world may jump arbitrarily, and nothing may panic when a
+            // turn has committed.
             kind.add(
                 Count::Busy,
                 now().saturating_sub(began).saturating_mul(weight),
@@ -178,7 +179,8 @@ impl Lane {
         counted.change_activity(Activity::ends);
     }
 
-    /// Shows that a task recovers from its panic, for as long as `recover` takes. It counts as an activation of the worker only.
+    /// Shows that a task recovers from its panic, for as long as `recover` takes. The recovery
+    /// counts as an activation of the worker only.
     pub(crate) fn show_recovery<R>(&self, table: &'static Table, recover: impl FnOnce() -> R) -> R {
         let Some(counted) = &self.counted else {
             return recover();
@@ -190,13 +192,13 @@ impl Lane {
         recovered
     }
 
-    /// Shows how many turns there were.
+    /// Publishes the number of turns.
     pub(crate) fn show_turns(&self, turns: u64) {
         self.change(|rare| rare.set(TURNS, turns));
     }
 
-    /// Changes what is counted at all times, and shows it. Not in models of what is counted: these counts order nothing, and
-    /// the group has models of its own.
+    /// Changes the counters that are always kept, and publishes them. Does nothing in models: these
+    /// counts order nothing, and the group has its own models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<6>)) {
         if !cfg!(garrick_loom) {
@@ -206,7 +208,7 @@ impl Lane {
         }
     }
 
-    /// The worker goes to sleep.
+    /// Records that the worker goes to sleep.
     pub(crate) fn parks(&self, now: Nanos) {
         self.clocking.rested();
         self.change(|rare| {
@@ -215,12 +217,12 @@ impl Lane {
         });
     }
 
-    /// Returns whether it sleeps, as far as was told.
+    /// Returns true if the worker sleeps, according to the last record.
     pub(crate) fn is_parked(&self) -> bool {
         self.rare.borrow().values()[SINCE] != 0
     }
 
-    /// Ends the sleep, if there is one, and returns the time then.
+    /// Ends the sleep, if there is one, and returns the time.
     pub(crate) fn wakes(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if !self.is_parked() {
             return None;
@@ -234,19 +236,20 @@ impl Lane {
         Some(now)
     }
 
-    /// It has given `count` cells away.
+    /// Counts `count` cells that were given away.
     pub(crate) fn published(&self, count: usize) {
         self.change(|rare| rare.add(PUBLISHED, count as u64));
     }
 
-    /// It has taken one over.
+    /// Counts a cell that was taken over.
     pub(crate) fn claimed(&self) {
         self.change(|rare| rare.add(CLAIMED, 1));
     }
 }
 
 impl LaneReader {
-    /// Returns what was counted at all times; `now` is for a sleep that lasts. Zeros if the worker was busy showing it at each try.
+    /// Returns the counters that are always kept. `now` is used for a current sleep. Zeros if the
+    /// worker was busy publishing at each try.
     fn worker(&self, now: Nanos) -> WorkerSample {
         let rare = self.rare.try_snapshot().unwrap_or_default();
         let asleep = match rare[SINCE] {
@@ -263,7 +266,7 @@ impl LaneReader {
         }
     }
 
-    /// Adds to a sample what the worker was at between `now` and `later`.
+    /// Adds the worker's activity between `now` and `later` to a sample.
     fn add_activity(
         &self,
         activity: Activity,
@@ -286,17 +289,17 @@ impl LaneReader {
             }
             sample.lasts = now.saturating_sub(seen.since);
         }
-        // Foreign code, and so without the lock.
+        // Foreign code, and so called without the lock.
         sample.running = Some(kinds::name_of(counted.kinds.table_at(place)));
     }
 
-    /// Returns what the worker is at.
+    /// Returns the worker's current activity.
     fn activity(&self) -> Activity {
         let counted = self.counted.as_deref();
         counted.map_or_else(Activity::default, Counted::activity)
     }
 
-    /// Adds what was counted by kind.
+    /// Adds the counts by kind.
     fn add_kinds(&self, kinds: &mut Vec<Unnamed>) {
         if let Some(counted) = &self.counted {
             counted.kinds.add_to(kinds);
@@ -304,18 +307,18 @@ impl LaneReader {
     }
 }
 
-/// The lanes of a sponsor, and what is counted from outside.
+/// The lanes of a sponsor, and the counts from outside.
 pub(crate) struct Lanes {
-    /// One for each worker, from when it begins.
+    /// A reader for each worker, from the worker's start.
     readers: Vec<OnceLock<LaneReader>>,
-    /// What threads of others have made here, if kinds are counted.
+    /// Counts of tasks that other threads have made here, if kinds are counted.
     outside: Option<Mutex<Kinds>>,
-    /// What is away of here, if kinds are counted.
+    /// Turns of this sponsor that are away, if kinds are counted.
     away: Option<TurnsAway>,
 }
 
 impl Lanes {
-    /// Lanes for `workers` workers.
+    /// Creates lanes for `workers` workers.
     pub(crate) fn new(workers: usize, counts: bool) -> Self {
         Self {
             readers: (0..workers).map(|_| OnceLock::new()).collect(),
@@ -324,7 +327,7 @@ impl Lanes {
         }
     }
 
-    /// The lane of worker number `index` of the sponsor.
+    /// Opens the lane of worker number `index` of the sponsor.
     pub(crate) fn open(&self, index: usize, seed: impl FnOnce() -> u64) -> Lane {
         let counts = self.outside.is_some();
         let lane = Lane::new(counts, if counts { seed() } else { 0 });
@@ -333,7 +336,7 @@ impl Lanes {
         lane
     }
 
-    /// A thread that is no worker of the sponsor has made a task for it, or given it one.
+    /// Counts a task that a thread outside of the sponsor has made for it, or given to it.
     pub(crate) fn begun_outside(&self, cell: CellPtr) {
         if let Some(outside) = &self.outside {
             let kinds = outside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -354,19 +357,20 @@ impl Lanes {
         }
     }
 
-    /// Returns which turns are away, kind by kind.
+    /// Returns the turns that are away, by kind.
     pub(crate) fn away(&self, now: Nanos) -> Vec<AwaySample> {
         let away = self.away.as_ref();
         away.map_or_else(Vec::new, |away| away.samples(now))
     }
 
-    /// Returns what the workers have done, those first that began first; `clock` tells the time once more.
+    /// Returns the counters of the workers, in the order of their indices. `clock` returns the time
+    /// once more.
     pub(crate) fn workers(&self, now: Nanos, clock: impl FnOnce() -> Nanos) -> Vec<WorkerSample> {
         let readers: Vec<_> = self.readers.iter().map(OnceLock::get).collect();
         let activity = |reader: &Option<&LaneReader>| reader.map(LaneReader::activity);
         let activities: Vec<_> = readers.iter().map(activity).collect();
-        // What is seen for the first time began before this, and what is seen again has lasted until `now`: so no activation is said to
-        // take longer than it does.
+        // An activity that is seen for the first time began before `later`, and one that is seen
+        // again has lasted until `now`. So no activation is reported longer than it is.
         let later = if self.outside.is_some() { clock() } else { now };
         let sample = |(reader, activity): (Option<&LaneReader>, Option<Activity>)| {
             let mut sample = reader.map_or_else(WorkerSample::default, |lane| lane.worker(now));
@@ -378,13 +382,13 @@ impl Lanes {
         readers.into_iter().zip(activities).map(sample).collect()
     }
 
-    /// What the tasks have done, kind by kind.
+    /// Returns the counters of the tasks, by kind.
     pub(crate) fn kinds(&self) -> Vec<KindSample> {
         let mut kinds = Vec::new();
         for lane in self.readers.iter().filter_map(OnceLock::get) {
             lane.add_kinds(&mut kinds);
         }
-        // Last: what has ended here was counted as begun by then.
+        // Last: a task that has ended here was counted as begun by then.
         if let Some(outside) = &self.outside {
             let outside = outside.lock().unwrap_or_else(PoisonError::into_inner);
             outside.add_to(&mut kinds);
@@ -395,29 +399,29 @@ impl Lanes {
 
 impl Counted {
     fn activity(&self) -> Activity {
-        // Relaxed: the word stands for itself, and a place is taken for good.
+        // Relaxed: the word is independent, and a place is never freed.
         Activity::from_word(self.activity.load(Relaxed))
     }
 
-    /// Shows another activity. Only the worker may.
+    /// Publishes another activity. Only the worker may call it.
     #[inline]
     fn change_activity(&self, change: impl FnOnce(Activity) -> Activity) {
-        // Relaxed: one writer, and the word stands for itself.
+        // Relaxed: one writer, and the word is independent.
         let next = change(self.activity());
         self.activity.store(next.word(), Relaxed);
     }
 }
 
-/// Which activations are timed: one in each gap, at a random place. Gaps begin with 1 after a rest, and grow with
-/// what has run since.
+/// Selects the activations that are timed: one in each gap, at a random place. Gaps begin with 1
+/// after a rest, and grow with the number of activations since.
 pub(crate) struct Clocking {
     /// Activations since the rest, up to the end of this gap.
     since_rest: Cell<u64>,
     /// Length of this gap.
     gap: Cell<u64>,
-    /// Activations until the one that is timed.
+    /// Activations until the timed one.
     left: Cell<u64>,
-    /// Activations in this gap after that.
+    /// Activations in this gap after the timed one.
     after: Cell<u64>,
     random: Cell<u64>,
 }
@@ -435,7 +439,7 @@ impl Clocking {
         clocking
     }
 
-    /// The next activations are timed.
+    /// Makes the next activations timed.
     fn rested(&self) {
         self.since_rest.set(1);
         self.gap.set(1);
@@ -443,7 +447,7 @@ impl Clocking {
         self.after.set(0);
     }
 
-    /// The next activation: for how many it stands, if it is one to be timed.
+    /// Advances by one activation. If it is timed, returns how many activations it represents.
     #[inline]
     fn step(&self) -> Option<u64> {
         let left = self.left.get();
@@ -454,7 +458,7 @@ impl Clocking {
         Some(self.next_gap())
     }
 
-    /// Lays out the next gap, and says how long this one is.
+    /// Lays out the next gap, and returns the length of this one.
     #[inline(never)]
     fn next_gap(&self) -> u64 {
         let gap = (self.since_rest.get() / GAP_SHARE).clamp(1, GAP_MAX);
@@ -465,7 +469,7 @@ impl Clocking {
         self.gap.replace(gap)
     }
 
-    /// The next random number: Marsaglia's xorshift64 (2003).
+    /// Returns the next random number: Marsaglia's xorshift64 (2003).
     fn draw(&self) -> u64 {
         let mut x = self.random.get();
         x ^= x << 13;

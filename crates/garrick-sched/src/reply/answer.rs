@@ -1,15 +1,16 @@
-//! The replier's end.
+//! The replier's end of a question.
 //!
 //! ```text
-//!   Reply<R>   [ target : slot or cell | ends : how the kind of target gets an answer, or hears that there is none ]
+//!   Reply<R>   [ target : slot or cell | ends : functions that answer or refuse ]
 //! ```
 //!
-//! An answer is passed by itself, not as a `Result`: a small one stays in registers on its way to the asker's message. A
-//! `Result` went through memory, written by parts and read as a whole at once, for which a processor waits some ten cycles.
+//! An answer is passed as a plain value, not as a `Result`, so that a small answer stays in
+//! registers on its way to the asker's message. A `Result` would go through memory: written in
+//! parts and read as a whole at once, which stalls the processor for about ten cycles.
 //!
-//! 16 bytes with two niches, so that a small message with a reply in it travels inside a run queue's
-//! entry. The conversion of an answer to the asking task's message has no bytes at all: it is known by
-//! its type.
+//! A reply has 16 bytes with two niches, so that a small message with a reply in it fits into an
+//! entry of a run queue. The conversion of an answer to the asking task's message has no bytes: it
+//! is known by its type.
 
 use std::any::type_name;
 use std::fmt;
@@ -27,17 +28,18 @@ use crate::runtime::current::{self, Entered};
 use crate::runtime::stage::{Given, Owed};
 use crate::runtime::worker::Worker;
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NoReply {
-    /// The [`Reply`] was dropped: whoever had it stopped, failed, undid its turn or forgot it.
+    /// The [`Reply`] was dropped: its owner stopped, failed, undid its turn or forgot it.
     Dropped,
-    /// The time was over before the answer came.
+    /// The timeout passed before the answer came.
     TimedOut,
-    /// The time was over, and whoever was asked waited for an answer itself, and so on in a circle.
+    /// The timeout passed, and the task that was asked waited for an answer itself, and so on in a
+    /// circle.
     Circle(Circle),
-    /// The thread that was to wait runs tasks; while it waited none of them would answer.
+    /// The waiting thread runs tasks: while it waited, none of them could answer.
     OnWorker,
 }
 
@@ -47,7 +49,7 @@ impl fmt::Display for NoReply {
             Self::Circle(circle) => {
                 return write!(
                     f,
-                    "no answer came in time, because those asked wait for one another: {circle}"
+                    "no answer came in time, because the asked tasks wait for one another: {circle}"
                 );
             }
             Self::Dropped => "the reply was dropped without an answer",
@@ -62,14 +64,14 @@ impl fmt::Display for NoReply {
 
 impl std::error::Error for NoReply {}
 
-/// The end of a question, as an asker sees it.
+/// The result of a question, as the asker sees it.
 pub(super) type Answer<R> = Result<R, NoReply>;
 
 /// The right to answer one question, once.
 ///
-/// Dropping a reply answers [`NoReply::Dropped`], so that nobody waits for somebody who is gone. An answer
-/// given in a turn is part of it: it arrives if the turn commits. If not, the asker gets
-/// [`NoReply::Dropped`].
+/// Dropping a reply answers [`NoReply::Dropped`], so that no asker waits for a replier that is
+/// gone. An answer given in a turn is part of that turn: it arrives if the turn commits. If the
+/// turn is undone, the asker gets [`NoReply::Dropped`].
 #[must_use = "dropping a reply tells the asker that there is no answer"]
 pub struct Reply<R: 'static> {
     /// A [`Slot`], or a counted reference to a cell.
@@ -77,7 +79,7 @@ pub struct Reply<R: 'static> {
     ends: &'static Ends<R>,
 }
 
-/// The two ends of a question, for one kind of target. Both consume the target.
+/// The two ways to end a question, for one kind of target. Both consume the target.
 struct Ends<R> {
     answer: unsafe fn(NonNull<()>, R),
     refuse: unsafe fn(NonNull<()>),
@@ -105,13 +107,14 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// A reply that sends `to` what `convert` makes of the answer. The conversion is done by whoever
-    /// answers, and must not capture anything: it has no place to lie in. It is `Copy`, because it is done once more if the
-    /// turn that answered is undone. A panic in it is that of whoever answers; if the reply is dropped, it is caught, and the
-    /// asker hears nothing.
+    /// Returns a reply that sends `to` the message that `convert` makes of the answer. The replier
+    /// runs the conversion. `convert` must not capture anything, because there is no place to store
+    /// it. It is `Copy`, because it runs once more if the turn that answered is undone. A panic in
+    /// it is a panic of the replier. If the reply is dropped, the panic is caught, and the asker
+    /// gets no message.
     ///
     /// # Examples
-    /// A token of which there is one, although it has no bytes, cannot be part of a conversion:
+    /// A unique token, although it has no bytes, cannot be part of a conversion:
     /// ```compile_fail,E0277
     /// use garrick_sched::{Address, NoReply, Reply};
     ///
@@ -121,7 +124,7 @@ impl<R: 'static> Reply<R> {
     ///     Reply::to_task(to, move |answer| (token, answer))
     /// }
     /// ```
-    /// One that can be copied may:
+    /// A token that can be copied can be:
     /// ```
     /// use garrick_sched::{Address, NoReply, Reply};
     ///
@@ -146,8 +149,8 @@ impl<R: 'static> Reply<R> {
             );
         };
         let target = to.cell().0.cast();
-        // Both move into the reply, which uses them once: the reference in `target`, the conversion in
-        // the types of `ends`.
+        // Both move into the reply, which uses each of them once: the reference in `target`, the
+        // conversion in the types of `ends`.
         mem::forget((to, convert));
         Self {
             target,
@@ -158,12 +161,13 @@ impl<R: 'static> Reply<R> {
         }
     }
 
-    /// Answers; inside of a turn, when the turn commits.
+    /// Answers. Inside of a turn, the answer is sent when the turn commits.
     #[inline]
     pub fn send(self, answer: R) {
         let (target, ends) = (self.target, self.ends);
         mem::forget(self);
-        // SAFETY: the target is of the kind that the function is for, and used once, as we are forgotten.
+        // SAFETY: the target is of the kind that the function is for, and used once, as we are
+        // forgotten.
         unsafe { (ends.answer)(target, answer) };
     }
 }
@@ -171,8 +175,8 @@ impl<R: 'static> Reply<R> {
 impl<R: 'static> Drop for Reply<R> {
     fn drop(&mut self) {
         let (target, ends) = (self.target, self.ends);
-        // Quiet: replies are dropped where a turn unwinds, and the conversion of the answer and the asker's waker are foreign
-        // code.
+        // Quiet: replies are dropped where a turn unwinds, and the conversion of the answer and the
+        // asker's waker are foreign code.
         // SAFETY: as in `send`; we are not used again.
         let _ = quiet::call(|| unsafe { (ends.refuse)(target) });
     }
@@ -185,8 +189,8 @@ impl<R: 'static> fmt::Debug for Reply<R> {
 }
 
 /// # Safety
-/// The target is a counted reference to a cell for messages `M`, given to this call, and a value of `F` was
-/// forgotten for it.
+/// The target is a counted reference to a cell for messages `M`, given to this call, and a value of
+/// `F` was forgotten for it.
 unsafe fn answer_task<R, M, F>(target: NonNull<()>, answer: R)
 where
     M: Send + 'static,
@@ -197,7 +201,7 @@ where
 }
 
 /// # Safety
-/// As for `answer_task`.
+/// The contract of `answer_task`.
 unsafe fn refuse_task<R, M, F>(target: NonNull<()>)
 where
     M: Send + 'static,
@@ -208,7 +212,7 @@ where
 }
 
 /// # Safety
-/// As for `answer_task`.
+/// The contract of `answer_task`.
 #[inline(always)]
 unsafe fn tell_task<R, M, F>(target: NonNull<()>, answer: Answer<R>)
 where
@@ -220,7 +224,7 @@ where
     // SAFETY: by contract.
     let to = unsafe { Address::<M>::from_counted(CellPtr(target.cast::<Header>())) };
     let message = convert(answer);
-    // An asker that has stopped does not miss the answer.
+    // An asker that has stopped needs no answer.
     let Some(worker) = current::worker() else {
         return drop(to.send_from_outside(message, true));
     };
@@ -231,10 +235,12 @@ where
     }
 }
 
-/// Tells a task that asked that there is no answer, because the turn that had given one was undone.
+/// Sends an asking task the message that there is no answer, because the turn that had answered was
+/// undone.
 ///
 /// # Safety
-/// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F` was forgotten for it.
+/// The cell is a counted reference to one for messages `M`, given to this call, and a value of `F`
+/// was forgotten for it.
 unsafe fn refuse_undone<R, M, F>(worker: &Worker, cell: CellPtr)
 where
     M: Send + 'static,
@@ -259,13 +265,14 @@ unsafe fn answer_slot<R: Send + 'static>(target: NonNull<()>, answer: R) {
 }
 
 /// # Safety
-/// As for `answer_slot`.
+/// The contract of `answer_slot`.
 unsafe fn refuse_slot<R: Send + 'static>(target: NonNull<()>) {
     // SAFETY: by contract.
     unsafe { Written::<R>::new(target, Err(NoReply::Dropped)) }.publish();
 }
 
-/// An answer that lies in its slot, not yet published; dropped, it becomes [`NoReply::Dropped`].
+/// An answer that is in its slot, but not yet published. Dropping it changes the answer to
+/// [`NoReply::Dropped`].
 struct Written<R: 'static> {
     slot: NonNull<Slot<Answer<R>>>,
 }
@@ -287,7 +294,7 @@ impl<R: 'static> Written<R> {
         unsafe { publish(slot) };
     }
 
-    /// Leaves it to the end of the turn under way.
+    /// Leaves the answer to the end of the current turn.
     fn stage(self) -> Given {
         let slot = self.slot.cast();
         mem::forget(self);
@@ -307,7 +314,7 @@ unsafe fn publish_given<R: 'static>(slot: NonNull<()>) {
 }
 
 /// # Safety
-/// As for `publish_given`.
+/// The contract of `publish_given`.
 unsafe fn refuse_given<R: 'static>(slot: NonNull<()>) {
     let slot = slot.cast();
     drop(Written::<R> { slot });
@@ -336,10 +343,12 @@ unsafe fn publish<V>(slot: NonNull<Slot<V>>) {
         }
         left
     };
-    // Both belong to the asker, not to whoever answers, whose turn a panic must not undo.
+    // Waker and value belong to the asker, not to the replier, whose turn a panic in them must not
+    // undo.
     if let Some(waker) = left.waker {
         let _ = quiet::call(|| {
-            // What it sends must not be undone with the turn that refused an answer: nobody else would wake the asker.
+            // Messages that the waker sends must not be undone with the turn that refused an
+            // answer: nothing else would wake the asker.
             let _nobody = Entered::nobody();
             waker.wake();
         });

@@ -1,4 +1,4 @@
-//! The asker's end, for threads and futures.
+//! The asker's end of a question, for threads and futures.
 
 use std::cell::Cell;
 use std::fmt;
@@ -21,19 +21,19 @@ use crate::runtime::current;
 use crate::runtime::sponsor::idle::workers_awake;
 use crate::waker::waker_of_thread;
 
-/// A question under way: wait for its answer on a plain thread, or await it.
+/// A question in flight: wait for its answer on a plain thread, or await it.
 ///
-/// One that is waited for at once is faster as a [`Call`](super::Call).
+/// A question that is waited for at once is faster as a [`Call`](super::Call).
 ///
-/// Dropping it is fine at any time; the answer is then dropped by whoever gives it.
+/// An ask may be dropped at any time; the replier then drops the answer.
 ///
 /// # Cancel safety
-/// An ask that is polled again later loses nothing. One that is dropped loses its answer only.
+/// An ask that is polled again later loses nothing. An ask that is dropped loses only its answer.
 #[must_use = "an ask that nobody waits for is a plain send"]
 pub struct Ask<R: 'static> {
     /// None once the answer was taken.
     slot: Option<NonNull<Slot<Answer<R>>>>,
-    /// Where the task that was asked was at home then.
+    /// Home of the asked task at the time of the question.
     asked: Home,
 }
 
@@ -43,7 +43,7 @@ unsafe impl<R: Send> Send for Ask<R> {}
 unsafe impl<R> Sync for Ask<R> {}
 
 impl<M: 'static> Address<M> {
-    /// Asks a question: sends what `message` makes of the [`Reply`].
+    /// Asks a question: sends the message that `message` makes of the [`Reply`].
     ///
     /// If the task has stopped, the answer is [`NoReply::Dropped`].
     ///
@@ -72,7 +72,7 @@ impl<M: 'static> Address<M> {
         ask
     }
 
-    /// Makes the message of a question.
+    /// Makes the message of a question, and the ask that waits for its answer.
     pub(super) fn prepare_ask<R: Send + 'static>(
         &self,
         message: impl FnOnce(Reply<R>) -> M,
@@ -89,10 +89,11 @@ impl<M: 'static> Address<M> {
 impl<R: 'static> Ask<R> {
     /// Waits for the answer, parked.
     ///
-    /// A thread cannot wait like this for tasks that only it can run, those of a [`Here`](crate::Here) of its
-    /// own: [`Here::block_on`](crate::Here::block_on) runs them until the answer is there. That the question
-    /// has not been handled is seen, and an error; where a question goes that was handled is not. So use
-    /// `block_on` whenever a task of this thread has a part in the answer.
+    /// A thread cannot wait like this for tasks that only it can run: those of its own
+    /// [`Here`](crate::Here). [`Here::block_on`](crate::Here::block_on) runs them until the answer
+    /// is there. An unhandled question of such a task is detected, and is an error. A question that
+    /// the task has handled and passed on is not detected. So use `block_on` whenever a task of
+    /// this thread has a part in the answer.
     ///
     /// # Errors
     /// - [`NoReply::Dropped`] if there is no answer;
@@ -128,9 +129,9 @@ impl<R: 'static> Ask<R> {
     /// Waits for the answer, parked, for `timeout` at most.
     ///
     /// # Errors
-    /// As for [`Ask::wait`], and [`NoReply::TimedOut`].
+    /// The errors of [`Ask::wait`], and [`NoReply::TimedOut`].
     pub fn wait_timeout(self, timeout: Duration) -> Result<R, NoReply> {
-        // A timeout that no clock can tell is none.
+        // A timeout beyond the range of the clock means no timeout.
         let Some(end) = Instant::now().checked_add(timeout) else {
             return self.wait();
         };
@@ -141,7 +142,8 @@ impl<R: 'static> Ask<R> {
         })
     }
 
-    /// Waits for the answer, after a spin if it `spins`; `park` sleeps a while, and says false once the time is over.
+    /// Waits for the answer, after a spin if it `spins`. `park` sleeps for a while, and returns
+    /// false once the timeout has passed.
     fn wait_while(mut self, spins: bool, mut park: impl FnMut() -> bool) -> Result<R, NoReply> {
         if current::worker().is_some() {
             return Err(NoReply::OnWorker);
@@ -151,7 +153,8 @@ impl<R: 'static> Ask<R> {
         {
             return answer;
         }
-        // Before the waker is there: a model's thread that is woken while it waits for a lock forgets that.
+        // Before the waker is registered: a model's thread that is woken while it waits for a lock
+        // forgets the wake.
         if self.waits_for_itself() {
             return Err(NoReply::OnWorker);
         }
@@ -169,9 +172,9 @@ impl<R: 'static> Ask<R> {
         }
     }
 
-    /// Looks for the answer for as long as it has lately paid on this thread.
+    /// Spins for the answer for as long as spinning has lately paid on this thread.
     fn spin(&self) {
-        // Nothing is learned once the thread's values are gone.
+        // Nothing is learned once the thread-local values are gone.
         let _ = SPIN.try_with(|learned| {
             let mut spin = learned.take().unwrap_or_else(|| Spin::new(0));
             spin.set_threads_running(workers_awake());
@@ -180,19 +183,20 @@ impl<R: 'static> Ask<R> {
         });
     }
 
-    /// Whether the question is to be handled by this very thread, which would wait instead. What is sent to
-    /// the tasks of a [`Here`](crate::Here) while it does not run stands on its ready stack.
+    /// Returns true if this thread itself has to handle the question, but would wait instead. A
+    /// message to a task of a [`Here`](crate::Here) that is not running stands on its ready stack.
     fn waits_for_itself(&self) -> bool {
         if self.asked == Home::NOBODY {
             return false;
         }
         let remote = Remote::of(self.asked);
-        // Where guests are welcome, only threads of the sponsor run tasks for good: one that serves nobody is none of them.
+        // Where guests are welcome, only threads of the sponsor run tasks permanently. A thread
+        // that serves nobody is none of them.
         let may_be = !remote.has_guests() || current::serves_any();
         may_be && remote.ready.has_some() && remote.is_this_thread()
     }
 
-    /// Whether the answer is there.
+    /// Returns true if the answer is there.
     pub(super) fn is_answered(&self) -> bool {
         // SAFETY: we are the asker, and have not left while there is a slot.
         (self.slot).is_none_or(|slot| unsafe { slot.as_ref() }.is_full())
@@ -213,15 +217,15 @@ impl<R: 'static> Ask<R> {
     }
 }
 
-/// A wait for less time does not spin, which may take a tenth of that.
+/// Shortest timeout that spins first. Spinning may take a tenth of it.
 const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {
-    /// For how long it has lately paid to look for an answer on this thread before it is parked.
+    /// Spin time that has lately paid on this thread before it is parked.
     static SPIN: Cell<Option<Spin>> = const { Cell::new(None) };
 }
 
-/// Leaves with the answer, if it is there.
+/// Leaves the slot with the answer, if it is there.
 ///
 /// # Safety
 /// The caller is the asker, and does not use the slot again.

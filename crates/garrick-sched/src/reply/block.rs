@@ -1,4 +1,4 @@
-//! Where slots lie: in pooled blocks of envelope size, or in boxes if they are too large for one.
+//! Storage of slots: pooled blocks of envelope size, or boxes for slots that are too large.
 
 use std::mem::{align_of, size_of};
 use std::ptr::NonNull;
@@ -8,7 +8,7 @@ use crate::cell::{Envelope, Kind};
 use crate::pool;
 use crate::runtime::current;
 
-/// Bytes of the blocks of `step`.
+/// Returns the size of the blocks of `step` in bytes.
 const fn block_bytes(step: u8) -> usize {
     Envelope::HEADER_BYTES + pool::envelope_room(step)
 }
@@ -18,7 +18,7 @@ const fn is_boxed<V>() -> bool {
         || align_of::<Slot<V>>() > align_of::<Envelope>()
 }
 
-/// The smallest step whose blocks have room for a slot.
+/// Returns the smallest step whose blocks have room for a slot.
 const fn step<V>() -> u8 {
     let mut step = 0;
     while block_bytes(step) < size_of::<Slot<V>>() {
@@ -27,7 +27,7 @@ const fn step<V>() -> u8 {
     step
 }
 
-/// A new slot, which both sides share.
+/// Returns a new slot, which both sides share.
 pub(super) fn take<V>() -> NonNull<Slot<V>> {
     if const { is_boxed::<V>() } {
         return NonNull::from(Box::leak(Box::new(Slot::new())));
@@ -39,7 +39,7 @@ pub(super) fn take<V>() -> NonNull<Slot<V>> {
     slot
 }
 
-/// Gives a slot back.
+/// Frees a slot.
 ///
 /// # Safety
 /// It was made by [`take`], holds neither value nor waker, and nobody uses it again.

@@ -1,4 +1,4 @@
-//! A question that is asked when its answer is waited for.
+//! A question that is sent only when its answer is waited for.
 
 use std::fmt;
 use std::future::Future;
@@ -12,31 +12,35 @@ use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::guest;
 
-/// A question that is asked when its answer is waited for: by [`Call::wait`] on a plain thread, or by the first poll.
+/// A question that is sent when its answer is waited for: by [`Call::wait`] on a plain thread, or
+/// by the first poll.
 ///
-/// Nothing is sent before that, and nothing at all if it is dropped before. In exchange it is faster than an [`Ask`], because the
-/// thread that waits may run the task itself; see [`Builder::callers_run`](crate::Builder::callers_run).
+/// A call that is dropped before it is polled or waited for sends nothing. A call is faster than an
+/// [`Ask`], because the waiting thread may run the task itself; see
+/// [`Builder::callers_run`](crate::Builder::callers_run).
 ///
 /// # Cancel safety
-/// A call that is polled again later loses nothing. One that is dropped after its first poll loses its answer only.
+/// A call that is polled again later loses nothing. A call that is dropped after its first poll
+/// loses only its answer.
 #[must_use = "a call does nothing unless it is awaited or waited for"]
 pub struct Call<'a, M: 'static, R: 'static, F> {
     stage: Stage<'a, M, R, F>,
 }
 
 enum Stage<'a, M: 'static, R: 'static, F> {
-    /// To be asked, by what the function makes of the reply.
+    /// Not asked yet. The function makes the message from the reply.
     New(&'a Address<M>, F),
     Asked(Ask<R>),
-    /// Something panicked while it was asked.
+    /// A panic happened while the question was asked.
     Gone,
 }
 
 impl<M: 'static> Address<M> {
-    /// Asks a question when the answer is waited for: sends what `message` makes of the [`Reply`], then, and not before.
+    /// Makes a question that is sent once its answer is waited for. The message is what `message`
+    /// makes of the [`Reply`].
     ///
-    /// If the task has stopped, the answer is [`NoReply::Dropped`]. To have several questions under way at once, use
-    /// [`Address::ask`], or poll several calls.
+    /// If the task has stopped, the answer is [`NoReply::Dropped`]. To have several questions in
+    /// flight at once, use [`Address::ask`], or poll several calls.
     ///
     /// # Examples
     /// ```
@@ -75,10 +79,11 @@ where
     R: Send + 'static,
     F: FnOnce(Reply<R>) -> M,
 {
-    /// Asks, and waits for the answer. The calling thread runs the task itself if no worker is awake to do so, else it is parked.
+    /// Sends the question and waits for the answer. The calling thread runs the task itself if no
+    /// worker is awake to do so; otherwise the thread is parked.
     ///
     /// # Errors
-    /// As for [`Ask::wait`]. A task that calls it asks nothing.
+    /// The errors of [`Ask::wait`]. If a task calls it, nothing is sent.
     pub fn wait(mut self) -> Result<R, NoReply> {
         if current::in_turn() {
             return Err(NoReply::OnWorker);
@@ -86,11 +91,11 @@ where
         self.begin(true).wait()
     }
 
-    /// Asks, and waits for the answer, parked, for `timeout` at most. The calling thread does not run the task: that might take
-    /// longer.
+    /// Sends the question and waits for the answer, parked, for `timeout` at most. The calling
+    /// thread does not run the task, because that might exceed the timeout.
     ///
     /// # Errors
-    /// As for [`Ask::wait_timeout`]. A task that calls it asks nothing.
+    /// The errors of [`Ask::wait_timeout`]. If a task calls it, nothing is sent.
     pub fn wait_timeout(mut self, timeout: Duration) -> Result<R, NoReply> {
         if current::in_turn() {
             return Err(NoReply::OnWorker);
@@ -98,17 +103,17 @@ where
         self.begin(false).wait_timeout(timeout)
     }
 
-    /// Asks. The calling thread may run the task itself if it `waits`.
+    /// Sends the question. If the caller `waits`, its thread may run the task itself.
     fn begin(&mut self, waits: bool) -> Ask<R> {
         let Stage::New(address, message) = std::mem::replace(&mut self.stage, Stage::Gone) else {
             unreachable!("a call asks once")
         };
-        // The message is made before anything is touched: that is foreign code.
+        // Make the message before anything is touched: `message` is foreign code.
         let (ask, message) = address.prepare_ask(message);
         if waits && !current::in_turn() {
             guest::send_and_run(address, message, || ask.is_answered());
         } else {
-            // One that comes back is dropped, and its reply with it.
+            // A message that comes back is dropped, and its reply with it.
             let _ = address.send(message);
         }
         ask
@@ -128,7 +133,7 @@ where
             let is_answered = ask.is_answered();
             self.stage = Stage::Asked(ask);
             if is_answered && guest::is_to_yield() {
-                // A future that is always ready keeps its executor from all others.
+                // A future that is always ready would starve the other futures of its executor.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }

@@ -1,21 +1,22 @@
-//! Circles of questions: the kinds of tasks in them, by a number that is small enough for an error.
+//! Circles of questions. A circle is a list of task kinds, stored as a number small enough for an
+//! error.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Tasks that wait for one another's answers, and so for ever: each of them holds its own answer back until it has
-/// the next one's.
+/// A circle of tasks that wait for one another's answers, and so wait forever. Each task holds back
+/// its own answer until it has the answer of the next task.
 ///
-/// It is a number; the names that belong to it are kept for as long as the process lives, once for each different
-/// circle.
+/// The value is a number. The names of a circle's tasks are kept until the process ends, once for
+/// each different circle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Circle(u16);
 
-/// The kinds of a circle's tasks, in the order in which they ask.
+/// Kinds of a circle's tasks, in the order in which they ask.
 type Names = Arc<[&'static str]>;
 
-/// All circles that there were.
+/// All circles that were ever made.
 struct Circles {
     by_number: Vec<Names>,
     numbers: BTreeMap<Names, u16>,
@@ -31,8 +32,8 @@ fn circles() -> MutexGuard<'static, Circles> {
 }
 
 impl Circle {
-    /// The circle of tasks of these kinds: each asks the next, and the last one the first. None if there were more
-    /// than 65,536 different ones before.
+    /// Returns the circle of tasks of these kinds: each task asks the next, and the last task asks
+    /// the first. Returns `None` if 65,536 different circles exist already.
     ///
     /// # Examples
     /// ```
@@ -52,7 +53,7 @@ impl Circle {
         Some(Self(number))
     }
 
-    /// The kinds of the tasks, in the order in which they ask.
+    /// Returns the kinds of the tasks, in the order in which they ask.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         circles().by_number[usize::from(self.0)].to_vec()

@@ -1,4 +1,5 @@
-//! Models of the slot: every meeting of its two sides, and no use after the last one left.
+//! Models of the slot: every interleaving of its two sides, and no use after the last side has
+//! left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -8,10 +9,10 @@ use garrick_core::prim::{Arc as Shared, thread};
 
 use super::slot::{Left, Slot};
 
-/// A slot that checks that it is freed once, after all else.
+/// A slot that checks that it is freed exactly once, after everything else.
 struct Block {
     slot: Slot<Box<u32>>,
-    /// How often it was freed. Not a model atomic, so that it orders nothing.
+    /// Number of times it was freed. Not a model atomic, so that it orders nothing.
     freed: AtomicUsize,
 }
 
@@ -23,7 +24,7 @@ impl Block {
         })
     }
 
-    /// What a side does when it leaves: the last one uses the block for something else.
+    /// Finishes a side that has left: the last side to leave reuses the block.
     fn after(&self, left: &Left<Box<u32>>) {
         if left.last {
             self.slot.touch_all();
@@ -101,7 +102,7 @@ fn an_asker_that_parks_is_woken() {
 #[test]
 fn the_waker_of_the_last_poll_is_woken() {
     model(|block| {
-        // The first waker is for nobody: only the second can end the wait.
+        // The first waker wakes nobody: only the second one can end the wait.
         let ready = block.poll(Waker::noop()).is_ready();
         let waker = waker();
         while !ready && block.poll(&waker).is_pending() {

@@ -1,8 +1,9 @@
-//! Questions and answers: the slot that an answer from afar is put in, and the two ends of it.
+//! Questions and answers: the slot that carries an answer to an asker outside of any task, and its
+//! two ends.
 //!
-//! An [`Ask`] waits on a slot, outside of any turn. A [`Reply`] is the other end, and the same type also
-//! answers a task: then the answer is a message. A slot is a pooled block, so that asking allocates
-//! nothing once the pools are warm.
+//! An [`Ask`] waits on a slot, outside of any turn. A [`Reply`] is the other end. A [`Reply`] can
+//! also answer a task: then the answer is a message. A slot is a pooled block, so that asking
+//! allocates nothing once the pools are warm.
 
 mod slot;
 

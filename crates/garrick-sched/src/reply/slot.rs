@@ -1,7 +1,7 @@
 //! The slot between one asker and one replier.
 //!
-//! A one-shot cell with a waker, in one atomic word. Both sides are lock-free, and each of them leaves
-//! once; the one that leaves last frees the slot. The replier moves the waker out before it gives up
+//! A one-shot cell with a waker, in one atomic word. Both sides are lock-free, and each side leaves
+//! once. The last side to leave frees the slot. The replier moves the waker out before it gives up
 //! its share (`WAKING`), because an asker that finds the value may free the slot at once.
 //!
 //! ```text
@@ -37,24 +37,26 @@ const WAKING: u32 = 2;
 const READY: u32 = 3;
 const GONE: u32 = 4;
 
-/// One value on its way from the replier to the asker.
+/// A value on its way from the replier to the asker.
 pub(super) struct Slot<V> {
-    /// See the module's picture. Both write and read.
+    /// State of the slot: see the diagram of the module. Both sides write and read it.
     state: AtomicU32,
-    /// Whom to wake. Initialized in `WAITING`. The asker writes, the replier moves it out in `WAKING`.
+    /// Waker of the asker. Initialized in `WAITING`. The asker writes it, the replier moves it out
+    /// in `WAKING`.
     waker: UnsafeCell<MaybeUninit<Waker>>,
-    /// The replier writes it before `publish`, the asker moves it out in `WAKING` or `READY`.
+    /// Value of the slot. The replier writes it before `publish`, the asker moves it out in
+    /// `WAKING` or `READY`.
     value: UnsafeCell<MaybeUninit<V>>,
 }
 
-/// What a side takes with it when it leaves.
+/// The result of leaving a slot.
 #[must_use]
 pub(super) struct Left<V> {
-    /// Whether it was the last, and has to free the slot.
+    /// True if this side left last, and has to free the slot.
     pub(super) last: bool,
     /// The value: for the asker if it was there, for the replier if nobody waits for it any more.
     pub(super) value: Option<V>,
-    /// For the replier: whom to wake.
+    /// For the replier: the waker to wake.
     pub(super) waker: Option<Waker>,
 }
 
@@ -67,11 +69,12 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Panics in debug builds if the state is one of `others`. Not in models, where each load is one more place at which threads
-    /// may be switched.
+    /// Panics in debug builds if the state is one of `others`. Not checked in models, where each
+    /// load is one more point at which threads may be switched.
     #[inline(always)]
     fn check_not(&self, others: &[u32], rule: &str) {
-        // Relaxed: what it must not be was written by the caller's own side, or is seen by what made it the last one.
+        // Relaxed: a forbidden state was written by the caller's own side, or is visible through
+        // the operation that made this side the last one.
         debug_assert!(
             cfg!(garrick_loom) || !others.contains(&self.state.load(Relaxed)),
             "{rule}"
@@ -87,7 +90,7 @@ impl<V> Slot<V> {
         );
     }
 
-    /// Replier, first step: writes the value, which nobody sees before [`Slot::publish`].
+    /// Replier, first step: writes the value. Nobody sees it before [`Slot::publish`].
     ///
     /// # Safety
     /// The caller is the replier, and the slot holds no value.
@@ -98,23 +101,25 @@ impl<V> Slot<V> {
             .with_mut(|place| unsafe { (*place).write(value) });
     }
 
-    /// Replier: takes the value back that was put before.
+    /// Replier: takes back the value that it put.
     ///
     /// # Safety
     /// The caller is the replier, has put a value, and has not published it.
     pub(super) unsafe fn take_back(&self) -> V {
-        self.check_not(&[WAKING, READY], "what is published is the asker's");
+        self.check_not(&[WAKING, READY], "a published value belongs to the asker");
         // SAFETY: by contract; the asker keeps away from the field.
         self.value
             .with(|place| unsafe { (*place).assume_init_read() })
     }
 
-    /// Replier, last step: lets the asker have the value, and leaves.
+    /// Replier, last step: publishes the value to the asker, and leaves.
     ///
     /// # Safety
-    /// The caller is the replier, has put a value, and does not use the slot again unless it is the last.
+    /// The caller is the replier, has put a value, and does not use the slot again unless it is the
+    /// last.
     pub(super) unsafe fn publish(&self) -> Left<V> {
-        // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's field.
+        // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's
+        // field.
         let mut seen = self.state.load(Acquire);
         loop {
             let exchanged = match seen {
@@ -155,7 +160,8 @@ impl<V> Slot<V> {
     /// # Safety
     /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.
     unsafe fn take_waker(&self) -> Left<V> {
-        // SAFETY: the waker was registered, and from `WAKING` on the asker keeps away from the field.
+        // SAFETY: the waker was registered, and from `WAKING` on the asker keeps away from the
+        // field.
         let waker = self
             .waker
             .with(|waker| unsafe { (*waker).assume_init_read() });
@@ -169,13 +175,13 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Asker: whether the value is there.
+    /// Asker: returns true if the value is there.
     pub(super) fn is_full(&self) -> bool {
         // Relaxed: `leave` looks again before it reads the value.
         matches!(self.state.load(Relaxed), WAKING | READY)
     }
 
-    /// Asker: whether the value is there; if not, `waker` is called once it is.
+    /// Asker: polls for the value. If it is not there, `waker` is called once it is.
     ///
     /// # Safety
     /// The caller is the asker, and has not left.
@@ -215,8 +221,8 @@ impl<V> Slot<V> {
         Poll::Ready(())
     }
 
-    /// Takes the waker's field back and drops the waker; false if the replier was faster, and has the
-    /// waker.
+    /// Takes back the waker's field and drops the waker. Returns false if the replier was faster,
+    /// and has the waker.
     ///
     /// # Safety
     /// The caller is the asker.
@@ -250,7 +256,8 @@ impl<V> Slot<V> {
     /// # Safety
     /// The caller is the asker, and does not use the slot again unless it is the last.
     pub(super) unsafe fn leave(&self) -> Left<V> {
-        // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to read.
+        // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to
+        // read.
         let mut seen = self.state.load(Acquire);
         loop {
             match seen {
@@ -300,7 +307,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// For the models: touches everything, as whoever gets the block next does.
+    /// For the models: touches every field, as the next user of the block does.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn touch_all(&self) {
         self.waker.with_mut(|_| {});

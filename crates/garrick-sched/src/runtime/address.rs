@@ -18,7 +18,7 @@ use crate::runtime::current;
 use crate::runtime::door::{self, Notice};
 use crate::runtime::watch::{Ended, Watch, Watcher};
 
-/// The task is gone, or what stands in front of it takes no more; the message comes back.
+/// The task has stopped, or a door in front of it refused the message. Contains the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SendError<M>(pub M);
 
@@ -32,7 +32,7 @@ impl<M> fmt::Display for SendError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the receiver of this {} has stopped, or takes no more just now",
+            "the receiver of this {} has stopped, or accepts no messages at the moment",
             type_name::<M>()
         )
     }
@@ -40,10 +40,12 @@ impl<M> fmt::Display for SendError<M> {
 
 impl<M> std::error::Error for SendError<M> {}
 
-/// Where messages of type `M` can be sent: 8 bytes, and all that there is to know about the receiver.
+/// The address of a task that receives messages of type `M`. It has 8 bytes, and reveals nothing
+/// else of the receiver.
 ///
-/// Cloning an address gives the capability to send away; addresses compare and hash by identity. When
-/// the last address of a task is dropped, nothing can reach it any more, and it is dropped as well.
+/// Cloning an address shares the capability to send. Addresses compare and hash by identity. When
+/// the last address of a task is dropped, nothing can reach the task any more, and it is dropped as
+/// well.
 pub struct Address<M> {
     cell: CellPtr,
     message: PhantomData<fn(M)>,
@@ -56,7 +58,7 @@ unsafe impl<M: Send> Send for Address<M> {}
 unsafe impl<M: Send> Sync for Address<M> {}
 
 impl<M: 'static> Address<M> {
-    /// Makes an address of a reference that is already counted.
+    /// Makes an address from a reference that is already counted.
     ///
     /// # Safety
     /// The cell's messages are of type `M`, and the reference is the caller's to give.
@@ -75,14 +77,14 @@ impl<M: 'static> Address<M> {
         self.cell
     }
 
-    /// Sends `message`, from anywhere.
+    /// Sends `message`, from any thread.
     ///
-    /// Inside of a turn this is a staged send, as [`Turn::send`](crate::Turn::send): it happens when the
-    /// turn commits, or not at all.
+    /// Inside of a turn, the send is staged like [`Turn::send`](crate::Turn::send): it happens when
+    /// the turn commits, or not at all.
     ///
     /// # Errors
-    /// Gives the message back if the task is known to have stopped. A task that stops later drops what
-    /// it has not handled, and counts it as dead letters.
+    /// Gives the message back if the task is known to have stopped. A task that stops later drops
+    /// its unhandled messages, and counts them as dead letters.
     pub fn send(&self, message: M) -> Result<(), SendError<M>> {
         match current::worker() {
             Some(worker) => worker.send(self, message),
@@ -90,7 +92,8 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Sends a message from a thread that runs no turn. A gate does not stop an answer to the task's own question.
+    /// Sends a message from a thread that runs no turn. A gate does not stop an answer to the
+    /// task's own question.
     pub(crate) fn send_from_outside(
         &self,
         message: M,
@@ -100,8 +103,8 @@ impl<M: 'static> Address<M> {
         pushed.map(Wake::call)
     }
 
-    /// Sends a message as [`Address::send_from_outside`] does, and leaves it to the caller to have somebody sit there, as [`push_out`]
-    /// does.
+    /// Sends a message like [`Address::send_from_outside`], but leaves the wake to the caller, like
+    /// [`push_out`].
     pub(crate) fn push_from_outside(
         &self,
         message: M,
@@ -119,7 +122,7 @@ impl<M: 'static> Address<M> {
         self.push_admitted(message, is_answer, keeps)
     }
 
-    /// The same for a message to a task, for which there is room.
+    /// Pushes a message to a task that has room for it, and leaves the wake to the caller.
     pub(super) fn push_admitted(
         &self,
         message: M,
@@ -135,7 +138,7 @@ impl<M: 'static> Address<M> {
         if self.cell.inbox_is_closed() {
             return Err(SendError(message));
         }
-        // Held until the message is in the inbox. Not longer: who is woken may be foreign code.
+        // Held until the message is in the inbox. Not longer: the wake may call foreign code.
         let pass = if is_answer {
             Way::Free
         } else {
@@ -164,30 +167,31 @@ impl<M: 'static> Address<M> {
         sent
     }
 
-    /// Brings the first `bytes` of the task near if it is at the worker that asks, and has nothing to do; then calls `others`, which
-    /// brings near what the task needs besides. Whoever is about to send to it makes it run, from memory that may not have been used for
-    /// long.
+    /// Prefetches the first `bytes` of the task if it is idle on the calling worker. Then calls
+    /// `others`, which prefetches what else the task needs. A caller that is about to send makes
+    /// the task run, perhaps from memory that was not used for long.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_if_idle(&self, bytes: usize, others: impl FnOnce()) {
         let home = current::home();
-        // Others write to the cell soon, and should not read it before.
+        // Other threads will soon write to a cell of another worker, so this thread should not read
+        // it first.
         if home != Home::STRANGER && self.cell.state().is_idle_at(home) {
             self.prefetch(bytes, others);
         }
     }
 
-    /// Apart, because most messages go to a task that has something to do.
+    /// Not inlined, because most messages go to a task that is not idle.
     #[inline(never)]
     fn prefetch(&self, bytes: usize, others: impl FnOnce()) {
-        // No more than a block has.
+        // At most the bytes of a block.
         let bytes = bytes.min(CELL_BYTES_MAX);
         prefetch(self.cell.0.as_ptr(), size_of::<Header>() + bytes);
         others();
     }
 
-    /// Asks the task to stop once it has handled what was sent before. Inside of a turn, this is staged. A
-    /// [`door`](crate::door()) hands it on, or does nothing.
+    /// Asks the task to stop once it has handled all earlier messages. Inside of a turn, the
+    /// request is staged. A [`door`](crate::door()) forwards the request, or ignores it.
     pub fn stop(&self) {
         if let Some(door) = door_of(self.cell) {
             // SAFETY: we hold a reference.
@@ -206,11 +210,12 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Calls `notice` once, when the task has ended, on the worker that it ended on; at once, if it has ended
-    /// before. Inside of a turn, the watch is staged. What `notice` does must be short: it sends, as a rule, and
-    /// what it captures must not keep the task reachable, or it could end only by stopping. A notice that
-    /// panics is caught. Without an end there is no notice: for a [`door`](crate::door()) that does not hand it on,
-    /// or in a program that exits.
+    /// Calls `notice` once, when the task has ended, on the worker where it ended. If the task has
+    /// ended before, `notice` is called at once. Inside of a turn, the watch is staged. `notice`
+    /// must be short: usually it sends a message. It must not capture an address that keeps the
+    /// task reachable, or the task could end only by stopping. A panic of `notice` is caught.
+    /// `notice` is not called for a [`door`](crate::door()) that does not forward it, or in a
+    /// program that exits.
     ///
     /// # Examples
     /// ```
@@ -252,8 +257,8 @@ impl<M: 'static> Address<M> {
         }
         let refused = current::with_pool(|pool| {
             let note = parcel::note(pool, Kind::Watch, watcher);
-            // SAFETY: we hold a reference, and the note is ours; it is again if it is not delivered, with
-            // the watcher in it.
+            // SAFETY: we hold a reference, and the note is ours; it is again if it is not
+            // delivered, with the watcher in it.
             unsafe {
                 if deliver(self.cell, Chain::of_one(note)) {
                     return None;
@@ -269,13 +274,13 @@ impl<M: 'static> Address<M> {
         watch
     }
 
-    /// Whether the task has stopped. False may be out of date at once, true never is.
+    /// Returns true if the task has stopped. False may be out of date at once, true never is.
     pub fn is_stopped(&self) -> bool {
         is_stopped(self.cell)
     }
 }
 
-/// Returns whether the task of a cell has stopped, to which the caller has a reference.
+/// Returns true if the task of a cell has stopped. The caller holds a reference to the cell.
 pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     match door_of(cell) {
         // SAFETY: by contract.
@@ -284,7 +289,7 @@ pub(crate) fn is_stopped(cell: CellPtr) -> bool {
     }
 }
 
-/// What a cell does as a door, if it is one.
+/// Returns the door functions of a cell, if it is a door.
 fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     if cell.is_door() {
         cell.table().door
@@ -293,17 +298,17 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
     }
 }
 
-/// The way of a stranger's message into a cell.
+/// The path of a stranger's message into a cell.
 pub(crate) enum Way {
-    /// The sponsor has no gate, or is served by this thread.
+    /// The sponsor has no gate, or this thread serves the sponsor.
     Free,
-    /// The gate is open for as long as this is held.
+    /// The gate is open as long as this pass is held.
     Through(#[expect(dead_code, reason = "held")] Pass),
-    /// The sponsor ends.
+    /// The sponsor is ending: the message is refused.
     Refused,
 }
 
-/// Takes a message from this thread to the gate that a cell stands behind.
+/// Enters the gate of a cell's sponsor, for a message from this thread.
 #[inline]
 pub(crate) fn enter(cell: CellPtr) -> Way {
     let home = if Gate::are_any() {
@@ -322,13 +327,14 @@ pub(crate) fn enter(cell: CellPtr) -> Way {
     }
 }
 
-/// Returns whether a message from this thread to that cell is refused, because its sponsor ends. False may be out of date at once.
+/// Returns true if a message from this thread to that cell is refused, because its sponsor ends.
+/// False may be out of date at once.
 pub(crate) fn is_refused(cell: CellPtr) -> bool {
     matches!(enter(cell), Way::Refused)
 }
 
-/// Pushes a chain and notifies the home if that is ours to do; false if the cell is closed, and then
-/// the chain is still the caller's. Has somebody sit there, which may call foreign code.
+/// Pushes a chain, and notifies the home if this thread has to do so. Returns false if the cell is
+/// closed, and then the chain still belongs to the caller. The wake may call foreign code.
 ///
 /// # Safety
 /// The caller holds a reference or the cell's run, and the chain is its own.
@@ -339,11 +345,11 @@ pub(crate) unsafe fn deliver(cell: CellPtr, chain: Chain) -> bool {
     wake.map(Wake::call).is_some()
 }
 
-/// Does what [`deliver`] does, but leaves it to the caller to have somebody sit there. None if the cell is closed. The caller
-/// `keeps` a seat where a hand is about to sit, to sit there itself.
+/// Pushes a chain like [`deliver`], but leaves the wake to the caller. Returns `None` if the cell
+/// is closed. A caller that `keeps` a free seat sits there itself.
 ///
 /// # Safety
-/// As for [`deliver`].
+/// The contract of [`deliver`].
 pub(crate) unsafe fn push_out(
     cell: CellPtr,
     chain: Chain,
@@ -364,10 +370,10 @@ pub(crate) unsafe fn push_out(
     }
 }
 
-/// Sends a note without messages; false if the cell is closed.
+/// Sends a note without messages. Returns false if the cell is closed.
 ///
 /// # Safety
-/// As for [`deliver`].
+/// The contract of [`deliver`].
 #[must_use]
 pub(crate) unsafe fn deliver_note(pool: &Pool, cell: CellPtr, kind: Kind) -> bool {
     debug_assert!(
@@ -397,7 +403,7 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
                 // SAFETY: nobody else can reach it, and it has no owner.
                 unsafe {
                     let class = crate::pool::cell_class(cell.table().block_bytes);
-                    // A door's, or what is left of a task that its owner has dropped.
+                    // The value of a door, or the remains of a task that its owner has dropped.
                     let _ = quiet::call(|| (cell.table().drop_task)(cell));
                     current::with_pool(|pool| pool.give_cell(class, cell));
                 }
@@ -408,13 +414,13 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
                 if current::with_pool(|pool| deliver_note(pool, cell, Kind::Release)) {
                     return;
                 }
-                // Closed just now: the references have been moved to the shared count.
+                // The cell was closed just now: the references have been moved to the shared count.
             },
         }
     }
 }
 
-/// Tells tasks apart: no two that are alive at one time have the same.
+/// The identity of a task. No two tasks that are alive at the same time have the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TaskId(usize);
 
@@ -425,7 +431,7 @@ impl TaskId {
 }
 
 impl<M> Address<M> {
-    /// What the task is known by: two addresses are equal if they have the same.
+    /// Returns the identity of the task. Two addresses are equal if their ids are equal.
     #[must_use]
     pub fn id(&self) -> TaskId {
         TaskId(match door_of(self.cell) {
@@ -435,7 +441,7 @@ impl<M> Address<M> {
         })
     }
 
-    /// The name of the task's type, or of the function's behind a door.
+    /// Returns the name of the task's type, or of the type behind a door.
     #[must_use]
     pub fn task_name(&self) -> &'static str {
         (self.cell.table().name)()
@@ -469,7 +475,7 @@ impl<M> Drop for Address<M> {
     }
 }
 
-/// The owner's count reached zero.
+/// Settles a cell whose owner's count has reached zero.
 #[cold]
 #[inline(never)]
 fn release_last(cell: CellPtr) {

@@ -1,4 +1,4 @@
-//! Tasks whose mailbox is bounded: room for so many messages, as part of the cell.
+//! Tasks with a bounded mailbox: the room for messages is part of the cell.
 //!
 //! ```text
 //!   block   [ header | room | task ]      the inbox of the header has a word of its own for IDLE
@@ -8,9 +8,11 @@
 //!   the task          counts each message that it takes, by a plain store
 //! ```
 //!
-//! Senders read the room as long as they hold a reference, so it is dropped with the block, and the task before it.
+//! Senders read the room as long as they hold a reference. So the room is dropped with the block,
+//! and the task before it.
 //!
-//! An answer to the task's own question and the message of a timer come in above the bound, because they were promised before.
+//! An answer to the task's own question and the message of a timer are accepted above the bound,
+//! because they were promised before.
 
 use std::fmt;
 use std::marker::PhantomPinned;
@@ -29,10 +31,10 @@ use crate::runtime::task::{Boxed, Flow, Task, is_boxed};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// Why a message was not accepted. It comes back.
+/// The reason why a message was not accepted. Contains the message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<M> {
-    /// There is no room just now.
+    /// The mailbox has no room at the moment.
     Full(M),
     /// The task has stopped.
     Stopped(M),
@@ -59,10 +61,11 @@ impl<M> fmt::Display for TrySendError<M> {
 
 impl<M> std::error::Error for TrySendError<M> {}
 
-/// A task with its room, as they lie in a block.
+/// A task with its room, as laid out in a block.
 ///
-/// Senders read `room` while the task runs and a unique reference to all of this exists. Nobody writes it, and the type is not `Unpin`, so
-/// the compiler does not take the reference for the only way to it.
+/// Senders read `room` while the task runs and a unique reference to the whole struct exists.
+/// Nobody writes it. The type is not `Unpin`, so the compiler does not take the reference for the
+/// only access path.
 #[repr(C)]
 struct Bounded<T> {
     /// Made by `Arc::into_raw`. Dropped by [`drop_room`].
@@ -86,7 +89,7 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// Takes the task out of one that has not come into a block.
+    /// Takes the task out of a value that has not been moved into a block.
     fn into_task(self) -> T {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: each is taken once, because `this` is not dropped.
@@ -105,7 +108,7 @@ impl<T> Bounded<T> {
 
 impl<T> Drop for Bounded<T> {
     fn drop(&mut self) {
-        // Those who wait go on, and get their messages back.
+        // Waiting senders continue, and get their messages back.
         self.room().close();
         // SAFETY: dropped once, here.
         unsafe { ManuallyDrop::drop(&mut self.task) };
@@ -147,14 +150,14 @@ impl<T: Task> Task for Bounded<T> {
     }
 }
 
-/// Where the room of a bounded cell lies.
+/// Returns the place of the room of a bounded cell.
 fn place_of(cell: CellPtr) -> *const NonNull<Room> {
     debug_assert!(cell.is_bounded(), "others have no room");
     // SAFETY: the first field of what follows the header in the block.
     unsafe { cell.0.as_ptr().byte_add(size_of::<Header>()).cast() }
 }
 
-/// The room of a bounded cell.
+/// Returns the room of a bounded cell.
 ///
 /// # Safety
 /// The cell is bounded, and the caller holds a reference for as long as the room is used.
@@ -173,25 +176,26 @@ pub(crate) unsafe fn drop_room(cell: CellPtr) {
     unsafe { drop(Arc::from_raw(place_of(cell).read().as_ptr())) };
 }
 
-/// Does what the mailbox does with a message for which there is no room.
+/// Handles a message for which there is no room, by the rule of the mailbox.
 ///
 /// # Errors
-/// Gives it back, if it is not dropped.
+/// Gives the message back, if it is not dropped.
 fn overflow<M>(room: &Room, message: M) -> Result<(), SendError<M>> {
     if room.when_full() != WhenFull::Drop {
         return Err(SendError(message));
     }
     room.count_dropped();
-    // Nobody's panic but that of who made the message.
+    // A panic of the message's destructor must not reach the sender.
     quiet::drop(message);
     Ok(())
 }
 
 impl Worker {
-    /// Sends to a bounded cell, in a turn. Calls `before` once there is a place, before anything is sent.
+    /// Sends to a bounded cell, in a turn. Calls `before` once there is a place, before anything is
+    /// sent.
     ///
     /// # Safety
-    /// As for [`room_of`].
+    /// The contract of [`room_of`].
     ///
     /// # Errors
     /// Gives the message back if there is no room, or the task has stopped.
@@ -205,7 +209,8 @@ impl Worker {
     ) -> Result<(), SendError<M>> {
         // SAFETY: by contract.
         let room = unsafe { room_of(cell) };
-        // SAFETY: what is sent below keeps the receiver, and with it the room; what is not is put back there.
+        // SAFETY: what is sent below keeps the receiver, and with it the room; what is not is put
+        // back there.
         let taken = unsafe {
             if is_answer {
                 room.take_anyway();
@@ -231,7 +236,7 @@ impl Worker {
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
-        // The turn's end gives back what is left in the purse.
+        // The end of the turn gives back the places that are left in the purse.
         self.stage.set_dirty();
         let sent = self.send_admitted(cell, message, is_answer);
         if sent.is_err() {
@@ -242,13 +247,14 @@ impl Worker {
 }
 
 impl<M: 'static> Address<M> {
-    /// Sends a message to a bounded cell from a thread that runs no turn, as [`Address::push_from_outside`] does.
+    /// Sends a message to a bounded cell from a thread that runs no turn, like
+    /// [`Address::push_from_outside`].
     ///
     /// # Safety
     /// The cell is bounded.
     ///
     /// # Errors
-    /// As for [`Address::push_from_outside`].
+    /// The errors of [`Address::push_from_outside`].
     #[inline(never)]
     pub(super) unsafe fn push_to_bounded(
         &self,
@@ -285,18 +291,18 @@ impl<M: 'static> Address<M> {
         pushed
     }
 
-    /// Has the task look who waits for a place. Not part of the turn under way, if there is one: who waits goes on to do so if that is
-    /// undone.
+    /// Nudges the task to look for senders that wait for a place. The nudge is not part of the
+    /// current turn: a waiting sender still waits if that turn is undone.
     fn nudge(&self) {
-        // A task that has stopped has let all go on who waited.
+        // A task that has stopped has released all waiting senders.
         // SAFETY: we hold a reference.
         let _ = current::with_pool(|pool| unsafe { deliver_note(pool, self.cell(), Kind::Nudge) });
     }
 
-    /// Sends a message if there is room just now, whatever the mailbox does otherwise.
+    /// Sends a message if there is room at the moment, whatever rule the mailbox has for overflow.
     ///
     /// # Errors
-    /// Gives the message back, and says why.
+    /// Gives the message back, with the reason.
     #[doc(hidden)]
     pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
         let cell = self.cell();
@@ -330,7 +336,8 @@ impl<M: 'static> Address<M> {
         if !cell.is_bounded() {
             return None;
         }
-        // SAFETY: it is bounded, and we hold a reference. The room was made by `Arc::into_raw`, and the block has a count.
+        // SAFETY: it is bounded, and we hold a reference. The room was made by `Arc::into_raw`, and
+        // the block has a count.
         unsafe {
             let room = ptr::from_ref(room_of(cell));
             Arc::increment_strong_count(room);
@@ -338,14 +345,15 @@ impl<M: 'static> Address<M> {
         }
     }
 
-    /// Waits for a place; none at once if the mailbox is not bounded. Once the task has stopped there are places for everybody. Cancel safe.
+    /// Waits for a place. Returns `None` at once if the mailbox is not bounded. Once the task has
+    /// stopped, there are places for all senders. Cancel safe.
     #[doc(hidden)]
     pub async fn place(&self) -> Option<Place> {
         let room = self.room()?;
         Some(room.take_with(|| self.nudge()).await)
     }
 
-    /// Does what [`Address::place`] does, blocking this thread.
+    /// Waits for a place like [`Address::place`], and blocks this thread.
     #[doc(hidden)]
     pub fn place_blocking(&self) -> Option<Place> {
         let room = self.room()?;
@@ -353,13 +361,13 @@ impl<M: 'static> Address<M> {
         Some(Place::of(room))
     }
 
-    /// Sends a message for which there is a place of this mailbox.
+    /// Sends a message into a place of this mailbox.
     ///
     /// # Errors
     /// Gives the message back if the task has stopped.
     ///
     /// # Panics
-    /// If the place is one of another mailbox.
+    /// Panics if the place belongs to another mailbox, or the mailbox is not bounded.
     #[doc(hidden)]
     pub fn send_in(&self, place: Place, message: M) -> Result<(), SendError<M>> {
         let cell = self.cell();
@@ -381,7 +389,7 @@ impl<M: 'static> Address<M> {
 }
 
 impl Handle {
-    /// Makes a task as [`Handle::spawn`] does, whose mailbox has room for so many messages.
+    /// Makes a task like [`Handle::spawn`], whose mailbox has room for `capacity` messages.
     ///
     /// # Errors
     /// Gives the task back if the sponsor is ending.

@@ -1,4 +1,4 @@
-//! What this thread is: which worker it runs, if any, and its own spare blocks.
+//! The state of the current thread: the worker that it runs, if any, and its spare blocks.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -17,25 +17,27 @@ use crate::runtime::worker::Worker;
 thread_values! {
     /// The worker that this thread runs now, or null.
     static WORKER: Cell<*const Worker> = Cell::new(ptr::null());
-    /// The worker whose thread this is while a future of its owner runs here, between two turns, or null.
+    /// The worker that owns this thread, while a future of its owner runs here between two turns,
+    /// or null.
     static RESTING: Cell<*const Worker> = Cell::new(ptr::null());
-    /// The sponsor of the worker whose thread this is, whatever runs on it just now, or null.
+    /// The sponsor of the worker that owns this thread, whatever runs on the thread at the moment,
+    /// or null.
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
-    /// Its home, or a stranger's.
+    /// Home of the current worker, or the home of strangers.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
-    /// Whether this thread has left its seat in the middle of a turn.
+    /// True while this thread has left its seat in the middle of a turn.
     static AWAY: Cell<bool> = Cell::new(false);
-    /// Blocks of a thread that is no worker.
+    /// Spare blocks of a thread that is no worker.
     static POOL: Pool = Pool::new();
 }
 
-/// The home that this thread is, or a stranger's.
+/// Returns the home of the current worker, or the home of strangers.
 #[inline]
 pub(crate) fn home() -> Home {
     HOME.get()
 }
 
-/// The worker that this thread runs, if any.
+/// Returns the worker that this thread runs, if any.
 #[inline]
 pub(crate) fn worker<'a>() -> Option<&'a Worker> {
     // SAFETY: `Entered` keeps the worker alive for as long as the pointer stands here, and what is
@@ -43,37 +45,40 @@ pub(crate) fn worker<'a>() -> Option<&'a Worker> {
     unsafe { WORKER.get().as_ref() }
 }
 
-/// Whether this thread is handling a message just now, so that what it sends is staged, and it must not wait.
+/// Returns true if this thread is handling a message, so that its sends are staged, and it must not
+/// wait.
 #[must_use]
 pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
-/// The worker that rests on this thread between two turns, if any: what is sent here needs no detour through an inbox. Asked only
-/// where there is no [`worker`].
+/// Returns the worker that rests on this thread between two turns, if any. Sends from here need no
+/// detour through an inbox. Called only if there is no [`worker`].
 #[inline]
 pub(crate) fn resting<'a>() -> Option<&'a Worker> {
-    // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in `worker`.
+    // SAFETY: `Resting` keeps the worker alive for as long as the pointer stands here; else as in
+    // `worker`.
     unsafe { RESTING.get().as_ref() }
 }
 
-/// Whether this is the thread of one of the sponsor's workers, in a turn or not.
+/// Returns true if this thread belongs to one of the sponsor's workers, in a turn or not.
 pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
     serves_at(Arc::as_ptr(sponsor).cast())
 }
 
-/// Does what `serves` does for the sponsor at that address.
+/// Returns true if this thread belongs to a worker of the sponsor at that address, in a turn or
+/// not.
 pub(crate) fn serves_at(sponsor: *const ()) -> bool {
     let ours = worker().is_some_and(|worker| ptr::eq(Arc::as_ptr(&worker.shared).cast(), sponsor));
     ours || ptr::eq(SERVES.get().cast(), sponsor)
 }
 
-/// Returns whether this is the thread of a worker, in a turn or not.
+/// Returns true if this thread belongs to a worker, in a turn or not.
 pub(crate) fn serves_any() -> bool {
     in_turn() || !SERVES.get().is_null()
 }
 
-/// Makes this thread that of a worker of a sponsor, until dropped.
+/// Makes this thread the thread of a sponsor's worker, until dropped.
 pub(crate) struct Serving {
     before: *const Shared,
 }
@@ -81,7 +86,7 @@ pub(crate) struct Serving {
 impl Serving {
     pub(crate) fn new(sponsor: &Arc<Shared>) -> Self {
         Self {
-            // Compared only: the worker keeps the sponsor for as long as it stands here.
+            // Compared only: the worker keeps the sponsor alive as long as the pointer stands here.
             before: SERVES.replace(Arc::as_ptr(sponsor)),
         }
     }
@@ -93,12 +98,12 @@ impl Drop for Serving {
     }
 }
 
-/// Returns whether this thread has left its seat in the middle of a turn.
+/// Returns true if this thread has left its seat in the middle of a turn.
 pub(crate) fn is_away() -> bool {
     AWAY.get()
 }
 
-/// Calls `f` in no turn. This thread `is_away` from its seat meanwhile, or is not.
+/// Calls `f` outside of any turn. `is_away` is true if this thread is away from its seat meanwhile.
 pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     struct Back(bool);
     impl Drop for Back {
@@ -111,7 +116,7 @@ pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Lets foreign code run on a worker's own thread between two turns, until dropped.
+/// Allows foreign code to run on a worker's own thread between two turns, until dropped.
 pub(crate) struct Resting<'a> {
     before: *const Worker,
     worker: PhantomData<&'a Worker>,
@@ -132,7 +137,7 @@ impl Drop for Resting<'_> {
     }
 }
 
-/// Calls `f` with the blocks of this thread.
+/// Calls `f` with the spare blocks of this thread.
 pub(crate) fn with_pool<R>(f: impl FnOnce(&Pool) -> R) -> R {
     if let Some(worker) = worker() {
         return f(&worker.pool);
@@ -152,8 +157,9 @@ pub(crate) fn flush_spare_blocks() {
     let _ = POOL.try_with(Pool::flush);
 }
 
-/// Makes this thread `worker`, or nobody, until dropped. No worker rests on it meanwhile: the one that did may be the very one
-/// that runs a turn now, or is left in the middle of one.
+/// Makes this thread `worker`, or no worker, until dropped. No worker rests on the thread
+/// meanwhile: a resting worker may be the one that runs a turn now, or is left in the middle of a
+/// turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }
@@ -163,7 +169,7 @@ impl Entered {
         Self::switch(worker, worker.home)
     }
 
-    /// Makes this thread no worker, for code that is no task's: what it sends is in no turn.
+    /// Makes this thread no worker, for code that belongs to no task: its sends are in no turn.
     pub(crate) fn nobody() -> Self {
         Self::switch(ptr::null(), Home::STRANGER)
     }

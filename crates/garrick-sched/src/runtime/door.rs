@@ -1,13 +1,15 @@
 //! Doors: addresses with no task behind them, but a function that every sender runs itself.
 //!
-//! After the parallel-safe behaviors of seed 004 (SAFE-BEH): what has no state to change needs no mailbox and
-//! nobody's turn. A message to a door is handled at once, by the worker or thread that sends it, several at a
-//! time, and inside of a turn as part of it: what the door sends on is staged with the rest, and vanishes
-//! with it.
+//! After the parallel-safe behaviors of the Lisp TActors (SAFE-BEH): a receiver without mutable
+//! state needs neither a mailbox nor a turn. A message to a door is handled at once, by the worker
+//! or thread that sends it. Several messages may be handled at the same time. Inside of a turn, the
+//! door is part of that turn: messages that the door sends are staged with the others, and are
+//! undone with them.
 //!
-//! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7): nobody's home, its
-//! references all in the shared count, dropped by whoever drops the last one. Its inbox says that it is a
-//! door, which no sender takes for idle, so that sends to other cells pay nothing for it.
+//! A door is a cell that is an orphan from the beginning (`cell/README.md`, step 7). It has no
+//! home, and all its references are in the shared count. The thread that drops the last reference
+//! drops the door. Its inbox has a mark for doors, which no sender takes for idle, so that sends to
+//! other cells pay nothing for doors.
 
 use std::any::type_name;
 use std::cell::{Cell, RefCell};
@@ -30,13 +32,15 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Doors that may stand behind one another on one stack. What comes to the next one goes on in a turn of its
-/// own, or, on a thread that is no worker, once the first has been passed.
+/// Largest number of nested doors on one stack. A message to a further door is handled in a
+/// separate turn, or, on a thread that is no worker, once the first door has returned.
 const DEPTH_MAX: u32 = 32;
-/// Bytes of messages that may stand behind one another on one stack. Each door moves its message a few times.
+/// Largest total size of messages of nested doors on one stack, in bytes. Each door moves its
+/// message a few times.
 const NESTED_BYTES_MAX: usize = 64 * 1024;
 
-/// Doors that may stand behind one another for messages of that size. A message that comes first always passes at once.
+/// Returns how many doors may nest for messages of that size. The first door always passes its
+/// message at once.
 const fn depth_max(message_bytes: usize) -> u32 {
     if message_bytes * DEPTH_MAX as usize <= NESTED_BYTES_MAX {
         return DEPTH_MAX;
@@ -45,10 +49,10 @@ const fn depth_max(message_bytes: usize) -> u32 {
     if fitting == 0 { 1 } else { fitting as u32 }
 }
 
-/// What is called with how a task ended.
+/// A function to call when a task has ended.
 pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
-/// What every sender runs itself: no state to change, no mailbox, several at once.
+/// A receiver that every sender runs itself: no mutable state, no mailbox, several calls at once.
 ///
 /// # Examples
 /// ```
@@ -71,7 +75,8 @@ pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 /// assert_eq!(heard.recv(), Ok(4));
 /// ```
 pub trait Door: Send + Sync + Sized + 'static {
-    /// What it receives. A worker may pass it later, on another thread, so it is `Send`:
+    /// The type of its messages. A worker may pass a message later, on another thread, so it is
+    /// `Send`:
     ///
     /// ```compile_fail,E0277
     /// use std::rc::Rc;
@@ -87,8 +92,8 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// ```
     type Message: Send + 'static;
 
-    /// Handles one message; `here` is the door's own address. A panic is caught and reported, and the message is lost; what was sent before it stays
-    /// sent.
+    /// Handles one message. `here` is the door's own address. A panic is caught and reported, and
+    /// the message is lost. Messages that the door had sent before the panic stay sent.
     ///
     /// # Errors
     /// Gives the message back to the sender.
@@ -98,14 +103,15 @@ pub trait Door: Send + Sync + Sized + 'static {
         here: &Address<Self::Message>,
     ) -> Result<(), SendError<Self::Message>>;
 
-    /// True for a door that only hands messages on to one task, by [`Door::relay`] in a turn.
+    /// True for a door that only forwards messages to one task, by [`Door::relay`] in a turn.
     #[doc(hidden)]
     const RELAYS: bool = false;
 
-    /// Does what [`Door::pass`] does, in a turn, by that turn. It runs no code of others, and does not panic.
+    /// Handles a message like [`Door::pass`], but within a turn. It runs no foreign code, and does
+    /// not panic.
     ///
     /// # Errors
-    /// As for [`Door::pass`].
+    /// The errors of [`Door::pass`].
     #[doc(hidden)]
     fn relay(
         &self,
@@ -116,35 +122,37 @@ pub trait Door: Send + Sync + Sized + 'static {
         Err(SendError(message))
     }
 
-    /// What [`Address::stop`] does: asks what stands behind the door to stop. Nothing, unless the door says otherwise.
+    /// Implements [`Address::stop`]: asks the receiver behind the door to stop. Does nothing by
+    /// default.
     fn stop(&self) {}
 
-    /// What [`Address::is_stopped`] says: whether what stands behind the door has stopped. False, unless the door says
-    /// otherwise.
+    /// Implements [`Address::is_stopped`]: returns true if the receiver behind the door has
+    /// stopped. Returns false by default.
     fn is_stopped(&self) -> bool {
         false
     }
 
-    /// What [`Address::watch`] does: has `notice` called when what stands behind the door has ended. Drops it, unless
-    /// the door says otherwise.
+    /// Implements [`Address::watch`]: arranges that `notice` is called when the receiver behind the
+    /// door has ended. Drops `notice` by default.
     fn watch(&self, notice: Notice) {
         drop(notice);
     }
 
-    /// The task that this door is an address of, if there is one: all doors that stand for one task have equal
-    /// addresses, with its [`Address::id`]. They must keep it, so that no other task gets that. None, unless the door
-    /// says otherwise: it stands for itself.
+    /// Returns the task that this door is an address of, if there is one. All doors that stand for
+    /// one task have equal addresses, with the [`Address::id`] of that task. They must keep the
+    /// task alive, so that no other task gets its id. Returns `None` by default: the door stands
+    /// for itself.
     fn stands_for(&self) -> Option<TaskId> {
         None
     }
 
-    /// The name under which it is reported.
+    /// Returns the name under which the door is reported.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// A door that is too large for a pool's block, or aligned too strictly.
+/// A door that is too large for a pool's block, or needs a stricter alignment.
 struct Boxed<D>(Box<D>);
 
 impl<D: Door> Door for Boxed<D> {
@@ -179,7 +187,7 @@ impl<D: Door> Door for Boxed<D> {
     }
 }
 
-/// Makes an address of a door. It is dropped with the last address, and never stops before.
+/// Makes an address of a door. The door is dropped with its last address, and never stops before.
 pub fn door<D: Door>(door: D) -> Address<D::Message> {
     if const { is_boxed::<D>() } {
         return place(Boxed(Box::new(door)));
@@ -190,8 +198,8 @@ pub fn door<D: Door>(door: D) -> Address<D::Message> {
 fn place<D: Door>(door: D) -> Address<D::Message> {
     current::with_pool(|pool| {
         let block = pool.take_cell(class_of::<D>()).cast::<Block<D>>();
-        // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a door that is not
-        // boxed. The cell has one reference, which is the address's.
+        // SAFETY: the block is ours, of this class, and aligned to 8, which is enough for a door
+        // that is not boxed. The cell has one reference, which is the address's.
         unsafe {
             (&raw mut (*block.as_ptr()).task).write(door);
             Header::door(&Tables::<D>::DOOR).place(block.cast());
@@ -235,8 +243,8 @@ unsafe fn drop_door<D>(cell: CellPtr) {
 }
 
 /// # Safety
-/// The cell is a door of type `D`; `message` points to one for it, which is moved out, and put back if this is
-/// false.
+/// The cell is a door of type `D`; `message` points to one for it, which is moved out, and put back
+/// if this is false.
 unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -261,7 +269,7 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
 }
 
 /// # Safety
-/// As for [`pass_one`]; `worker` points to the [`Worker`] whose turn it is.
+/// The contract of [`pass_one`]; `worker` points to the [`Worker`] whose turn it is.
 unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
@@ -305,14 +313,14 @@ unsafe fn stop<D: Door>(cell: CellPtr) {
 }
 
 /// # Safety
-/// As for [`stop`].
+/// The contract of [`stop`].
 unsafe fn is_stopped<D: Door>(cell: CellPtr) -> bool {
     // SAFETY: by contract.
     unsafe { task_of::<D>(cell).as_ref() }.is_stopped()
 }
 
 /// # Safety
-/// As for [`stop`]; `notice` points to a boxed [`Notice`], which is given away.
+/// The contract of [`stop`]; `notice` points to a boxed [`Notice`], which is given away.
 unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
     // SAFETY: by contract; the caller gives the box away.
     unsafe {
@@ -322,7 +330,7 @@ unsafe fn watch<D: Door>(cell: CellPtr, notice: NonNull<()>) {
 }
 
 /// # Safety
-/// As for [`stop`].
+/// The contract of [`stop`].
 unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
     // SAFETY: by contract.
     let door = unsafe { task_of::<D>(cell).as_ref() };
@@ -330,15 +338,15 @@ unsafe fn identity<D: Door>(cell: CellPtr) -> usize {
 }
 
 thread_values! {
-    /// Doors that are being passed on this thread, one behind the other.
+    /// Number of nested doors on this thread.
     static DEPTH: Cell<u32> = Cell::new(0);
-    /// Whether anything waits for the first of them.
+    /// True while messages wait for the outermost door to return.
     static ANY_WAITS: Cell<bool> = Cell::new(false);
-    /// What waits for it, on a thread that is no worker.
+    /// Messages that wait for the outermost door, on a thread that is no worker.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 
-/// Counts one more door until dropped.
+/// Counts one more nested door until dropped.
 struct Deeper;
 
 impl Deeper {
@@ -357,10 +365,10 @@ impl Drop for Deeper {
 /// Sends to a door in a turn.
 ///
 /// # Safety
-/// As for [`pass`].
+/// The contract of [`pass`].
 ///
 /// # Errors
-/// As for [`pass`].
+/// The errors of [`pass`].
 #[inline(always)]
 pub(crate) unsafe fn pass_in_turn<M: 'static>(
     worker: &Worker,
@@ -415,7 +423,7 @@ pub(crate) unsafe fn pass<M: 'static>(cell: CellPtr, message: M) -> Result<(), S
     }
 }
 
-/// The stack is deep: what is still to be passed waits.
+/// Defers a message to a door, because the stack is deep.
 #[cold]
 fn pass_later<M: 'static>(to: Address<M>, message: M) {
     if let Some(worker) = current::worker() {
@@ -424,7 +432,7 @@ fn pass_later<M: 'static>(to: Address<M>, message: M) {
         return worker.send_in_line(&courier, message);
     }
     let mut next: Option<Box<dyn FnOnce()>> = Some(Box::new(move || {
-        // Nobody is left to give it back to.
+        // There is no sender left to give the message back to.
         if let Err(SendError(message)) = to.send(message) {
             quiet::drop(message);
         }
@@ -432,7 +440,8 @@ fn pass_later<M: 'static>(to: Address<M>, message: M) {
     let kept = WAITING.try_with(|waiting| waiting.borrow_mut().extend(next.take()));
     match (kept, next) {
         (Err(_), Some(next)) => {
-            // The thread is ending, and has no place to keep it: it goes on, however deep.
+            // The thread is ending, and cannot keep the message: pass it now, however deep the
+            // stack is.
             let _lifted = Lifted::new();
             next();
         }
@@ -442,7 +451,8 @@ fn pass_later<M: 'static>(to: Address<M>, message: M) {
 
 #[cold]
 fn pass_waiting() {
-    // Counts as a door itself, so that a door which is passed here does not begin the same again, one upon the other.
+    // Counts as a door itself, so that a door that is passed here does not start the same loop,
+    // nested.
     let _deeper = Deeper::new();
     while let Some(next) = WAITING.with(|waiting| waiting.borrow_mut().pop_front()) {
         next();
@@ -450,12 +460,12 @@ fn pass_waiting() {
     ANY_WAITS.set(false);
 }
 
-/// Lets doors begin to count anew until dropped.
+/// Restarts the count of nested doors until dropped.
 struct Lifted(u32);
 
 impl Lifted {
     fn new() -> Self {
-        // Not to 0: what waits for the first door is not for one of these to pass.
+        // Not 0: messages that wait for the outermost door must not be passed by a door in here.
         Self(DEPTH.replace(1))
     }
 }
@@ -466,15 +476,16 @@ impl Drop for Lifted {
     }
 }
 
-/// Passes a door in a turn of its own. What it passes comes to it as a message, and so has the fate of one: undone with the turn
-/// that sent it, or a dead letter if the sponsor ends first.
+/// Passes messages to a door in a separate turn. The message comes to the courier as an ordinary
+/// message, and shares its fate: it is undone with the turn that sent it, or becomes a dead letter
+/// if the sponsor ends first.
 struct Courier<M>(Address<M>);
 
 impl<M: 'static> Task for Courier<M> {
     type Message = M;
 
     fn receive(&mut self, message: M, _: &Turn<'_, M>) -> Flow {
-        // This turn may be run behind as many doors as made the message wait, by one that runs tasks.
+        // This turn may run on a stack with as many doors as made the message wait.
         let _lifted = Lifted::new();
         if let Err(SendError(message)) = self.0.send(message) {
             count_dead_letters(1);

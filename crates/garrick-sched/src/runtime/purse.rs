@@ -1,10 +1,12 @@
 //! The places in bounded mailboxes that a turn has taken.
 //!
-//! A place is taken by a read-modify-write on a word that all senders share. A turn that sends several messages to one task takes
-//! places ahead, twice as many each time, and gives back at its end what it has not used. It takes no more than a quarter of those that
-//! are free, or one: a mailbox may look full to others, while the turn lasts, from three quarters on.
+//! A place is taken by a read-modify-write on a word that all senders share. A turn that sends
+//! several messages to one task takes places ahead, twice as many each time. At its end it gives
+//! back the unused places. It takes at most a quarter of the free places, or one place. So while
+//! the turn lasts, a mailbox may look full to other senders when it is three quarters full.
 //!
-//! A room is not freed as long as the turn has used a place in it: the message for which it was taken keeps the receiver.
+//! A room is not freed as long as the turn has used a place in it: the message for which the place
+//! was taken keeps the receiver alive.
 
 use std::cell::{Cell, RefCell};
 use std::mem;
@@ -13,10 +15,10 @@ use std::sync::Arc;
 
 use crate::runtime::room::Room;
 
-/// Places that are taken at once at most.
+/// Largest number of places that are taken at once.
 const PLACES_MAX: usize = 64;
 
-/// Rooms of one turn that are searched for the same one, newest first.
+/// Number of rooms of one turn that are searched for a room, newest first.
 const ROOMS_SEARCHED: usize = 4;
 
 /// Places of one room.
@@ -24,14 +26,15 @@ struct Held {
     room: NonNull<Room>,
     /// Places taken.
     taken: usize,
-    /// Those of them that no message has yet. Of the last of the list, [`Purse::left`] says.
+    /// Taken places without a message yet. For the last entry of the list, [`Purse::left`] holds
+    /// this number.
     left: usize,
 }
 
-/// The places that a turn has used, which are kept for it when it leaves its seat.
+/// The places that a turn has used. They are kept for the turn when it leaves its seat.
 pub(crate) struct Used(Vec<Held>);
 
-/// Rooms where places were given back, and how many, whose waiting senders are still to be woken.
+/// Rooms with the number of places given back, whose waiting senders are still to be woken.
 #[derive(Default)]
 struct Freed(Vec<(Arc<Room>, usize)>);
 
@@ -39,9 +42,9 @@ struct Freed(Vec<(Arc<Room>, usize)>);
 pub(crate) struct Purse {
     /// The room of the last entry, or null.
     last: Cell<*const Room>,
-    /// Places of it that no message has yet.
+    /// Places of the last room without a message yet.
     left: Cell<usize>,
-    /// Each has a place that a message has, or is about to have.
+    /// Rooms in use. Each has a place with a message, or for a message about to be sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
     /// False only if `held` and `freed` are empty.
@@ -74,11 +77,12 @@ impl Purse {
         }
     }
 
-    /// Takes a place for a message; false if there is none.
+    /// Takes a place for a message. Returns false if there is none.
     ///
     /// # Safety
-    /// The room is made by an `Arc`. If a place was taken, the room stays until the message is sent, from where on the message keeps it until
-    /// the turn is over, or until the place is [put back](Self::put_back).
+    /// The room is made by an `Arc`. If a place was taken, the room stays until the message is
+    /// sent, from where on the message keeps it until the turn is over, or until the place is [put
+    /// back](Self::put_back).
     #[inline]
     pub(crate) unsafe fn take(&self, room: &Room) -> bool {
         let left = self.left.get();
@@ -94,7 +98,7 @@ impl Purse {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
         if last.left == 0 {
-            // As many as before.
+            // Doubles the number of taken places.
             let wanted = last.taken.clamp(1, PLACES_MAX);
             last.left = room.take_some(|free| wanted.min(free / 4).max(1));
             last.taken += last.left;
@@ -104,16 +108,16 @@ impl Purse {
             return true;
         }
         if last.taken == 0 {
-            // Nothing keeps the room there.
+            // Nothing keeps the room alive.
             self.forget_last(&mut held);
         }
         false
     }
 
-    /// Counts a place that was taken by other means, as if it had been taken by [`Purse::take`].
+    /// Counts a place that was taken by other means, as if [`Purse::take`] had taken it.
     ///
     /// # Safety
-    /// As for [`Purse::take`].
+    /// The contract of [`Purse::take`].
     pub(crate) unsafe fn add(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -121,7 +125,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Puts a place back that was taken for a message which is not sent after all.
+    /// Puts a place back whose message is not sent after all.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -129,7 +133,7 @@ impl Purse {
         last.left += 1;
         self.left.set(last.left);
         if last.left == last.taken {
-            // Nothing keeps the room there any more.
+            // Nothing keeps the room alive any more.
             self.freed.borrow_mut().give_back(last.room, last.taken);
             self.forget_last(&mut held);
         }
@@ -154,7 +158,7 @@ impl Purse {
             .unwrap_or_else(|| unreachable!("pushed or found above"))
     }
 
-    /// Notes how many places of the last room are left.
+    /// Records how many places of the last room are left.
     fn note_left(&self, held: &mut [Held]) {
         if let Some(last) = held.last_mut()
             && !self.last.replace(ptr::null()).is_null()
@@ -169,7 +173,7 @@ impl Purse {
         held.pop();
     }
 
-    /// The turn's messages are sent: gives back what has no message.
+    /// Gives back the places without a message, after the turn's messages are sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -184,7 +188,8 @@ impl Purse {
         held.clear();
     }
 
-    /// Gives back what has no message, and returns what has one, for a turn that goes on elsewhere.
+    /// Gives back the places without a message, and returns the used places, for a turn that
+    /// continues elsewhere.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);
@@ -200,14 +205,14 @@ impl Purse {
         }
     }
 
-    /// Takes up what the turn has used before it left its seat.
+    /// Restores the places that the turn has used before it left its seat.
     pub(crate) fn restore(&self, used: Used) {
         debug_assert!(self.held.borrow().is_empty(), "nothing was taken meanwhile");
         self.used.set(true);
         *self.held.borrow_mut() = used.0;
     }
 
-    /// The turn is undone: gives back everything. What it has sent is still there.
+    /// Gives back all places of an undone turn. The messages that it has sent still exist.
     pub(crate) fn undo(&self) {
         let mut held = self.held.borrow_mut();
         self.note_left(&mut held);
@@ -216,7 +221,7 @@ impl Purse {
         }
     }
 
-    /// Checks that nothing is held, as a turn begins: nothing would keep those rooms there.
+    /// Checks that no place is held when a turn begins: nothing would keep those rooms alive.
     #[inline]
     pub(crate) fn check_settled(&self) {
         debug_assert!(
@@ -225,7 +230,7 @@ impl Purse {
         );
     }
 
-    /// Wakes those who wait for what was given back, which is foreign code.
+    /// Wakes the senders that wait for the places given back, which is foreign code.
     #[inline]
     pub(crate) fn wake_waiting(&self) {
         if self.used.get() {
@@ -235,9 +240,10 @@ impl Purse {
 
     #[inline(never)]
     fn wake_some(&self) {
-        // A destructor may have sent since the turn was settled: those places are for the next time.
+        // A destructor may have sent since the turn was settled: those places are kept for the next
+        // time.
         self.used.set(!self.held.borrow().is_empty());
-        // Whoever is woken may send.
+        // A woken sender may send.
         let freed = mem::take(&mut *self.freed.borrow_mut());
         for (room, count) in freed.0 {
             room.wake(count);

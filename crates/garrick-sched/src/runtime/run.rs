@@ -12,13 +12,13 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
-/// Messages of one mailbox between two looks at the clock, where timers are waited for.
+/// Messages of one mailbox between two looks at the clock, while there are timers.
 const STRETCH: u32 = 32;
 
-/// What a turn leads to.
+/// The result of a turn.
 #[derive(PartialEq, Eq)]
 enum Next {
-    /// The task goes on.
+    /// The task continues.
     Go,
     /// The task wants to stop. The turn has committed.
     Over,
@@ -26,21 +26,22 @@ enum Next {
 
 /// Messages to be handled one after the other.
 struct Batch {
-    /// Where the next one is.
+    /// Address of the next message.
     at: *const u8,
-    /// Its slot in the envelope, if they are in there; they are handled from the highest slot down.
+    /// Slot of the next message, if the batch lies in an envelope. Messages are handled from the
+    /// highest slot down.
     slot: u32,
-    /// The slot of the last one.
+    /// Slot of the last message.
     last: u32,
-    /// The oldest envelope of the mailbox, if they are in there.
+    /// The oldest envelope of the mailbox, if the batch lies there.
     envelope: *mut Envelope,
-    /// Whether the cell stays scheduled: more waits behind, which must not be overtaken by what the task
-    /// sends to itself. If not, the task may send to itself as to any other that has nothing to do.
+    /// True if the cell stays scheduled: more messages wait, which messages to itself must not
+    /// overtake. If false, the task may send to itself as to any idle task.
     busy: bool,
 }
 
 impl Batch {
-    /// The message at that place, with which a cell was scheduled.
+    /// Returns a batch of the one message with which a cell was scheduled.
     #[inline(always)]
     fn alone(at: *const u8, busy: bool) -> Self {
         Self {
@@ -53,17 +54,17 @@ impl Batch {
     }
 }
 
-/// How far an activation goes through the mailbox: not to what the task sends to itself meanwhile, or it would
-/// keep all others waiting.
+/// The limits of an activation in the mailbox. It does not handle messages that the task sends to
+/// itself meanwhile, or it would keep all other cells waiting.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// The last envelope of the mailbox when the activation began; null once that is done with.
+    /// The last envelope of the mailbox when the activation began; null once it is handled.
     last: *mut Envelope,
-    /// Its free slots then.
+    /// The free slots of that envelope at that time.
     last_free: u32,
-    /// Messages that may still be handled.
+    /// Number of messages that may still be handled.
     left: u32,
-    /// Messages that it may handle at all.
+    /// Number of messages that the activation may handle in total.
     max: u32,
 }
 
@@ -89,8 +90,8 @@ impl Limits {
     }
 }
 
-/// For [`Table::run`](crate::cell::Table): one activation. All ways to a message come together at the one place
-/// where the task receives it, so that its code is there once, inlined.
+/// Runs one activation, for [`Table::run`](crate::cell::Table). All paths of a message join at the
+/// one place where the task receives it, so that the task's code is inlined once.
 ///
 /// # Safety
 /// - the cell's task is of type `T`, and `worker` points to the [`Worker`] that is its home;
@@ -118,8 +119,8 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
         batch = first;
     }
     loop {
-        // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written over from
-        // here on.
+        // SAFETY: it is a message of this cell's type, moved out once. Where it lay may be written
+        // over from here on.
         let message = unsafe { parcel::read_at::<T::Message>(batch.at) };
         if turn::<T>(cell, worker, message) == Next::Over {
             return stop(cell, worker, batch.busy);
@@ -143,7 +144,7 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
             };
             batch = next;
         } else {
-            // One that is scheduled stands in a run queue, because it has sent to itself.
+            // A scheduled cell stands in a run queue here, because it has sent to itself.
             if cell.state().is_idle_at(worker.home) && cell.local_refs() == 0 {
                 finish::<T>(cell, worker);
             }
@@ -152,10 +153,11 @@ pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *
     }
 }
 
-/// An activation of a task that blocks, if there is a thread for it; if not, the cell waits elsewhere.
+/// Runs an activation of a task that blocks, if there is a thread for it. If not, the cell waits
+/// elsewhere.
 ///
 /// # Safety
-/// As for [`run`].
+/// The contract of [`run`].
 #[cold]
 unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if let Some(_permit) = worker.ask_permission(cell, message) {
@@ -164,11 +166,11 @@ unsafe fn run_with_permit<T: Task>(cell: CellPtr, worker: &Worker, message: *con
     }
 }
 
-/// An activation that begins with the task's start. The message is taken out of the run queue first, because
-/// the start may put something there.
+/// Runs an activation that begins with the task's start. The message is taken out of the run queue
+/// first, because the start may push to that queue.
 ///
 /// # Safety
-/// As for [`run`].
+/// The contract of [`run`].
 #[cold]
 unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const Slot) {
     if message.is_null() && moves_first(cell, worker) {
@@ -187,11 +189,12 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
     unsafe { (cell.table().run)(cell, NonNull::from(worker).cast(), slot) };
 }
 
-/// Where the message of a slot lies; null for none. One that is too large for it lies in an envelope, which is kept until it has
-/// been handled.
+/// Returns the address of a slot's message, null for no message. A message that is too large for
+/// the slot lies in an envelope, which is kept until it has been handled.
 ///
 /// # Safety
-/// The slot is null, or holds a message of type `M` as [`Worker::send`] has put it there, which is moved out.
+/// The slot is null, or holds a message of type `M` as [`Worker::send`] has put it there, which is
+/// moved out.
 #[inline(always)]
 unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     if const { fits_slot::<M>() } || slot.is_null() {
@@ -205,7 +208,7 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// Whether a newborn has gone to the sponsor where it is to start.
+/// Returns true if a newborn has moved to the sponsor where it is to start.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();
     // SAFETY: the local mailbox is ours, and circular.
@@ -216,7 +219,7 @@ fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     }
 }
 
-/// One message, one turn.
+/// Runs one turn with one message.
 #[inline(always)]
 fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message) -> Next {
     worker.begin_turn();
@@ -245,15 +248,15 @@ fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
     Next::Over
 }
 
-/// The task wants to stop.
+/// Stops a task that wants to stop.
 #[cold]
 fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     if worker.visit_stops() {
-        // Its owner does the rest.
+        // The owner does the rest.
         return;
     }
     if !busy && cell.state().is_scheduled() {
-        // It has sent to itself. The cell is closed when it is taken from the run queue.
+        // The cell has sent to itself. It is closed when it is taken from the run queue.
         worker.retire(cell, &Ended::Stopped);
         worker.commit();
     } else {
@@ -261,7 +264,7 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     }
 }
 
-/// The first batch of an activation that cannot be over with `message`, or has none.
+/// Returns the first batch of an activation that is not over after `message`, or has no message.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     if let Some(at) = worker.next_of_visit::<T::Message>() {
@@ -275,7 +278,7 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     Some(Batch::alone(at, true))
 }
 
-/// The next batch, if the activation goes on.
+/// Returns the next batch, if the activation continues.
 #[inline(never)]
 fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     loop {
@@ -315,7 +318,8 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
         let slot = u32::from(envelope.read()) - 1;
         envelope.set_read(slot as u16);
         let mut batch = Batch {
-            // SAFETY: it is the slot of the oldest message, in an envelope for messages of this type.
+            // SAFETY: it is the slot of the oldest message, in an envelope for messages of this
+            // type.
             at: unsafe { parcel::place::<T::Message>(oldest, slot) },
             slot,
             last: slot + 1 - count,
@@ -329,7 +333,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     }
 }
 
-/// One turn without a message.
+/// Runs one turn without a message.
 #[cold]
 fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     worker.begin_turn();
@@ -339,10 +343,11 @@ fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
-/// How many messages of the oldest envelope are to be handled now.
+/// Returns how many messages of the oldest envelope are to be handled now.
 fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     let mut limits = worker.limits.get();
-    // Every activation handles something: others may be wanted for longer than somebody can be given to them.
+    // Every activation handles at least one message: other workers may stay idle for longer than
+    // there are cells to give.
     let may_end = limits.left < limits.max;
     if limits.last.is_null()
         || may_end && (worker.is_wanted_elsewhere() || keeps_timers_waiting(worker, limits))
@@ -356,7 +361,8 @@ fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
         envelope.free()
     };
     let unread = match envelope.kind() {
-        // It counts as one message, or a task that nudges itself would keep all others waiting.
+        // A nudge counts as one message, or a task that nudges itself would keep all others
+        // waiting.
         Kind::Nudge => 1,
         _ => u32::from(envelope.read()) - end,
     };
@@ -372,14 +378,15 @@ fn take_share(worker: &Worker, envelope: &Envelope) -> u32 {
     count
 }
 
-/// Whether an activation under way has handled a stretch and lasted so long that timers might come late by it.
+/// Returns true if the current activation has handled a stretch, and lasted so long that timers
+/// might be late.
 fn keeps_timers_waiting(worker: &Worker, limits: Limits) -> bool {
     let handled = limits.max - limits.left;
     handled >= STRETCH && !worker.timers.are_calm() && worker.timers.are_neglected_at(worker.now())
 }
 
-/// The last message of a batch is about to be handled: lets go of the envelope, if that was all that is in it, and
-/// of the run queue, if nothing waits behind. Whether something does.
+/// Prepares the last message of a batch. Releases the envelope, if that was its last message, and
+/// the run queue, if no message waits behind. Returns true if one does.
 #[inline(never)]
 fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     // SAFETY: the oldest of the local mailbox, hence ours.
@@ -393,7 +400,7 @@ fn leave_last(cell: CellPtr, worker: &Worker, envelope: *mut Envelope) -> bool {
     busy
 }
 
-/// The start of a task that wants one, in a turn of its own.
+/// Starts a task that wants a start, in a separate turn.
 #[cold]
 fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     cell.end_youth();
@@ -404,10 +411,10 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(worker, flow)
 }
 
-/// For [`Table::recover`](crate::cell::Table).
+/// Recovers a task after a panic, for [`Table::recover`](crate::cell::Table).
 ///
 /// # Safety
-/// As for [`run`]; the cell does not run any more.
+/// The contract of [`run`]; the cell does not run any more.
 pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, message: &str) -> bool {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
@@ -419,7 +426,7 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
     finish_turn(worker, flow) == Next::Go
 }
 
-/// Nothing waits for the cell: it rests, or is freed if nobody can reach it.
+/// Ends an activation with an empty mailbox: the cell rests, or is freed if nothing can reach it.
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
@@ -427,7 +434,8 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     }
     // A destructor may take long.
     worker.let_others();
-    // The turn before this is over. What a destructor sends is in no turn, and stays sent if it panics after that.
+    // The turn before this is over. Messages from a destructor are in no turn, and stay sent if it
+    // panics after that.
     worker.begin_pause();
     worker.lane.ended(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
@@ -438,10 +446,10 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
             worker.report(cell, &panic);
         }
         if T::BOUNDED {
-            // It is the last that is left in the block.
+            // The room is the last value that is left in the block.
             bounded::drop_room(cell);
         }
-        // From here on another cell may get the block.
+        // From here on the block may belong to another cell.
         worker.forget_running();
         worker.pool.give_cell(class_of::<T>(), cell);
     }
@@ -451,7 +459,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
 /// Runs a cell whose task is gone: its messages are dead letters.
 ///
 /// # Safety
-/// As for [`run`], but for the type of the task.
+/// The contract of [`run`], but for the type of the task.
 pub(crate) unsafe fn run_dead(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };

@@ -1,20 +1,20 @@
-//! What stands beside all cells, by address: registers of what few of them have.
+//! Sharded registers, keyed by cell address, for data that few cells have.
 
 use std::sync::PoisonError;
 
 use garrick_core::prim::{Mutex, MutexGuard};
 
-/// Parts of a register, against contention.
+/// Number of shards of a register, to reduce contention.
 const SHARDS: usize = if cfg!(garrick_loom) { 1 } else { 16 };
 
-/// A register in parts, each with a lock. No code that holds one can panic half way.
+/// A register in shards, each with a lock. No code that holds a lock can panic halfway.
 #[derive(Default)]
 pub(crate) struct Shards<T>([Mutex<T>; SHARDS]);
 
 impl<T> Shards<T> {
-    /// Returns the part for what has that address.
+    /// Returns the shard for the cell at that address.
     pub(crate) fn of(&self, address: usize) -> MutexGuard<'_, T> {
-        // Cells are some 32 bytes or more apart.
+        // Cells are about 32 bytes or more apart.
         let shard = &self.0[(address >> 5) % SHARDS];
         shard.lock().unwrap_or_else(PoisonError::into_inner)
     }

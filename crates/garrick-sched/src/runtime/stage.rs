@@ -1,10 +1,11 @@
-//! What a turn does to the world, until it commits.
+//! The staged effects of a turn, until it commits.
 //!
-//! Staging costs a turn next to nothing because it is optimistic: a send to a cell of the same worker
-//! goes straight to where it belongs, above a mark in the run queue or past a remembered end of the
-//! mailbox, which nobody looks at before the turn is over. Committing moves the marks; undoing cuts
-//! back to them (seed 004's later versions roll the tail of the queue back in the same way). Only what
-//! is meant for other workers is kept aside, one chain of envelopes per receiver.
+//! Staging costs a turn next to nothing because it is optimistic. A send to a cell of the same
+//! worker goes straight to its final place: above a mark in the run queue, or past a remembered end
+//! of the mailbox, which nobody looks at before the turn is over. Committing moves the marks.
+//! Undoing cuts back to them (later versions of the Lisp TActors roll back the tail of the queue in
+//! the same way). Only messages for other workers are kept aside, one chain of envelopes per
+//! receiver.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -19,30 +20,32 @@ use crate::runtime::purse::{Purse, Used};
 use crate::runtime::timer::{Later, Timed, Timer};
 use crate::runtime::worker::Worker;
 
-/// Chains of one turn that are searched for the same receiver, newest first. A turn that sends to more
-/// receivers in turns makes more chains, in the right order all the same.
+/// Number of chains of one turn that are searched for a receiver, newest first. A turn that
+/// alternates between more receivers makes more chains, still in the right order.
 const CHAINS_SEARCHED: usize = 4;
 
-/// Entries for which a list keeps its allocation from one turn to the next. A turn that has staged a million effects is rare.
+/// Number of entries up to which a list keeps its allocation from one turn to the next. A turn that
+/// has staged a million effects is rare.
 const KEPT_MAX: usize = 4096;
 
 /// The end of a local mailbox when the turn first appended to it.
 struct Appended {
     cell: CellPtr,
-    /// The last envelope then, or null.
+    /// The last envelope at that time, or null.
     tail: *mut Envelope,
-    /// Its free slots then.
+    /// The free slots of that envelope at that time.
     free: u32,
 }
 
-/// Mailboxes that were cut back to where they ended before a turn, and still count as appended to.
+/// Mailboxes that were cut back to their ends before a turn, and still count as appended to.
 #[must_use]
 pub(crate) struct Cut(Vec<Appended>);
 
 impl Cut {
-    /// Lets them count as whole again. The turn is over, and has another number.
+    /// Marks these mailboxes as whole again. The turn is over, and the turn number has changed.
     pub(crate) fn end(self) {
-        // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees that the flag is away sees that the turn is over.
+        // Release: pairs with the Acquire fences of `CellPtr::snapshot`. A reader that sees that
+        // the flag is gone sees that the turn is over.
         fence(Release);
         for appended in self.0 {
             appended.cell.end_append();
@@ -52,33 +55,34 @@ impl Cut {
 
 /// A chain for a cell of another worker.
 struct Outgoing {
-    /// Kept alive by a reference of this entry's own (README, invariant 8).
+    /// The receiver, kept alive by a reference of this entry (README, invariant 8).
     cell: CellPtr,
     chain: Chain,
 }
 
-/// An answer that the turn has given to a task that asked. If the turn is undone so is the answer, and the
-/// asker must hear that there is none.
+/// An answer that the turn has given to a task that asked. If the turn is undone, so is the answer,
+/// and the asker must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Kept alive by the staged answer; a door, by the stage.
+    /// The asker, kept alive by the staged answer; a door, by the stage.
     pub(crate) cell: CellPtr,
-    /// Sends the asker its refusal, and is given a reference to it.
+    /// Sends a refusal to the asker. Consumes a reference to it.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 
-/// An answer that the turn has given to a thread or a future, and that lies in its slot. One of the two functions is called, once; both are
-/// foreign code, whose panics they catch.
+/// An answer that the turn has given to a thread or a future, stored in its slot. One of the two
+/// functions is called, once. Both are foreign code, and catch its panics.
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) slot: NonNull<()>,
-    /// Lets the asker have it.
+    /// Publishes the answer to the asker.
     pub(crate) publish: unsafe fn(NonNull<()>),
-    /// Drops it, and tells the asker that there is none.
+    /// Drops the answer, and refuses the question.
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 
-/// What a turn has staged, where nobody finds it before the turn commits: as chains of its own.
+/// The staged effects of a turn, set aside as separate chains, where nobody finds them before the
+/// turn commits.
 pub(crate) struct Carried {
     outgoing: Vec<Outgoing>,
     later: Vec<Later>,
@@ -90,41 +94,41 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// The cells to which something is to be sent.
+    /// Returns the receivers of the carried messages.
     pub(crate) fn receivers(&self) -> impl Iterator<Item = CellPtr> {
         self.outgoing.iter().map(|out| out.cell)
     }
 }
 
-/// The staged part of the turn under way.
+/// The staged effects of the current turn.
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
-    /// The state word of the cell that the newest entry of `appended` is about: equal to it means
-    /// that a message can go into its last envelope without a new entry. 0 for none.
+    /// The state word of the cell in the newest entry of `appended`. If a cell's state is equal to
+    /// it, a message can go into its last envelope without a new entry. 0 for none.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
-    /// The cell of the chain that was added to last, or null, and the newest envelope of that chain: what is
-    /// sent to the same cell again goes there.
+    /// The receiver of the last used chain, or null, and the newest envelope of that chain. Further
+    /// messages to the same cell go there.
     out_cell: Cell<*const Header>,
     out_envelope: Cell<*mut Envelope>,
     later: RefCell<Vec<Later>>,
     /// Timers that the turn has cancelled.
     cancelled: RefCell<Vec<Timer>>,
-    /// Messages that no timer is to send, during a commit.
+    /// Messages that no timer must send, kept during a commit.
     unsent: RefCell<Vec<Timed>>,
-    /// The turn that has last seen to it that somebody hears of the end of its task, who cancels its timers.
+    /// The last turn that has set up a watch on its task's end, which cancels the task's timers.
     timers_watched_by: Cell<u64>,
-    /// The answers of turn `owed_by`.
+    /// Answers of turn `owed_by`.
     owed: RefCell<Vec<Owed>>,
     owed_by: Cell<u64>,
     /// Answers to threads and futures.
     given: RefCell<Vec<Given>>,
-    /// Doors that the turn has answered to: kept by a reference of this list's own, because an answer that is
-    /// passed on at once keeps nothing.
+    /// Doors that the turn has answered to. This list holds a reference to each, because an answer
+    /// that is passed on at once keeps nothing alive.
     kept: RefCell<Vec<CellPtr>>,
     /// Places that the turn has taken in bounded mailboxes.
     pub(crate) purse: Purse,
-    /// Whether the end of the turn has more to do than to move the marks.
+    /// True if the end of the turn has more to do than to move the marks.
     dirty: Cell<bool>,
 }
 
@@ -149,7 +153,7 @@ impl Stage {
         }
     }
 
-    /// Whether the end of the turn has more to do than to move the run queues' marks.
+    /// Returns true if the end of the turn has more to do than to move the run queues' marks.
     #[inline]
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty.get()
@@ -161,18 +165,19 @@ impl Stage {
         self.dirty.set(true);
     }
 
-    /// The end of the turn is about to do it.
+    /// Clears the mark, because the end of the turn is about to do the work.
     pub(crate) fn clear_dirty(&self) {
         self.dirty.set(false);
     }
 
-    /// See the field.
+    /// Returns the state word of the cell whose mailbox was last appended to.
     #[inline]
     pub(crate) fn covered(&self) -> State {
         self.covered.get()
     }
 
-    /// Remembers the end of the mailbox of a scheduled cell of ours, unless it does already.
+    /// Remembers the end of the mailbox of a scheduled cell of this worker, unless it is remembered
+    /// already.
     fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
             let tail = cell.mailbox_tail();
@@ -182,14 +187,15 @@ impl Stage {
                 .borrow_mut()
                 .push(Appended { cell, tail, free });
             cell.begin_append();
-            // Release: pairs with the Acquire fences of `CellPtr::snapshot`. Who sees what is appended below sees the flag, or that it
-            // was taken away since.
+            // Release: pairs with the Acquire fences of `CellPtr::snapshot`. A reader that sees
+            // what is appended below sees the flag, or that it was removed since.
             fence(Release);
             self.covered.set(cell.state());
         }
     }
 
-    /// Appends a note to the mailbox of a scheduled cell of ours. It has no room for messages.
+    /// Appends a note to the mailbox of a scheduled cell of this worker. A note has no room for
+    /// messages.
     pub(crate) fn append_note(&self, cell: CellPtr, note: *mut Envelope) {
         self.cover(cell);
         // SAFETY: the note is ours, and alive until it is read.
@@ -197,17 +203,17 @@ impl Stage {
         self.covered.set(cell.state());
     }
 
-    /// Appends a message to the mailbox of a scheduled cell of ours.
+    /// Appends a message to the mailbox of a scheduled cell of this worker.
     pub(crate) fn append<M>(&self, pool: &Pool, cell: CellPtr, message: M) {
         self.cover(cell);
         append_for_good(pool, cell, message);
         self.covered.set(cell.state());
     }
 
-    /// Keeps one more message for the cell that was sent to last, which others may reach too.
+    /// Adds a message to the chain of the last receiver, which other threads may reach too.
     ///
     /// # Errors
-    /// Gives the message back if that is another cell, or its envelope is full.
+    /// Gives the message back if `cell` is not the last receiver, or its envelope is full.
     #[inline(always)]
     pub(crate) fn send_out_again<M>(&self, cell: CellPtr, message: M) -> Result<(), M> {
         if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
@@ -217,7 +223,8 @@ impl Stage {
         unsafe { parcel::put(self.out_envelope.get(), message) }
     }
 
-    /// Keeps a message for a cell that others may reach too, and that is no door. A closed gate does not stop an answer.
+    /// Keeps a message for a cell that other threads may reach too, and that is no door. A closed
+    /// gate does not stop an answer.
     ///
     /// # Errors
     /// Gives the message back if the cell is closed.
@@ -258,11 +265,11 @@ impl Stage {
         Ok(())
     }
 
-    /// Keeps a note to a cell of any worker, after what this turn has sent to it.
+    /// Keeps a note to a cell of any worker, after the messages that this turn has sent to it.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         cell.clone_foreign();
         self.set_dirty();
-        // What is sent behind the note must not go into an envelope before it.
+        // Messages sent after the note must not go into an envelope before it.
         self.out_cell.set(ptr::null());
         let chain = Chain::of_one(note);
         self.outgoing.borrow_mut().push(Outgoing { cell, chain });
@@ -280,12 +287,12 @@ impl Stage {
         self.cancelled.borrow_mut().push(timer);
     }
 
-    /// Returns whether the turn of that number asks for the first time.
+    /// Returns true if turn number `turn` calls this for the first time.
     pub(crate) fn watches_timers(&self, turn: u64) -> bool {
         self.timers_watched_by.replace(turn) != turn
     }
 
-    /// Remembers whom to tell if the turn of that number is undone.
+    /// Remembers an answer that must be refused if turn number `turn` is undone.
     pub(crate) fn owe(&self, turn: u64, owed: Owed) {
         if owed.cell.is_door() {
             owed.cell.clone_foreign();
@@ -299,7 +306,7 @@ impl Stage {
         list.push(owed);
     }
 
-    /// Takes the answers that the undone turn of that number has given.
+    /// Takes the answers that the undone turn with that number has given.
     pub(crate) fn take_owed(&self, turn: u64) -> Vec<Owed> {
         if self.owed_by.get() == turn {
             self.owed.take()
@@ -313,24 +320,25 @@ impl Stage {
         self.kept.take()
     }
 
-    /// Hands every message of the turn that is to be sent later to `insert`, in the order of sending.
+    /// Hands every delayed message of the turn to `insert`, in the order of sending.
     pub(crate) fn commit_later(&self, insert: impl FnMut(Later)) {
         drain(&self.later, insert);
     }
 
-    /// Takes the messages that the turn was to send later.
+    /// Takes the delayed messages of the turn.
     pub(crate) fn take_later(&self) -> Vec<Later> {
         self.later.take()
     }
 
-    /// Keeps a message, if there is one, that a timer is not to send. It is dropped once the turn's timers are set and cancelled.
+    /// Keeps a message, if there is one, that a timer must not send. It is dropped once the turn's
+    /// timers are set and cancelled.
     pub(crate) fn keep_unsent(&self, timed: Option<Timed>) {
         if let Some(timed) = timed {
             self.unsent.borrow_mut().push(timed);
         }
     }
 
-    /// Hands every such message to `drop`, which may keep more.
+    /// Hands every kept unsent message to `drop`, which may keep more.
     pub(crate) fn take_unsent(&self, drop: impl FnMut(Timed)) {
         drain(&self.unsent, drop);
     }
@@ -346,7 +354,8 @@ impl Stage {
         self.given.borrow_mut().push(given);
     }
 
-    /// Hands every answer of the turn to `publish`, in the order of answering, which may give more.
+    /// Hands every answer of the turn to `publish`, in the order of answering. `publish` may give
+    /// more answers.
     pub(crate) fn commit_given(&self, publish: impl FnMut(Given)) {
         drain(&self.given, publish);
     }
@@ -361,18 +370,19 @@ impl Stage {
         self.cancelled.borrow_mut().clear();
     }
 
-    /// Makes what was appended final and hands every chain to `deliver`, with its reference, in the order of
-    /// sending.
+    /// Makes appended messages final, and hands every chain to `deliver`, with its reference, in
+    /// the order of sending.
     pub(crate) fn commit(&self, mut deliver: impl FnMut(CellPtr, Chain)) {
         self.forget_appended();
         self.out_cell.set(ptr::null());
         drain(&self.outgoing, |out| deliver(out.cell, out.chain));
     }
 
-    /// Takes everything back. `undone` gets envelopes that are in no mailbox any more, `split` makes one of
-    /// the newest messages of one that stays in its mailbox, and `discard` gets the chains with
-    /// their references. None of the three may run foreign code: they collect. The mailboxes count as appended to until the caller has
-    /// ended the turn.
+    /// Takes all staged effects back. `undone` gets envelopes that are in no mailbox any more.
+    /// `split` moves the newest messages of an envelope, which stays in its mailbox, to a separate
+    /// envelope. `discard` gets the chains with their references. None of the three may run foreign
+    /// code: they only collect. The mailboxes count as appended to until the caller has ended the
+    /// turn.
     pub(crate) fn undo(
         &self,
         mut split: impl FnMut(CellPtr, *mut Envelope, u32) -> *mut Envelope,
@@ -396,9 +406,10 @@ impl Stage {
         Cut(appended)
     }
 
-    /// Takes everything out of the world that the turn of that number has staged, for a turn that leaves its seat. `firsts` are the
-    /// messages with which it has scheduled cells of ours; `split` makes an envelope of the newest messages of one that stays in its
-    /// mailbox; `keep` counts a reference to a cell of ours.
+    /// Sets aside everything that turn number `turn` has staged, for a turn that leaves its seat.
+    /// `firsts` are the messages with which it has scheduled cells of this worker. `split` moves
+    /// the newest messages of an envelope, which stays in its mailbox, to a separate envelope.
+    /// `keep` counts a reference to a cell of this worker.
     pub(crate) fn carry(
         &self,
         turn: u64,
@@ -408,7 +419,8 @@ impl Stage {
     ) -> (Carried, Cut) {
         self.covered.set(State::NONE);
         self.out_cell.set(ptr::null());
-        // Each mailbox is cut back to where it ended, the newest entry first; the parts are put together the other way round.
+        // Each mailbox is cut back to its old end, the newest entry first. The parts are put
+        // together in reverse order.
         let mut parts = Vec::new();
         let appended = self.appended.take();
         for entry in appended.iter().rev() {
@@ -420,8 +432,9 @@ impl Stage {
             }
             parts.push((entry.cell, part));
         }
-        // In the order of sending to each cell: what has scheduled it, what went to its mailbox, and then what could not, because
-        // strangers had reached the cell.
+        // In the order of sending to each cell: the message that has scheduled it, the messages in
+        // its mailbox, and then the messages that could not go there, because strangers had reached
+        // the cell.
         let firsts = firsts.into_iter().map(|(cell, first)| (cell, vec![first]));
         let local = firsts.chain(parts.into_iter().rev());
         let mut outgoing: Vec<_> = local
@@ -445,7 +458,7 @@ impl Stage {
         (carried, Cut(appended))
     }
 
-    /// Stages again what was carried, for the turn of that number, under which nothing has been staged yet.
+    /// Stages the carried effects again, for turn number `turn`, which has staged nothing yet.
     pub(crate) fn restore(&self, turn: u64, carried: Carried) {
         let Carried {
             outgoing,
@@ -467,12 +480,14 @@ impl Stage {
         self.set_dirty();
     }
 
-    /// Makes what was appended final: the mailboxes do not count as appended to any more, and the places for it are used.
+    /// Makes appended messages final: the mailboxes do not count as appended to any more, and the
+    /// places of the messages are used.
     #[inline]
     pub(crate) fn forget_appended(&self) {
         self.purse.settle();
         self.covered.set(State::NONE);
-        // Release: pairs with the Acquire fences of `Header::snapshot`. Who sees that the flag is away sees what was appended.
+        // Release: pairs with the Acquire fences of `Header::snapshot`. A reader that sees that the
+        // flag is gone sees what was appended.
         fence(Release);
         let mut list = self.appended.borrow_mut();
         for appended in list.drain(..) {
@@ -483,7 +498,7 @@ impl Stage {
     }
 }
 
-/// Gives the allocation of an empty list back, if it is large.
+/// Frees the allocation of an empty list, if it is large.
 #[inline]
 fn trim<T>(list: &mut Vec<T>) {
     if list.capacity() > KEPT_MAX {
@@ -491,7 +506,8 @@ fn trim<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Takes everything out of a list, to which `f` may add. The list keeps its allocation, unless `f` has added.
+/// Takes everything out of a list, to which `f` may add. The list keeps its allocation, unless `f`
+/// has added something.
 fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     if list.borrow().is_empty() {
         return;
@@ -505,7 +521,7 @@ fn drain<T>(list: &RefCell<Vec<T>>, f: impl FnMut(T)) {
     }
 }
 
-/// Appends a message to the mailbox of a scheduled cell of this worker, which no undoing takes back.
+/// Appends a message to the mailbox of a scheduled cell of this worker. It cannot be undone.
 pub(crate) fn append_for_good<M>(pool: &Pool, cell: CellPtr, message: M) {
     let tail = cell.mailbox_tail();
     if tail.is_null() {
@@ -530,7 +546,7 @@ fn append_envelope<M>(pool: &Pool, cell: CellPtr, tail: *mut Envelope, message: 
     }
 }
 
-/// Links envelopes, oldest first, to a chain; none if there are none.
+/// Links envelopes, oldest first, to a chain. Returns `None` if there are none.
 fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     let (oldest, rest) = envelopes.split_first()?;
     let mut chain = Chain::of_one(*oldest);
@@ -542,7 +558,7 @@ fn chain_of(envelopes: &[*mut Envelope]) -> Option<Chain> {
     Some(chain)
 }
 
-/// Appends a message to the newest envelope of a chain, or to one more if that is full.
+/// Appends a message to the newest envelope of a chain, or to a new envelope if that one is full.
 ///
 /// # Safety
 /// The chain is the caller's own, and holds messages `M`.
@@ -560,13 +576,13 @@ unsafe fn append_to_chain<M>(pool: &Pool, chain: &mut Chain, message: M) {
     }
 }
 
-/// The free slots of the last envelope of a mailbox of ours, 0 if there is none.
+/// Returns the free slots of the last envelope of a mailbox of this worker, 0 if there is none.
 fn free_slots(tail: *mut Envelope) -> u32 {
     // SAFETY: in the local mailbox, hence ours.
     unsafe { tail.as_ref() }.map_or(0, Envelope::free)
 }
 
-/// Cuts the envelopes off a mailbox that were appended after the remembered end.
+/// Removes the envelopes from a mailbox that were appended after the remembered end.
 fn cut_back(entry: &Appended, undone: &mut impl FnMut(CellPtr, *mut Envelope)) {
     let newest = entry.cell.mailbox_tail();
     if newest == entry.tail {

@@ -1,4 +1,4 @@
-//! What can be run: the trait that the actor and flow layers implement, and its tables.
+//! Tasks: the trait that the actor and flow layers implement, and its tables.
 
 use std::any::type_name;
 use std::mem::{align_of, size_of};
@@ -11,27 +11,29 @@ use crate::run_queue::fits_slot;
 use crate::runtime::turn::Turn;
 use crate::runtime::{bounded, run};
 
-/// What a handled message leads to.
+/// The result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {
-    /// The turn commits and the task goes on.
+    /// The turn commits and the task continues.
     Continue,
-    /// The turn commits and the task is dropped; messages still waiting become dead letters.
+    /// The turn commits and the task is dropped. Messages that still wait become dead letters.
     Stop,
-    /// What the turn staged vanishes and the task goes on. Its own fields are its own business.
+    /// Everything that the turn staged is discarded, and the task continues. Changes to the task's
+    /// own fields stay.
     Undo,
 }
 
 /// A sequential process with a mailbox: one message at a time, on one thread at a time.
 pub trait Task: Sized + 'static {
-    /// The type of its messages, of at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX) bytes, else making the task does not compile.
+    /// The type of the task's messages, of at most [`MESSAGE_BYTES_MAX`](crate::MESSAGE_BYTES_MAX)
+    /// bytes. With a larger type, creating the task does not compile.
     type Message: 'static;
 
-    /// Whether [`Task::start`] is to be called before the first message, even if none ever comes.
+    /// True if [`Task::start`] is called before the first message, even if no message ever comes.
     const STARTS: bool = false;
 
-    /// Called once, before the first message, if [`Task::STARTS`].
+    /// Called once, before the first message, if [`Task::STARTS`] is true.
     fn start(&mut self, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = turn;
         Flow::Continue
@@ -46,39 +48,42 @@ pub trait Task: Sized + 'static {
         Flow::Continue
     }
 
-    /// Says that turns use [`Turn::blocking`] as a rule. If so, the task waits, without a worker, while as many block as
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says; else a turn that blocks keeps its worker then.
+    /// True if turns usually call [`Turn::blocking`]. If so, the task waits, without a worker,
+    /// while [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns block already.
+    /// If false, a further turn that blocks keeps its worker.
     const BLOCKS: bool = false;
 
-    /// True for a task whose mailbox is bounded, and for no other.
+    /// True for a task with a bounded mailbox, and for no other task.
     #[doc(hidden)]
     const BOUNDED: bool = false;
 
-    /// Whether [`Task::recover`] is to be called after a turn that panicked. If not, the task is dropped.
+    /// True if [`Task::recover`] is called after a turn that panicked. If false, the task is
+    /// dropped.
     const RECOVERS: bool = false;
 
-    /// A turn has panicked, and what it had staged has vanished; the task's own fields are as the panic left
-    /// them. This is a turn of its own, in which the task may put itself in order; [`Flow::Continue`] lets it go
-    /// on with the next message. `message` is what the panic said.
+    /// Called after a turn has panicked. Everything that the turn staged is discarded, and the
+    /// task's own fields are as the panic left them. `recover` runs as a turn of its own, in which
+    /// the task may repair its state. [`Flow::Continue`] lets the task continue with the next
+    /// message. `message` is the panic message.
     fn recover(&mut self, message: &str, turn: &Turn<'_, Self::Message>) -> Flow {
         let _ = (message, turn);
         Flow::Stop
     }
 
-    /// Whether a message is a dead letter if it is never handled: false for what a task is told by its own parts, and
-    /// which nobody has said.
+    /// Returns true if a message counts as a dead letter when it is never handled. False for
+    /// messages that come from the task's own parts, and not from a sender.
     fn is_letter(message: &Self::Message) -> bool {
         let _ = message;
         true
     }
 
-    /// The name under which it is reported.
+    /// Returns the name under which the task is reported.
     fn name() -> &'static str {
         type_name::<Self>()
     }
 }
 
-/// A task that is too large for a pool's block, or aligned too strictly.
+/// A task that is too large for a pool's block, or needs a stricter alignment.
 pub(crate) struct Boxed<T>(pub(crate) Box<T>);
 
 impl<T: Task> Task for Boxed<T> {
@@ -113,14 +118,14 @@ impl<T: Task> Task for Boxed<T> {
     }
 }
 
-/// A header with its task, as they lie in a block.
+/// A header with its task, as laid out in a block.
 #[repr(C)]
 pub(crate) struct Block<T> {
     header: Header,
     pub(crate) task: T,
 }
 
-/// Whether a block has no room for a `T`.
+/// Returns true if a block has no room for a `T`.
 pub(crate) const fn is_boxed<T>() -> bool {
     size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
 }
@@ -129,7 +134,7 @@ pub(crate) const fn is_boxed<T>() -> bool {
 struct Tables<T>(T);
 
 impl<T: Task> Tables<T> {
-    /// For a task that stays on its thread, because it may not be `Send`.
+    /// The table of a task that stays on its thread, because it may not be `Send`.
     const STAYS: Table = Table {
         watched: Some(&Self::STAYS_WATCHED),
         ..Self::STAYS_WATCHED
@@ -175,7 +180,8 @@ impl<T: Task> Tables<T> {
 }
 
 impl Table {
-    /// A table for messages `M`, with nothing behind it. All that messages are sent to has one, so their size is checked here.
+    /// Returns a table for messages `M`, with no task behind it. Every receiver of messages has
+    /// such a table, so the message size is checked here.
     pub(crate) const fn of_messages<M: 'static>(drop_task: unsafe fn(CellPtr)) -> Self {
         parcel::check_size::<M>();
         Self {
@@ -201,13 +207,13 @@ impl Table {
     }
 }
 
-/// The class of a block for `T`.
+/// Returns the size class of a block for `T`.
 #[inline]
 pub(crate) const fn class_of<T>() -> usize {
     pool::cell_class(size_of::<Block<T>>())
 }
 
-/// Where the task of a cell lies.
+/// Returns the address of a cell's task.
 #[inline]
 pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
     cell.check_block(size_of::<Block<T>>());
@@ -216,8 +222,8 @@ pub(crate) fn task_of<T>(cell: CellPtr) -> NonNull<T> {
     unsafe { NonNull::new_unchecked(&raw mut (*block.as_ptr()).task) }
 }
 
-/// Makes a cell with one reference, which is the caller's to give away. Where `moves` is false, it stays on the
-/// home's thread.
+/// Makes a cell with one reference, which the caller owns. If `moves` is false, the cell stays on
+/// the home's thread.
 #[inline]
 pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     const {
@@ -256,27 +262,28 @@ unsafe fn drop_task<T>(cell: CellPtr) {
     unsafe { task_of::<T>(cell).drop_in_place() };
 }
 
-/// For a table with no task behind it.
+/// Does nothing: `drop_task` of a table with no task behind it.
 pub(crate) fn nothing_to_drop(_: CellPtr) {}
 
 /// # Safety
-/// As for [`parcel::drop_unread`].
+/// The contract of [`parcel::drop_unread`].
 unsafe fn drop_unread<M>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<M>(envelope, |_| true) }
 }
 
 /// # Safety
-/// As for [`parcel::drop_unread`].
+/// The contract of [`parcel::drop_unread`].
 unsafe fn drop_unread_of<T: Task>(envelope: *mut Envelope) -> u64 {
     // SAFETY: by contract.
     unsafe { parcel::drop_unread::<T::Message>(envelope, T::is_letter) }
 }
 
 /// # Safety
-/// As for [`drop_slot`]. The envelope is the caller's.
+/// The contract of [`drop_slot`]. The envelope is the caller's.
 unsafe fn wrap_slot<M>(pool: NonNull<()>, slot: *const Slot) -> *mut Envelope {
-    // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which nobody else has.
+    // SAFETY: by contract. A message that does not fit into a slot lies in an envelope, which
+    // nobody else has.
     unsafe {
         if fits_slot::<M>() {
             parcel::alone(pool.cast::<Pool>().as_ref(), slot.cast::<M>().read())
@@ -294,17 +301,18 @@ unsafe fn drop_slot<M>(pool: NonNull<()>, slot: *const Slot) -> bool {
 }
 
 /// # Safety
-/// As for [`drop_slot`].
+/// The contract of [`drop_slot`].
 unsafe fn drop_slot_of<T: Task>(pool: NonNull<()>, slot: *const Slot) -> bool {
     // SAFETY: by contract.
     unsafe { drop_in_slot::<T::Message>(pool, slot, T::is_letter) }
 }
 
 /// # Safety
-/// As for [`drop_slot`].
+/// The contract of [`drop_slot`].
 unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M) -> bool) -> bool {
     if !fits_slot::<M>() {
-        // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else has it.
+        // SAFETY: by contract; then the slot holds an envelope with the message, and nobody else
+        // has it.
         return unsafe {
             let envelope = slot.cast::<*mut Envelope>().read();
             let letters = parcel::drop_unread::<M>(envelope, is_letter);
@@ -318,7 +326,7 @@ unsafe fn drop_in_slot<M>(pool: NonNull<()>, slot: *const Slot, is_letter: fn(&M
 }
 
 /// # Safety
-/// `pool` points to a [`Pool`]; else as for [`parcel::split_newest`].
+/// `pool` points to a [`Pool`]; otherwise the contract of [`parcel::split_newest`].
 unsafe fn split_newest<M>(pool: NonNull<()>, envelope: *mut Envelope, count: u32) -> *mut Envelope {
     // SAFETY: by contract.
     unsafe { parcel::split_newest::<M>(pool.cast().as_ref(), envelope, count) }

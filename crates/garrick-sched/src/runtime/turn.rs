@@ -1,4 +1,4 @@
-//! A turn: the handling of one message, and what the handler may do meanwhile.
+//! A turn: the handling of one message, and the operations that the handler may use.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -14,10 +14,10 @@ use crate::runtime::watch::{Ended, Watch};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, nanos};
 
-/// The turn under way, as its handler sees it.
+/// The current turn, as its handler sees it.
 ///
-/// What a handler does through it, or through [`Address::send`], is staged: it happens when the turn
-/// commits, or not at all.
+/// Everything that a handler does through a turn, or through [`Address::send`], is staged: it
+/// happens when the turn commits, or not at all.
 pub struct Turn<'a, M> {
     worker: &'a Worker,
     cell: CellPtr,
@@ -43,8 +43,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.send(to, message)
     }
 
-    /// Sends `message` to `to` once `delay` has passed, to the timers' resolution of some 10 us. Until then
-    /// the message keeps its receiver alive.
+    /// Sends `message` to `to` once `delay` has passed. The timers' resolution is about 10 us.
+    /// Until then the message keeps its receiver alive.
     ///
     /// # Errors
     /// Gives the message back if the task is known to have stopped.
@@ -60,14 +60,15 @@ impl<M: 'static> Turn<'_, M> {
 
     /// Makes a timer that this turn sets, once.
     ///
-    /// One that is not set must be cancelled: it takes up room until then.
+    /// A timer that is never set must be cancelled: it takes up room until then.
     #[doc(hidden)]
     pub fn timer(&self) -> Timer {
         Timer::once(self.worker.timers.wheel)
     }
 
-    /// Sets a timer: `message` is sent to `to` at `deadline`, a time of [`Turn::now`], if the timer is not cancelled before. If the timer
-    /// is set already, that message is dropped. Until then the message keeps its receiver alive.
+    /// Sets a timer: `message` is sent to `to` at `deadline`, a time of [`Turn::now`], unless the
+    /// timer is cancelled first. If the timer is set already, its earlier message is dropped. Until
+    /// the deadline the message keeps its receiver alive.
     ///
     /// # Errors
     /// Gives the message back if the task is known to have stopped.
@@ -82,7 +83,8 @@ impl<M: 'static> Turn<'_, M> {
         self.send_later(deadline, to, message, Some((timer, None)))
     }
 
-    /// Sets a timer as [`Turn::set_timer`] does, which ends with this task, and with [`cancel_timers_of`](crate::cancel_timers_of) of it.
+    /// Sets a timer like [`Turn::set_timer`]. The timer also ends with this task, and with a call
+    /// of [`cancel_timers_of`](crate::cancel_timers_of) for it.
     ///
     /// # Errors
     /// Gives the message back if the task is known to have stopped.
@@ -103,7 +105,7 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Starts a timer that this turn sets, once, as [`Turn::set_own_timer`] does.
+    /// Makes a timer and sets it once, like [`Turn::set_own_timer`], `delay` from now.
     ///
     /// # Errors
     /// Gives the message back if the task is known to have stopped.
@@ -125,7 +127,8 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Stages a message that is sent at `deadline`, by a timer, if there is one, which ends with a task, if there is one.
+    /// Stages a message that is sent at `deadline`. The message may belong to a timer, and the
+    /// timer to a task that it ends with.
     fn send_later<N: 'static>(
         &self,
         deadline: Nanos,
@@ -147,8 +150,8 @@ impl<M: 'static> Turn<'_, M> {
         Ok(())
     }
 
-    /// Makes a new task on this worker. If the turn is undone nothing can have reached it, and it is
-    /// dropped with its address.
+    /// Makes a new task on this worker. If the turn is undone, nothing can have reached the task,
+    /// and it is dropped with its address.
     #[inline]
     pub fn spawn<T>(&self, task: T) -> Address<T::Message>
     where
@@ -158,8 +161,9 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.spawn(task)
     }
 
-    /// Lets this task know when another one ends: as a message that `convert` makes of how it ended, behind
-    /// everything that the other one has sent before. The watch keeps this task alive until then.
+    /// Notifies this task when another task ends, by a message that `convert` makes of the
+    /// [`Ended`] value. The notice comes after everything that the other task has sent before. The
+    /// watch keeps this task alive until then.
     pub fn watch<N: 'static>(
         &self,
         whom: &Address<N>,
@@ -170,25 +174,27 @@ impl<M: 'static> Turn<'_, M> {
     {
         let watcher = self.address();
         whom.watch(move |ended| {
-            // A watcher that has stopped does not miss the notice.
+            // A watcher that has stopped needs no notice.
             let _ = watcher.send(convert(ended));
         })
     }
 
-    /// Calls `f`, which may block the thread: for a file, a database, a lock, a computation. Meanwhile another thread runs the other
-    /// tasks of this worker, and whatever comes for this task waits.
+    /// Calls `f`, which may block the thread: on a file, a database, a lock or a computation.
+    /// Meanwhile another thread runs the other tasks of this worker, and new messages for this task
+    /// wait.
     ///
-    /// `f` is in no turn. What it sends is sent at once, before what this turn has sent, and stays sent if the turn is undone.
-    /// `f` cannot use the turn, and so must be `Send`. What the turn sends, before `f` and after it, happens when it commits, in
-    /// the order of sending.
+    /// `f` belongs to no turn. Messages that `f` sends go out at once, before the messages of this
+    /// turn, and stay sent if the turn is undone. `f` cannot use the turn, and so must be `Send`.
+    /// Messages that the turn sends, before `f` and after it, go out when the turn commits, in the
+    /// order of sending.
     ///
-    /// `garrick bench blocking` measures the cost of a call. As many turns as
-    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) says can be in here at once. A further one keeps its worker
-    /// meanwhile, and so does one on a worker that is pinned or has a driver, on a [`Here`](crate::Here), and in
-    /// [`Task::recover`].
+    /// `garrick bench blocking` measures the cost of a call. At most
+    /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) turns can be in here at once
+    /// without their worker. A further turn keeps its worker meanwhile. So does a turn on a worker
+    /// that is pinned or has a driver, on a [`Here`](crate::Here), and in [`Task::recover`].
     ///
     /// # Panics
-    /// If `f` panics. The turn is undone then, as by any other panic.
+    /// Panics if `f` panics. The turn is undone then, as by any other panic.
     ///
     /// # Examples
     /// ```
@@ -213,7 +219,7 @@ impl<M: 'static> Turn<'_, M> {
     /// assert_eq!(slow.ask(|reply| reply).wait(), Ok(42));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    /// The turn cannot be used in there:
+    /// The turn cannot be used inside of `f`:
     /// ```compile_fail,E0277
     /// use garrick_sched::{Address, Turn};
     ///
@@ -225,7 +231,7 @@ impl<M: 'static> Turn<'_, M> {
         away::blocking(self.worker, f)
     }
 
-    /// The address of the task whose turn it is.
+    /// Returns the address of the task that runs this turn.
     #[inline]
     pub fn address(&self) -> Address<M> {
         if self.cell.home() == self.worker.home {
@@ -237,16 +243,17 @@ impl<M: 'static> Turn<'_, M> {
         unsafe { Address::from_counted(self.cell) }
     }
 
-    /// This turn as that of a task which is known by the address `front`: for a task that stands behind a
-    /// [`door`](crate::door()), and handles the messages of the door's kind.
+    /// Returns this turn, seen as a turn of the task with the address `front`. Used for a task that
+    /// stands behind a [`door`](crate::door()), and handles messages of the door's type.
     #[doc(hidden)]
     #[must_use]
     pub fn seen_as<'b, N: 'static>(&'b self, front: &'b Address<N>) -> Turn<'b, N> {
         Turn::new(self.worker, front.cell())
     }
 
-    /// Makes a new task on another sponsor. If the turn is undone nothing can have reached it, and it is
-    /// dropped with its address. A sponsor that has ended takes nobody: the task then lives on this worker.
+    /// Makes a new task on another sponsor. If the turn is undone, nothing can have reached the
+    /// task, and it is dropped with its address. A sponsor that has ended takes no tasks: the task
+    /// then lives on this worker.
     pub fn spawn_on<T>(&self, sponsor: &Handle, task: T) -> Address<T::Message>
     where
         T: Task + Send,
@@ -255,16 +262,17 @@ impl<M: 'static> Turn<'_, M> {
         let worker = self.worker;
         let cell = task::new_cell(&worker.pool, worker.home, task, true);
         worker.lane.begun(cell);
-        // It starts where it is to live.
+        // The task starts on the sponsor where it is to live.
         worker.send_note(cell, move_note(worker, sponsor));
         // SAFETY: the cell was made for this task, with one reference.
         unsafe { Address::from_counted(cell) }
     }
 
-    /// Sends `message` to `to`, which handles it on that sponsor and stays there: seed 004's SENDX. What was sent
-    /// to it before is handled where it was. A task that was made by [`Here::spawn`](crate::Here::spawn), and
-    /// so may not be `Send`, stays where it is, and so does one whose new sponsor has ended: it handles the
-    /// message all the same.
+    /// Moves `to` to another sponsor and sends it `message`, which it handles there (SENDX of the
+    /// Lisp TActors). Messages that were sent before are handled at the old place. Two kinds of
+    /// tasks do not move, but handle the message all the same: a task made by
+    /// [`Here::spawn`](crate::Here::spawn), which may not be `Send`, and a task whose new sponsor
+    /// has ended.
     ///
     /// # Errors
     /// Gives the message back if the task is known to have stopped.
@@ -290,8 +298,8 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
-    /// Has a task called without a message, by [`Task::nudged`], behind what was sent to it before. Nothing comes of it if the task has
-    /// stopped, or is a [`door`](crate::door()).
+    /// Calls [`Task::nudged`] of a task, without a message, after everything that was sent to it
+    /// before. Does nothing if the task has stopped, or is a [`door`](crate::door()).
     #[doc(hidden)]
     pub fn nudge<N: 'static>(&self, to: &Address<N>) {
         let (worker, cell) = (self.worker, to.cell());
@@ -300,14 +308,14 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Whether another message waits in the mailbox of the task whose turn it is, which will be handled next. One that
-    /// gathers messages, to do something for several of them at once, does it when this is false. What is still on its
-    /// way from other threads is not seen.
+    /// Returns true if another message waits in this task's mailbox, to be handled next. A task
+    /// that handles messages in batches processes its batch when this returns false. Messages still
+    /// in transit from other threads are not counted.
     pub fn has_more(&self) -> bool {
         if let Some(has_more) = self.worker.visit_has_more() {
             return has_more;
         }
-        // Not of `self.cell`, which may be an address that the task is seen as.
+        // Not `self.cell`, which may be an address that the task is seen as.
         let Some(cell) = self.worker.running() else {
             return false;
         };
@@ -319,12 +327,12 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// The time of the sponsor's world, in nanoseconds.
+    /// Returns the time of the sponsor's world, in nanoseconds.
     pub fn now(&self) -> Nanos {
         self.worker.now()
     }
 
-    /// The sponsor that runs this.
+    /// Returns the sponsor that runs this turn.
     pub fn sponsor(&self) -> Handle {
         self.worker.sponsor_handle()
     }

@@ -1,8 +1,9 @@
-//! Death notices: who wants to know when a task ends, and why it ended.
+//! Death notices: watchers that are notified when a task ends, with the reason.
 //!
-//! A watched cell costs nothing while it lives, for its messages take the same way as before: its table is
-//! replaced by one that says so, and who watches is kept beside all cells, by address. A notice to watch
-//! travels like a message, so it comes behind what its sender sent before.
+//! A watched cell costs nothing while it lives, because its messages take the same path as before:
+//! only its table is replaced by one with a mark. The watchers are kept outside of the cells, by
+//! cell address. A request to watch travels like a message, so it comes after the earlier messages
+//! of its sender.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,19 +19,19 @@ use crate::cell::CellPtr;
 use crate::quiet;
 use crate::runtime::shards::Shards;
 
-/// How a task ended.
+/// The reason why a task ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
-    /// It stopped of its own will, or was asked to.
+    /// The task stopped by itself, or was asked to stop.
     Stopped,
-    /// A turn panicked, and this is what it said.
+    /// A turn panicked, with this message.
     Failed(Arc<str>),
-    /// Nobody could reach it any more.
+    /// No address of the task was left.
     Unreachable,
-    /// Its sponsor ended.
+    /// The task's sponsor ended.
     SponsorEnded,
-    /// It had ended before it was watched.
+    /// The task had ended before it was watched.
     Before,
 }
 
@@ -46,21 +47,21 @@ impl fmt::Display for Ended {
     }
 }
 
-/// A watch under way. Dropping it changes nothing.
+/// An active watch. Dropping it changes nothing.
 #[derive(Debug, Clone)]
 pub struct Watch {
     cancelled: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// The notice is not wanted any more. It may be on its way already.
+    /// Cancels the notice. The notice may be on its way already.
     pub fn cancel(&self) {
-        // Relaxed: a notice that is just being given may come all the same.
+        // Relaxed: a notice that is being given just now may still come.
         self.cancelled.store(true, Relaxed);
     }
 }
 
-/// What is to be done when a task ends.
+/// A function to call when a task ends, with the mark that cancels it.
 pub(crate) struct Watcher {
     cancelled: Arc<AtomicBool>,
     notice: Box<dyn FnOnce(Ended) + Send>,
@@ -80,8 +81,8 @@ impl Watcher {
         self.cancelled.load(Relaxed)
     }
 
-    /// Calls the notice, or drops it if it was cancelled. Catches a panic of either: what a notice captured has destructors
-    /// of its own.
+    /// Calls the notice, or drops it if it was cancelled. Catches a panic of either: captured
+    /// values of a notice have destructors.
     pub(crate) fn tell(self, ended: Ended) {
         let is_cancelled = self.is_cancelled();
         let notice = self.notice;
@@ -93,15 +94,15 @@ impl Watcher {
     }
 }
 
-/// Cancelled watches of one task that are kept at least before they are looked for.
+/// Smallest number of watches of one task at which cancelled watches are swept.
 const SWEEP_MIN: usize = 8;
 
-/// Those who watch one task.
+/// The watchers of one task.
 struct Watchers {
-    /// In the order in which they came.
+    /// Watchers in the order of their registration.
     list: Vec<Watcher>,
-    /// The length at which cancelled ones are taken out: twice what was left the last time, so that a watch costs
-    /// constant time on average.
+    /// The length at which cancelled watchers are removed: twice the length after the last sweep.
+    /// So a watch costs constant time on average.
     sweep_at: usize,
 }
 
@@ -111,7 +112,7 @@ impl Watchers {
         sweep_at: SWEEP_MIN,
     };
 
-    /// Adds one, and returns the cancelled ones that were taken out.
+    /// Adds a watcher, and returns the cancelled watchers that were removed.
     fn add(&mut self, watcher: Watcher) -> Vec<Watcher> {
         let mut gone = Vec::new();
         if self.list.len() >= self.sweep_at {
@@ -129,7 +130,7 @@ impl Watchers {
 
 type Register = HashMap<usize, Watchers>;
 
-/// Who watches, by the cell's address.
+/// Watchers, by the cell's address.
 #[cfg(not(garrick_loom))]
 static WATCHERS: std::sync::LazyLock<Shards<Register>> = std::sync::LazyLock::new(Shards::default);
 
@@ -142,7 +143,8 @@ fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
     WATCHERS.of(cell.0.addr().get())
 }
 
-/// Registers a watcher. Returns cancelled ones, which the caller drops where foreign code may run.
+/// Registers a watcher. Returns cancelled watchers, which the caller drops where foreign code may
+/// run.
 #[must_use]
 pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     let mut shard = shard(cell);
@@ -150,7 +152,7 @@ pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
     watchers.or_insert(Watchers::NONE).add(watcher)
 }
 
-/// Tells those who watch a cell how it ended.
+/// Notifies the watchers of a cell how it ended.
 pub(crate) fn tell(cell: CellPtr, ended: &Ended) {
     let watchers = shard(cell).remove(&cell.0.addr().get());
     for watcher in watchers.into_iter().flat_map(|watchers| watchers.list) {

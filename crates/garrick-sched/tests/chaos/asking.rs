@@ -1,4 +1,4 @@
-//! Questions, and whoever owes their answers.
+//! Questions, and the tasks or threads that owe their answers.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -9,7 +9,7 @@ use crate::ledger::{self, Kind, REPLIES_TO_TASKS, Token, fate};
 use crate::shapes::{Cargo, Letter, Shape};
 use crate::will::Will;
 
-/// An answer, and to which question.
+/// An answer, with the number of its question.
 pub(crate) struct Answer {
     pub(crate) question: u32,
     _token: Token,
@@ -23,7 +23,7 @@ pub(crate) struct Owing {
 }
 
 impl Owing {
-    /// Answers; the answer leaves `will` behind.
+    /// Answers the question. The answer leaves `will` behind.
     pub(crate) fn pay(self, will: Will) {
         let answer = Answer {
             question: self.question,
@@ -33,14 +33,15 @@ impl Owing {
         self.reply.send(answer);
     }
 
-    /// A question whose answer comes to a task, as a message.
+    /// Makes a question whose answer comes to a task, as a message.
     pub(crate) fn to_task<M: Shape>(to: Address<M>, question: u32) -> Self {
         REPLIES_TO_TASKS.fetch_add(1, SeqCst);
         let reply = Reply::to_task(to, |answer| convert::<M>(answer, fate::CONVERTED));
         Self { reply, question }
     }
 
-    /// The same to a door, which may have the answer of a turn that is undone, and the refusal after it.
+    /// Makes a question whose answer comes to a door, which may get the answer of a turn that is
+    /// undone, and the refusal after it.
     pub(crate) fn to_door<M: Shape>(to: Address<M>, question: u32) -> Self {
         let reply = Reply::to_task(to, |answer| convert::<M>(answer, 0));
         Self { reply, question }
@@ -62,7 +63,7 @@ fn convert<M: Shape>(answer: Result<Answer, NoReply>, fates: u32) -> M {
     M::pack(letter)
 }
 
-/// Checks what a thread that may wait heard.
+/// Checks the answer that a waiting thread got.
 pub(crate) fn check(question: u32, answer: &Result<Answer, NoReply>, allowed: &[NoReply]) {
     match answer {
         Ok(answer) if answer.question == question => {}

@@ -1,4 +1,4 @@
-//! Chance that a seed decides.
+//! Random numbers from a seed.
 
 use garrick_core::random::mix;
 
@@ -19,12 +19,12 @@ impl Dice {
         (self.next() >> 11) as usize % bound
     }
 
-    /// True one time in `times`.
+    /// Returns true one time in `times`.
     pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of them, if there is any.
+    /// Returns one of the elements, if there is any.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         if from.is_empty() {
             return None;

@@ -1,4 +1,5 @@
-//! What a turn under way has staged, as its task sees it: so it is known what vanishes when the turn is undone.
+//! The staged effects of the current turn, as its task sees them: so it is known which effects an
+//! undo removes.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
@@ -9,20 +10,20 @@ use garrick_sched::Flow;
 
 use crate::ledger::{self, NOTHINGS, fate};
 
-/// How every panic on purpose begins.
+/// The beginning of every message of a panic on purpose.
 pub(crate) const ON_PURPOSE: &str = "chaos";
 
 struct Frame {
-    /// The task whose turn it is; 0 for code that is in no turn.
+    /// The task that runs the turn; 0 for code that is in no turn.
     task: u32,
     staged: Vec<u32>,
-    /// Messages without bytes.
+    /// Number of messages without bytes.
     nothings: u64,
 }
 
 thread_local! {
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
-    /// Whether a turn blocks here.
+    /// True while a turn blocks here.
     static BLOCKS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -37,7 +38,7 @@ fn push(task: u32) {
 
 /// A turn of a task, until it ends.
 pub(crate) struct InTurn {
-    /// None if it panicked.
+    /// The result of the turn; `None` if it panicked.
     flow: Option<Flow>,
 }
 
@@ -70,7 +71,7 @@ impl Drop for InTurn {
             }
         }
         for id in frame.staged {
-            // What is gone by now came back, or a door kept it.
+            // A value that is gone by now came back, or a door kept it.
             if ledger::fate_of(id) & fate::DROPPED == 0 {
                 ledger::mark(id, fate::UNDONE);
             }
@@ -79,7 +80,7 @@ impl Drop for InTurn {
     }
 }
 
-/// Calls `f`, which does nothing that belongs to the turn under way.
+/// Calls `f`, which does nothing that belongs to the current turn.
 pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     struct Outside;
     impl Drop for Outside {
@@ -92,7 +93,7 @@ pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Calls `f` where a turn blocks, and so in no turn. If it panics, so does the turn.
+/// Calls `f` where a turn blocks, and so in no turn. If `f` panics, so does the turn.
 pub(crate) fn blocking(f: impl FnOnce()) {
     struct Blocks(bool);
     impl Drop for Blocks {
@@ -106,7 +107,7 @@ pub(crate) fn blocking(f: impl FnOnce()) {
     }
 }
 
-/// Whether a turn blocks on this thread.
+/// Returns true if a turn blocks on this thread.
 pub(crate) fn is_blocking() -> bool {
     BLOCKS.get()
 }
@@ -121,22 +122,22 @@ fn with_turn(f: impl FnOnce(&mut Frame)) {
     });
 }
 
-/// A value is about to be staged, if this is a turn.
+/// Records that a value is about to be staged, if this is a turn.
 pub(crate) fn stage(id: u32) {
     with_turn(|frame| frame.staged.push(id));
 }
 
-/// A message without bytes was staged, if this is a turn.
+/// Records that a message without bytes was staged, if this is a turn.
 pub(crate) fn stage_nothing() {
     with_turn(|frame| frame.nothings += 1);
 }
 
-/// What a task says that panics.
+/// Returns the message of a task that panics.
 pub(crate) fn last_words(task: u32) -> String {
     format!("{ON_PURPOSE} in {task:#x}")
 }
 
-/// Panics on purpose, unless the thread does so already.
+/// Panics on purpose, unless the thread panics already.
 pub(crate) fn fail() {
     if !thread::panicking() {
         let task = FRAMES.with_borrow(|frames| frames.last().map_or(0, |frame| frame.task));
@@ -144,7 +145,7 @@ pub(crate) fn fail() {
     }
 }
 
-/// A panic that is no text, and whose remains panic.
+/// A panic payload that is no text, and whose destructor panics.
 struct Grenade;
 
 impl Drop for Grenade {
@@ -160,7 +161,7 @@ pub(crate) fn explode() {
     }
 }
 
-/// Keeps panics on purpose from being printed. All others are wrong.
+/// Keeps panics on purpose from being printed. All other panics are errors.
 pub(crate) fn hook_panics() {
     let print = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -13,30 +13,30 @@ use crate::round;
 use crate::shapes::{Cargo, Letter, Peer, Shape};
 use crate::will::Will;
 
-/// Doors of a row that is too deep for one stack.
+/// Number of doors in a row that is too deep for one stack.
 const ROW: usize = 40;
 
-/// What a door does with its messages.
+/// The way in which a door treats its messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// Hands all of them on.
+    /// Forwards all messages.
     HandsOn,
-    /// Handles all of them.
+    /// Handles all messages.
     Keeps,
-    /// Now this, now that.
+    /// Alternates at random.
     Moody,
 }
 
-/// A door, with somebody behind it.
+/// A door, with a task or another door behind it.
 struct Gate<M: Shape> {
     token: Token,
     manner: Manner,
     behind: Address<M>,
     /// The task that its addresses stand for, if it stands for one.
     stands_for: Option<TaskId>,
-    /// Whether it hands watches on.
+    /// True if the door forwards watches.
     hands_watch_on: bool,
-    /// Who hears of some messages.
+    /// A peer that gets some messages.
     other: Peer,
     _will: Will,
 }
@@ -53,7 +53,7 @@ impl<M: Shape> Gate<M> {
     }
 }
 
-/// Notes that a door gives a message back.
+/// Records that a door gives a message back.
 fn refuse<M: Shape>(message: M) -> SendError<M> {
     let fates = if in_turn() {
         fate::REFUSED_INSIDE
@@ -64,7 +64,7 @@ fn refuse<M: Shape>(message: M) -> SendError<M> {
     SendError(message)
 }
 
-/// What becomes of a message whose door panics.
+/// Returns the fate of a message whose door panics.
 fn lost() -> u32 {
     if in_turn() {
         fate::LOST_INSIDE
@@ -73,7 +73,7 @@ fn lost() -> u32 {
     }
 }
 
-/// Handles a message. If what it leaves behind panics, so does the door.
+/// Handles a message. If its will panics, so does the door.
 fn keep<M: Shape>(message: M) {
     let letter = message.open();
     let id = letter.token.id();
@@ -139,11 +139,11 @@ impl<M: Shape> Door for Gate<M> {
     }
 }
 
-/// Whoever stands behind a new door, and what else it takes.
+/// The settings of a new door.
 pub(crate) struct Plan {
     pub(crate) other: Peer,
     pub(crate) will: Will,
-    /// Decides the rest.
+    /// The random number that decides the rest.
     pub(crate) chance: u64,
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn row<M: Shape>(behind: &Address<M>, task: u32, plan: Plan) -> Peer 
     peer(last, task, true)
 }
 
-/// A door that keeps whatever it gets, for answers.
+/// Makes a door that keeps all its messages, for answers.
 pub(crate) fn keeper<M: Shape>(behind: &Address<M>, other: Peer) -> Address<M> {
     door(Gate {
         token: Token::new(Kind::Door),

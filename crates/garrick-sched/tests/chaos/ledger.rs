@@ -1,17 +1,18 @@
-//! Who was made, and what became of it: every value of a round has a number, and a word in a table of the process.
+//! The fates of all values: every value of a round has a number, and a word in a table of the
+//! process.
 //!
-//! The table is the process's, so that a value needs to carry its number only. One round is under way at a time;
-//! numbers say which one they are of.
+//! The table belongs to the process, so that a value carries only its number. One round runs at a
+//! time; numbers show which round they belong to.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 const CHUNK: usize = 1 << 12;
 const CHUNKS: usize = 1 << 8;
-/// Bits of a number that say which value of its round it is.
+/// Number of bits of a number that identify the value within its round.
 const INDEX_BITS: u32 = 20;
 const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
-/// What is told of a round that went wrong.
+/// Largest number of errors that are reported of a round.
 const WRONG_MAX: usize = 24;
 
 static TABLE: [OnceLock<Box<[AtomicU32]>>; CHUNKS] = [const { OnceLock::new() }; CHUNKS];
@@ -19,7 +20,7 @@ static NEXT: AtomicU32 = AtomicU32::new(1);
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 static WRONG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What a value is. The low bits of its word.
+/// The kind of a value, in the low bits of its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -40,30 +41,30 @@ const KINDS: [Kind; 6] = [
     Kind::Place,
 ];
 
-/// What became of a value, as bits of its word.
+/// The fates of a value, as bits of its word.
 pub(crate) mod fate {
     pub(crate) const DROPPED: u32 = 1 << 4;
-    /// Handed to somebody to send it.
+    /// Given to a task or thread that sends it.
     pub(crate) const SENT: u32 = 1 << 19;
     /// Received by a task, or kept by a door.
     pub(crate) const HANDLED: u32 = 1 << 5;
-    /// Part of a turn that did not commit.
+    /// Belongs to a turn that did not commit.
     pub(crate) const UNDONE: u32 = 1 << 6;
-    /// Its sender got it back.
+    /// Came back to its sender.
     pub(crate) const GIVEN_BACK: u32 = 1 << 7;
-    /// A door gave it back, on a thread that was no worker just then.
+    /// Given back by a door, on a thread that was no worker at that moment.
     pub(crate) const REFUSED_OUTSIDE: u32 = 1 << 8;
-    /// The same on a worker.
+    /// Given back by a door, on a worker.
     pub(crate) const REFUSED_INSIDE: u32 = 1 << 9;
-    /// A door panicked with it, on a thread that was no worker just then.
+    /// Lost in a door that panicked, on a thread that was no worker at that moment.
     pub(crate) const LOST_OUTSIDE: u32 = 1 << 10;
-    /// The same on a worker.
+    /// Lost in a door that panicked, on a worker.
     pub(crate) const LOST_INSIDE: u32 = 1 << 11;
-    /// Nobody has said it: an answer, or a notice.
+    /// A value without a sender: an answer, or a notice.
     pub(crate) const NO_LETTER: u32 = 1 << 12;
-    /// Whoever asks whether it is a letter hears a panic, and takes it for one.
+    /// The function that checks whether it is a letter panics, so it counts as one.
     pub(crate) const LETTER_PANICS: u32 = 1 << 13;
-    /// Made of an answer to a task.
+    /// Made from an answer to a task.
     pub(crate) const CONVERTED: u32 = 1 << 14;
     /// A notice that was given.
     pub(crate) const TOLD: u32 = 1 << 15;
@@ -71,9 +72,9 @@ pub(crate) mod fate {
     pub(crate) const MAY_BE_SILENT: u32 = 1 << 16;
     /// A task that wanted to stop, or was asked to.
     pub(crate) const STOPS: u32 = 1 << 17;
-    /// A message that a door was given, which makes no difference between letters and others.
+    /// A message that was given to a door, which makes no difference between letters and others.
     pub(crate) const AT_DOOR: u32 = 1 << 20;
-    /// A task of which a turn panicked.
+    /// A task with a turn that panicked.
     pub(crate) const FAILS: u32 = 1 << 18;
 }
 
@@ -105,7 +106,7 @@ fn word(index: u32) -> &'static AtomicU32 {
     &chunk[index % CHUNK]
 }
 
-/// A value's place in the ledger, which notes that it is dropped, and finds the second time.
+/// A value's place in the ledger. Records that the value is dropped, and detects a second drop.
 #[derive(Debug)]
 pub(crate) struct Token(u32);
 
@@ -135,8 +136,8 @@ fn is_of_this_round(id: u32) -> bool {
     id >> INDEX_BITS == EPOCH.load(SeqCst) && id & INDEX_MASK < NEXT.load(SeqCst)
 }
 
-/// Notes what became of a value, and says what was known before. A number that this round has not given is a
-/// value from nowhere.
+/// Records the fate of a value, and returns the previous word. A number that this round has not
+/// issued is an error.
 pub(crate) fn mark(id: u32, fate: u32) -> u32 {
     if !is_of_this_round(id) {
         wrong(format!("number {id:#x} is of no value of this round"));
@@ -145,7 +146,7 @@ pub(crate) fn mark(id: u32, fate: u32) -> u32 {
     word(id & INDEX_MASK).fetch_or(fate, SeqCst)
 }
 
-/// What is known of a value.
+/// Returns the recorded fate of a value.
 pub(crate) fn fate_of(id: u32) -> u32 {
     word(id & INDEX_MASK).load(SeqCst)
 }
@@ -158,7 +159,7 @@ fn describe(id: u32, word: u32) -> String {
     format!("{:?} {} ({:#x})", kind_of(word), id & INDEX_MASK, word >> 4)
 }
 
-/// Notes that something is as it must not be.
+/// Records an error.
 pub(crate) fn wrong(what: String) {
     let mut wrong = WRONG.lock().unwrap_or_else(PoisonError::into_inner);
     if wrong.len() < WRONG_MAX {
@@ -166,7 +167,7 @@ pub(crate) fn wrong(what: String) {
     }
 }
 
-/// Takes what went wrong so far.
+/// Takes the errors so far.
 pub(crate) fn take_wrong() -> Vec<String> {
     std::mem::take(&mut *WRONG.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -187,7 +188,7 @@ pub(crate) fn begin() {
     counts.iter().for_each(|count| count.store(0, SeqCst));
 }
 
-/// Closes the books of a round in which that many dead letters were counted.
+/// Closes the books of a round that has counted `dead_letters` dead letters.
 pub(crate) fn close(dead_letters: u64) {
     let (mut sure, mut unsure, mut conversions) = (0, 0, 0);
     for id in 1..NEXT.load(SeqCst) {
@@ -221,11 +222,11 @@ pub(crate) fn close(dead_letters: u64) {
 }
 
 enum Letter {
-    /// Handled, undone, or given back, or nobody has said it.
+    /// Handled, undone, or given back, or it has no sender.
     Accounted,
     /// Dropped, and so a dead letter.
     Dead,
-    /// Either.
+    /// Either of the two.
     Unsure,
 }
 
@@ -263,7 +264,7 @@ fn check_notice(id: u32, word: u32) {
     }
 }
 
-/// Checks the messages without bytes, and says how many are dead letters.
+/// Checks the messages without bytes. Returns how many of them are dead letters.
 fn close_nothings() -> u64 {
     let of = |count: &AtomicU64| count.load(SeqCst);
     let (made, dropped) = (of(&NOTHINGS.made), of(&NOTHINGS.dropped));

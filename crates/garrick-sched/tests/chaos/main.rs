@@ -1,9 +1,9 @@
-//! Chaos: random programs over everything that tasks can do, and that can be done to them. Afterwards the books are
-//! closed: every value was made and dropped once, every message, watch and question had one end, and no block is
-//! in use that was not before.
+//! Chaos: random programs that use everything that tasks can do, and that can be done to them.
+//! Afterwards the books are closed: every value was made and dropped once, every message, watch and
+//! question had one end, and no additional block is in use.
 //!
-//! A round is made of one number. It is not the same at every run, for threads are not; but where one has failed, it
-//! soon fails again. CONTRIBUTING.md says how to run it for hours.
+//! A round is generated from one number. It differs from run to run, because threads do; but a
+//! round that has failed soon fails again. CONTRIBUTING.md explains how to run it for hours.
 #![forbid(unsafe_code)]
 
 mod asking;
@@ -28,7 +28,7 @@ use garrick_testkit::{HANGS_AFTER, ends_or, setting};
 
 /// Workers of each sponsor, round by round.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
-/// Steps of a round.
+/// Number of steps of a round.
 const FUEL: i64 = 2_000;
 
 /// How to run a round again.
@@ -57,13 +57,13 @@ fn run(seed: u64, workers: usize) {
     );
 }
 
-/// Threads of this process, where the system tells.
+/// Returns the number of threads of this process, if the system reports it.
 fn threads() -> usize {
     fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// Waits for the threads that nobody joins, those of sponsors that a task of their own has ended. A thread that is about to end when
-/// the process does looks like a leak to a sanitizer.
+/// Waits for threads that nobody joins: threads of sponsors that one of their own tasks has ended.
+/// A thread that is about to end when the process does looks like a leak to a sanitizer.
 fn wait_for_threads(most: usize) {
     let began = Instant::now();
     while threads() > most && began.elapsed() < HANGS_AFTER {

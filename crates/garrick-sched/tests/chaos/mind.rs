@@ -1,4 +1,4 @@
-//! What a task knows, and does without its own address.
+//! The knowledge of a task, and its actions that do not need its own address.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::SeqCst;
@@ -18,17 +18,17 @@ use crate::sponsors::{Earth, Keep};
 use crate::watching;
 use crate::will::{Deed, Will};
 
-/// Peers that one knows.
+/// Largest number of peers that a mind knows.
 const PEERS_MAX: usize = 12;
 
-/// See the module. A plain thread has one as well.
+/// The mind of a task or of a plain thread.
 pub(crate) struct Mind {
     pub(crate) token: Token,
     pub(crate) dice: Dice,
-    /// Messages sent that have a place in an order.
+    /// Number of sent messages that have a place in an order.
     number: u64,
     pub(crate) peers: Vec<Peer>,
-    /// The number of the last message, by sender.
+    /// Number of the last message, by sender.
     seen: HashMap<u32, u64>,
     asked: HashSet<u32>,
     pub(crate) owed: Vec<Owing>,
@@ -57,7 +57,7 @@ impl Mind {
         }
     }
 
-    /// Makes a task of some shape on some sponsor, if that takes one.
+    /// Makes a task of some shape on some sponsor, if the sponsor accepts it.
     pub(crate) fn spawn_anywhere(round: &Round) -> Option<Peer> {
         let (handle, chance) = round.draw();
         node::spawn(&handle, round, chance)
@@ -76,7 +76,8 @@ impl Mind {
         self.dice.pick(&self.peers).cloned()
     }
 
-    /// A letter to somebody; what a door hands on has no place in an order, nor has what is sent where a turn blocks.
+    /// Makes a letter to a peer. Messages that a door forwards have no place in an order, nor do
+    /// messages sent where a turn blocks.
     pub(crate) fn letter(&mut self, round: &Round, in_order: bool) -> Letter {
         let cargo = self.cargo(round);
         let letter = if in_order && !frame::is_blocking() {
@@ -106,7 +107,7 @@ impl Mind {
         cargo
     }
 
-    /// A will, more often than not an empty one.
+    /// Makes a will, usually an empty one.
     pub(crate) fn will(&mut self, round: &Round) -> Will {
         if !self.dice.one_in(4) {
             return Will::default();
@@ -142,7 +143,7 @@ impl Mind {
         peer.send(letter)
     }
 
-    /// Takes a letter in. True if it is to answer later.
+    /// Handles a letter. Returns true if its question is to be answered later.
     pub(crate) fn take_in(&mut self, round: &Round, letter: Letter) -> bool {
         if letter.number > 0 {
             self.check_order(letter.sender, letter.number);
@@ -191,7 +192,7 @@ impl Mind {
         *seen = number;
     }
 
-    /// Answers a question, or not, or later: then it is true.
+    /// Answers a question, or drops it, or keeps it for later. Returns true for later.
     fn owe(&mut self, round: &Round, owing: Owing) -> bool {
         let chance = self.dice.below(8);
         if chance <= 2 || !round.has_fuel() {
@@ -212,7 +213,7 @@ impl Mind {
         false
     }
 
-    /// Does something that a plain thread could do as well.
+    /// Performs an action that is possible on a plain thread as well.
     pub(crate) fn act(&mut self, round: &Round) {
         let peer = self.somebody();
         match (self.dice.below(24), peer) {
@@ -267,7 +268,8 @@ impl Mind {
         }
     }
 
-    /// Asks, and waits in vain, being a task, or does not wait.
+    /// Asks a question. In a turn it may wait, which must fail. Otherwise it keeps or drops the
+    /// question.
     fn ask(&mut self, round: &Round, peer: &Peer) {
         let cargo = self.cargo(round);
         let Some((question, ask)) = peer.ask(cargo) else {
@@ -301,7 +303,7 @@ impl Mind {
         }
     }
 
-    /// Makes a sponsor of this very thread inside of a turn, which runs nothing and ends at once.
+    /// Makes a sponsor of this thread inside of a turn. The sponsor runs nothing and ends at once.
     pub(crate) fn shelter(&mut self, round: &Round) {
         let world = Earth::new(0, round.threads.clone());
         let Ok(here) = Sponsor::builder().world(world).here() else {
@@ -322,7 +324,7 @@ impl Mind {
         frame::outside(|| drop(here));
     }
 
-    /// Asks somebody, if it knows anybody, who is to answer what `owing` makes of the question's number.
+    /// Asks a peer, if it knows any. The reply is the result of `owing` for the question's number.
     pub(crate) fn question(&mut self, round: &Round, owing: impl FnOnce(u32) -> Owing) {
         let Some(peer) = self.somebody() else { return };
         let mut letter = self.letter(round, !peer.is_door);

@@ -16,10 +16,11 @@ use crate::round::{self, Round};
 use crate::shapes::{Aligned, Cargo, Huge, Kilo, Letter, Nothing, Peer, Shape, Small, Wide};
 use crate::watching::{self, WORDLESS};
 
-/// Timers are due after this many microseconds at most.
+/// Largest delay of timers, in microseconds.
 const TIMER_US: usize = 200;
 
-/// A task for messages of one shape. The bits of `MODE` say what it can: 1 to start, 2 to recover, 4 to say that it blocks.
+/// A task for messages of one shape. The bits of `MODE` are its abilities: 1 starts, 2 recovers, 4
+/// blocks.
 pub(crate) struct Node<M: Shape, const MODE: u8> {
     mind: Mind,
     message: PhantomData<fn(M)>,
@@ -37,7 +38,7 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         self.mind.token.id()
     }
 
-    /// A few steps.
+    /// Performs a few steps.
     fn act(&mut self, round: &Round, turn: &Turn<'_, M>) -> Flow {
         for _ in 0..=self.mind.dice.below(3) {
             if !round.burn() {
@@ -76,7 +77,7 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         Flow::Continue
     }
 
-    /// Does something outside of its turn, while others run at its worker.
+    /// Acts outside of its turn, while other tasks run at its worker.
     fn block(&mut self, round: &Round, turn: &Turn<'_, M>) {
         let mind = &mut self.mind;
         turn.blocking(|| {
@@ -142,7 +143,8 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         M::pack(letter).post(|message| turn.send_after(delay, to.unwrap_or(&me), message));
     }
 
-    /// Has itself told of another one's end. None hears of it that has no room for who it was.
+    /// Watches another task by a message to itself. Shapes without room for the identity of that
+    /// task get no notice.
     fn watch(&mut self, turn: &Turn<'_, M>) {
         let Some(peer) = self.mind.somebody() else {
             return;
@@ -202,7 +204,8 @@ impl<M: Shape, const MODE: u8> Node<M, MODE> {
         self.mind.meet(door);
     }
 
-    /// What a turn does that is to be undone keeps no question open: the timer that reminds it of them is gone.
+    /// Ends a turn. A turn that will be undone keeps no question open: the timer for its reminder
+    /// is gone.
     fn end(&mut self, frame: InTurn, flow: Flow) -> Flow {
         if flow == Flow::Undo {
             self.mind.owed.clear();
@@ -239,7 +242,7 @@ impl<M: Shape, const MODE: u8> Task for Node<M, MODE> {
 
     fn receive(&mut self, message: M, turn: &Turn<'_, M>) -> Flow {
         let frame = InTurn::begin(self.id());
-        // What is dropped with it still belongs to the turn.
+        // Values that are dropped with it still belong to the turn.
         let letter = message.open();
         let Some(round) = round::now() else {
             return frame.end(Flow::Continue);
@@ -324,7 +327,7 @@ fn spawn_on<M: Shape, const MODE: u8>(handle: &Handle, round: &Round) -> Option<
     }
 }
 
-/// Makes a task of some shape, if the sponsor takes one.
+/// Makes a task of some shape, if the sponsor accepts it.
 pub(crate) fn spawn(handle: &Handle, round: &Round, chance: u64) -> Option<Peer> {
     let mut dice = Dice::new(chance);
     match dice.below(16) {

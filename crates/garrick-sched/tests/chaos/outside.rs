@@ -1,4 +1,4 @@
-//! Threads that are no workers: plain ones, and one that is a sponsor itself.
+//! Threads that are no workers: plain threads, and a thread that is a sponsor itself.
 
 use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
@@ -17,10 +17,11 @@ use crate::round::Round;
 use crate::shapes::{Cargo, Held, Kilo, Letter, Nothing, Peer, Wide};
 use crate::sponsors::Earth;
 
-/// What a thread does, at most.
+/// Largest number of steps of a thread.
 const STEPS: usize = 60;
 
-/// Goes on after panics on purpose; they come from what is dropped here.
+/// Calls `f`, and continues after a panic on purpose, which comes from values that are dropped
+/// here.
 fn calmly(f: impl FnOnce()) {
     let Err(panic) = panic::catch_unwind(AssertUnwindSafe(f)) else {
         return;
@@ -31,7 +32,7 @@ fn calmly(f: impl FnOnce()) {
     }
 }
 
-/// A plain thread.
+/// Runs a plain thread.
 pub(crate) fn stranger(round: &Round, number: u64) {
     let mut mind = Mind::new(round.seed ^ number);
     for _ in 0..STEPS {
@@ -55,7 +56,7 @@ pub(crate) fn stranger(round: &Round, number: u64) {
     calmly(|| drop(mind));
 }
 
-/// Who has stopped takes no more.
+/// Checks that a stopped task accepts no messages.
 fn check_stopped(mind: &mut Mind) {
     let Some(peer) = mind.somebody() else { return };
     if peer.is_stopped() && !peer.is_door && peer.send(Letter::bare()) {
@@ -63,7 +64,7 @@ fn check_stopped(mind: &mut Mind) {
     }
 }
 
-/// A thread that runs tasks itself.
+/// Runs a thread that runs tasks itself.
 pub(crate) fn hermit(round: &Arc<Round>) {
     let world = Earth::new(0, round.threads.clone());
     let builder = Sponsor::builder().world(world).probes(true);
@@ -141,7 +142,7 @@ fn live(round: &Round, here: &Here, mind: &mut Mind) {
     }
 }
 
-/// Lets the tasks of this thread run once.
+/// Makes the tasks of this thread run once.
 async fn pause() {
     let mut before = true;
     poll_fn(|context| {

@@ -15,14 +15,14 @@ use crate::shapes::{Cargo, Letter, Peer};
 use crate::sponsors::{Earth, Keep, Kept, STACK, Threads, Unrest};
 use crate::watching::WORDLESS;
 
-/// Places in the room that all share.
+/// Number of places in the room that all peers share.
 const ROOM: usize = 6;
-/// Peers that everybody may come to know.
+/// Largest number of peers that everybody may get to know.
 const KNOWN_MAX: usize = 24;
 
 static NOW: RwLock<Option<Arc<Round>>> = RwLock::new(None);
 
-/// The round under way.
+/// Returns the current round.
 pub(crate) fn now() -> Option<Arc<Round>> {
     NOW.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -35,13 +35,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// See the module.
+/// The shared state of a round.
 pub(crate) struct Round {
     pub(crate) seed: u64,
-    /// Steps that may still be taken.
+    /// Number of steps that are left.
     pub(crate) fuel: AtomicI64,
     dice: Mutex<Dice>,
-    /// Of all sponsors, also those that have ended.
+    /// Handles of all sponsors, including those that have ended.
     handles: Mutex<Vec<Handle>>,
     known: Mutex<Vec<Peer>>,
     kept: Mutex<Vec<Option<Keep>>>,
@@ -74,11 +74,11 @@ impl Round {
         self.fuel.fetch_sub(1, SeqCst) > 0
     }
 
-    /// A sponsor of the round, which may have ended, and a number.
+    /// Returns a sponsor of the round, which may have ended, and a random number.
     pub(crate) fn draw(&self) -> (Handle, u64) {
         let mut dice = lock(&self.dice);
         let handles = lock(&self.handles);
-        // Those that were made later have ended, as a rule.
+        // Sponsors that were made later have usually ended.
         let index = dice.below(handles.len().min(4));
         (handles[index].clone(), dice.next())
     }
@@ -91,7 +91,7 @@ impl Round {
         dice.pick(&lock(&self.known)).cloned()
     }
 
-    /// Makes a peer known to everybody, perhaps.
+    /// Makes a peer known to everybody, with some probability.
     pub(crate) fn meet(&self, peer: &Peer, dice: &mut Dice) {
         if !dice.one_in(4) {
             return;
@@ -105,31 +105,31 @@ impl Round {
         let index = dice.below(KNOWN_MAX);
         let before = std::mem::replace(&mut known[index], peer);
         drop(known);
-        // What is dropped with it may look for peers.
+        // Values that are dropped with it may look for peers.
         drop(before);
     }
 
-    /// One more who has a sponsor.
+    /// Returns another owner of a sponsor.
     pub(crate) fn keep(&self, dice: &mut Dice) -> Option<Keep> {
         dice.pick(&lock(&self.kept)).cloned().flatten()
     }
 
-    /// Takes the round's own hands off a sponsor.
+    /// Gives up the round's ownership of a sponsor.
     pub(crate) fn let_go(&self, index: usize) -> Option<Keep> {
         lock(&self.kept).get_mut(index)?.take()
     }
 
-    /// Has a sponsor dropped by somebody who may wait for it.
+    /// Drops a sponsor on a thread that may wait for its end.
     pub(crate) fn bury(&self, sponsor: Sponsor) {
         lock(&self.graves).push(sponsor);
     }
 
-    /// Whom sponsors tell of failures: he sends, and fails himself.
+    /// Returns the reporter of failures, which sends, and fails itself.
     pub(crate) fn reporter(&self) -> impl Fn(&Failure) + Send + Sync + 'static {
         let dice = Mutex::new(Dice::new(!self.seed));
         move |failure: &Failure| {
             let meant = failure.message.starts_with(ON_PURPOSE) || failure.message == WORDLESS;
-            // A worker has none of its own.
+            // A worker itself has no failures on purpose.
             if !meant || failure.task == "a worker" {
                 ledger::wrong(format!("{} failed: {}", failure.task, failure.message));
             }
@@ -152,7 +152,7 @@ impl Round {
     }
 }
 
-/// Starts the round's sponsors, with that many workers each.
+/// Starts the round's sponsors, with `workers` workers each.
 fn start(round: &Arc<Round>, dice: &mut Dice, workers: usize) -> Vec<Weak<Kept>> {
     let count = 1 + dice.below(3);
     let mut kept = Vec::new();
@@ -195,7 +195,8 @@ fn sow(round: &Round, dice: &mut Dice) {
         root.send(Letter::plain(cargo));
     }
     let met = std::mem::replace(&mut *lock(&round.known), roots);
-    // What is dropped with those who were met meanwhile may look for peers, or wait for who does.
+    // Values that are dropped with the known peers may look for peers, or wait for a task that
+    // does.
     drop(met);
 }
 
@@ -228,7 +229,7 @@ fn end(round: &Round, sponsors: &[Weak<Kept>], now: bool) {
     }
 }
 
-/// Runs one round; what is wrong is in the ledger afterwards.
+/// Runs one round. The errors are in the ledger afterwards.
 pub(crate) fn run(seed: u64, workers: usize, fuel: i64) {
     let before = audit();
     ledger::begin();
@@ -253,7 +254,7 @@ pub(crate) fn run(seed: u64, workers: usize, fuel: i64) {
     }
     join();
     end(&round, &sponsors, dice.one_in(2));
-    // One that a task of its own has dropped may end after that.
+    // A sponsor that one of its own tasks has dropped may end after that.
     round.threads.wait_for_all();
     let known = std::mem::take(&mut *lock(&round.known));
     drop(known);

@@ -1,4 +1,4 @@
-//! Messages of all sizes, and addresses of whoever takes them.
+//! Messages of all sizes, and addresses of their receivers.
 
 use std::mem;
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,10 +13,11 @@ use crate::sponsors::Keep;
 use crate::watching;
 use crate::will::Will;
 
-/// What every message holds: 24 bytes, as much as an entry of a run queue takes.
+/// The contents of every message: 24 bytes, as much as an entry of a run queue holds.
 pub(crate) struct Letter {
     pub(crate) token: Token,
-    /// Who sends it, and the how many-th of theirs it is; 0 if it has no place in any order.
+    /// The sender, and the number of the message among the sender's; 0 if it has no place in any
+    /// order.
     pub(crate) sender: u32,
     pub(crate) number: u64,
     pub(crate) cargo: Option<Box<Cargo>>,
@@ -24,17 +25,17 @@ pub(crate) struct Letter {
 
 const _: () = assert!(mem::size_of::<Letter>() == 24);
 
-/// What a message may bring along.
+/// Optional contents of a message.
 #[derive(Default)]
 pub(crate) struct Cargo {
     pub(crate) peers: Vec<Peer>,
     pub(crate) owing: Option<Owing>,
     pub(crate) answer: Option<Result<Answer, NoReply>>,
-    /// Who ended, and how.
+    /// The task that ended, and the reason.
     pub(crate) notice: Option<(u32, Ended)>,
     pub(crate) place: Option<Held>,
     pub(crate) sponsor: Option<Keep>,
-    /// Whether the receiver is to give the answers that it owes.
+    /// True if the receiver must give the answers that it owes.
     pub(crate) pay: bool,
     pub(crate) will: Will,
 }
@@ -64,12 +65,12 @@ impl Letter {
         }
     }
 
-    /// One that has no place in any order.
+    /// Makes a letter that has no place in any order.
     pub(crate) fn plain(cargo: Cargo) -> Self {
         Self::new(0, 0, cargo)
     }
 
-    /// One without cargo.
+    /// Makes a letter without cargo.
     pub(crate) fn bare() -> Self {
         Self {
             token: Token::new(Kind::Message),
@@ -79,7 +80,7 @@ impl Letter {
         }
     }
 
-    /// One that nobody has said.
+    /// Makes a letter without a sender.
     pub(crate) fn unsaid(cargo: Cargo, fates: u32) -> Self {
         let letter = Self::plain(cargo);
         ledger::mark(letter.token.id(), fate::NO_LETTER | fates);
@@ -87,7 +88,7 @@ impl Letter {
     }
 }
 
-/// Fills a message up, and finds out whether its bytes stay what they were.
+/// Fills a message up, and checks that its bytes do not change.
 pub(crate) struct Padding<const N: usize> {
     id: u32,
     bytes: [u64; N],
@@ -145,22 +146,22 @@ pub(crate) struct Aligned(Letter, #[allow(dead_code)] Padding<1>);
 
 /// A kind of message.
 pub(crate) trait Shape: Send + Sized + 'static {
-    /// Whether it has a number of its own.
+    /// True if its messages have numbers of their own.
     const COUNTED: bool = true;
 
     fn pack(letter: Letter) -> Self;
 
-    /// Takes it for handled.
+    /// Marks it as handled, and returns its letter.
     fn open(self) -> Letter;
 
-    /// Its number; 0 for none.
+    /// Returns its number; 0 for none.
     fn id(&self) -> u32;
 
     fn to(address: Address<Self>) -> To;
 
     fn of(to: &To) -> Option<&Address<Self>>;
 
-    /// Sends it by `send`; says whether that was possible.
+    /// Sends it by `send`. Returns true if that was possible.
     fn post(self, send: impl FnOnce(Self) -> Result<(), SendError<Self>>) -> bool {
         let id = self.id();
         ledger::mark(id, fate::SENT);
@@ -223,7 +224,7 @@ impl Shape for Nothing {
 impl Shape for Small {
     fn pack(letter: Letter) -> Self {
         let Letter { token, cargo, .. } = letter;
-        // It may panic, and then a return value that is there already would never be dropped.
+        // It may panic, and then a return value that exists already would never be dropped.
         drop(cargo);
         Self(token)
     }
@@ -310,7 +311,7 @@ macro_rules! padded {
 
 padded!(Wide Kilo Huge Aligned);
 
-/// An address of somebody.
+/// An address of a task or door.
 #[derive(Clone)]
 pub(crate) enum To {
     Nothing(Address<Nothing>),
@@ -322,7 +323,7 @@ pub(crate) enum To {
     Aligned(Address<Aligned>),
 }
 
-/// Does the same with an address of whatever kind.
+/// Matches an address of any shape, and evaluates an expression with it.
 macro_rules! each {
     ($to:expr, $address:ident => $do:expr) => {
         match $to {
@@ -337,14 +338,14 @@ macro_rules! each {
     };
 }
 
-/// Somebody to send to.
+/// A possible receiver of messages.
 #[derive(Clone)]
 pub(crate) struct Peer {
     pub(crate) to: To,
-    /// The task, or the one behind the door.
+    /// The task, or the task behind the door.
     pub(crate) task: u32,
     pub(crate) is_door: bool,
-    /// Whether watches are handed on to the task.
+    /// True if watches are forwarded to the task.
     pub(crate) tells: bool,
 }
 
@@ -363,19 +364,20 @@ impl Peer {
         each!(&self.to, address => send(address, letter))
     }
 
-    /// Asks for an answer; none if the shape has no room for a question.
+    /// Asks for an answer. Returns `None` if the shape has no room for a question.
     pub(crate) fn ask(&self, cargo: Cargo) -> Option<(u32, Ask<Answer>)> {
         let (question, make) = self.question(cargo)?;
         Some((question, each!(&self.to, address => ask(address, make))))
     }
 
-    /// Calls it, and waits for the answer; none if the shape has no room for a question.
+    /// Calls the peer, and waits for the answer. Returns `None` if the shape has no room for a
+    /// question.
     pub(crate) fn call(&self, cargo: Cargo) -> Option<(u32, Result<Answer, NoReply>)> {
         let (question, make) = self.question(cargo)?;
         Some((question, each!(&self.to, address => call(address, make))))
     }
 
-    /// A question, and what makes a letter of it.
+    /// Makes a question, and a function that makes a letter of it.
     fn question(&self, mut cargo: Cargo) -> Option<(u32, impl FnOnce(Reply<Answer>) -> Letter)> {
         if matches!(self.to, To::Nothing(_) | To::Small(_)) {
             return None;
@@ -405,7 +407,7 @@ impl Peer {
         each!(&self.to, address => address.is_stopped())
     }
 
-    /// Looks at it in all harmless ways.
+    /// Calls all its functions without side effects.
     pub(crate) fn look(&self) {
         each!(&self.to, address => {
             let same = address.clone();
@@ -421,12 +423,13 @@ fn send<M: Shape>(to: &Address<M>, letter: Letter) -> bool {
     M::pack(letter).post(|message| to.send(message))
 }
 
-/// A question that cannot be sent is dropped in there, so nobody can say whether it is a dead letter.
+/// Asks a question. A question that cannot be sent is dropped inside, so its fate as a dead letter
+/// is unknown.
 fn ask<M: Shape>(to: &Address<M>, make: impl FnOnce(Reply<Answer>) -> Letter) -> Ask<Answer> {
     to.ask(|reply| asked(make(reply)))
 }
 
-/// Does the same, and waits for the answer, for which this thread may run the task itself.
+/// Calls with a question, and waits for the answer. This thread may run the task itself.
 fn call<M: Shape>(
     to: &Address<M>,
     make: impl FnOnce(Reply<Answer>) -> Letter,

@@ -1,4 +1,4 @@
-//! Sponsors as they are handed round, and the threads that they live on.
+//! Sponsors with shared owners, and their threads.
 
 use std::cell::Cell;
 use std::io;
@@ -17,7 +17,7 @@ use crate::ledger;
 use crate::round;
 use crate::shapes::{Cargo, Letter};
 
-/// Bytes of a thread's stack. Large messages go through many doors on it, by value.
+/// Size of a thread's stack in bytes. Large messages pass through many doors on it, by value.
 pub(crate) const STACK: usize = 16 << 20;
 
 thread_local! {
@@ -25,7 +25,7 @@ thread_local! {
     static WORKS_FOR: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// A sponsor that ends with the last who has it, wherever that is.
+/// A sponsor that ends with its last owner, wherever that is.
 pub(crate) struct Kept {
     sponsor: Option<Sponsor>,
     index: usize,
@@ -57,8 +57,9 @@ impl Kept {
         }
     }
 
-    /// Whether this thread may wait for its end: none that works for a later sponsor, or two could wait for
-    /// each other. A plain thread in a turn, or where one blocks, works for it knows not which.
+    /// Returns true if this thread may wait for the sponsor's end. A thread that works for a later
+    /// sponsor may not, or two threads could wait for each other. A plain thread in a turn, or
+    /// where a turn blocks, works for an unknown sponsor.
     fn may_wait(&self) -> bool {
         WORKS_FOR
             .get()
@@ -80,12 +81,12 @@ impl Drop for Kept {
             }
             return;
         }
-        // Whose turn it is has no part in what others do when they end.
+        // The current turn has no part in the actions of others when they end.
         frame::outside(|| drop(sponsor));
     }
 }
 
-/// Threads that run, and a way to wait for all of them.
+/// Running threads, and a way to wait for all of them.
 #[derive(Default)]
 pub(crate) struct Threads {
     running: Mutex<usize>,
@@ -112,7 +113,7 @@ impl Threads {
     }
 }
 
-/// The real world, which knows of its threads how they end, whoever joins them.
+/// The real world, which also tracks the end of its threads, whichever thread joins them.
 pub(crate) struct Earth {
     began: Instant,
     index: usize,
@@ -151,7 +152,7 @@ impl World for Earth {
         })?;
         self.threads.count(1);
         let threads = self.threads.clone();
-        // It ends after the worker, with all that the worker's thread had.
+        // It ends after the worker, with all the values of the worker's thread.
         thread::Builder::new().spawn(move || {
             let ended = worker.join();
             if ended.is_err() {
@@ -174,7 +175,7 @@ impl Wake for Sleeper {
     }
 }
 
-/// A thread's sleep, by somebody who talks and fails in it.
+/// A driver that parks its thread, and sends and fails meanwhile.
 struct Restless {
     sleeper: Arc<Sleeper>,
     dice: Mutex<Dice>,
@@ -199,7 +200,7 @@ impl Restless {
             }
             (6, Some(peer)) => drop(peer.ask(Cargo::default())),
             (7, _) => {
-                // Its own, perhaps, and perhaps for the last time.
+                // Its own sponsor, perhaps, and perhaps for the last time.
                 if let Some(sponsor) = round.let_go(self.index) {
                     drop(sponsor);
                 }

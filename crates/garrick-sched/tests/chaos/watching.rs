@@ -1,4 +1,4 @@
-//! Watches, and what is plausible in their notices.
+//! Watches, and the plausible contents of their notices.
 
 use garrick_sched::{Address, Ended, Turn, Watch};
 
@@ -7,7 +7,7 @@ use crate::ledger::{self, Kind, Token, fate};
 use crate::shapes::{Cargo, Letter, Peer, Shape};
 use crate::will::Will;
 
-/// What a panic says whose payload is no text.
+/// The message of a panic whose payload is no text.
 pub(crate) const WORDLESS: &str = "a panic without a message";
 
 /// Watches a peer. The notice fails or not, and leaves `will` behind.
@@ -33,7 +33,7 @@ pub(crate) fn watch<M: Shape>(
     (id, watch)
 }
 
-/// Watches a task for another one, by a message.
+/// Watches a task for another task, by a message.
 pub(crate) fn watch_for_task<M: Shape>(
     turn: &Turn<'_, M>,
     whom: &Address<M>,
@@ -56,13 +56,13 @@ pub(crate) fn watch_for_task<M: Shape>(
     (id, watch)
 }
 
-/// The notice is not wanted any more.
+/// Cancels a watch.
 pub(crate) fn cancel(id: u32, watch: &Watch) {
     ledger::mark(id, fate::MAY_BE_SILENT);
     watch.cancel();
 }
 
-/// A notice comes.
+/// Handles a notice.
 fn tell(id: u32, task: u32, ended: &Ended) {
     if ledger::mark(id, fate::TOLD) & fate::TOLD != 0 {
         ledger::wrong(format!("notice {id:#x} comes twice"));

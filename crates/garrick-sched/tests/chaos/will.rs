@@ -1,4 +1,4 @@
-//! Wills: what destructors do.
+//! Wills: the actions of destructors.
 
 use std::sync::atomic::Ordering::SeqCst;
 use std::{mem, thread};
@@ -13,7 +13,7 @@ use crate::shapes::{Cargo, Letter, Peer};
 use crate::sponsors::Keep;
 use crate::watching;
 
-/// Something that a destructor does.
+/// An action of a destructor.
 pub(crate) enum Deed {
     Send(Peer),
     Burst(Peer),
@@ -23,7 +23,7 @@ pub(crate) enum Deed {
     Cancel(u32, Watch),
     Forget(#[allow(dead_code, reason = "to be dropped")] Ask<Answer>),
     Spawn,
-    /// Lets go of a sponsor, having begun its end or not.
+    /// Drops a sponsor, after it has begun the sponsor's end or not.
     End(Keep, Option<bool>),
     Fail,
 }
@@ -34,7 +34,7 @@ impl Deed {
     }
 }
 
-/// What happens when this is dropped.
+/// The actions that happen when this is dropped.
 #[derive(Default)]
 pub(crate) struct Will(Vec<Deed>);
 
@@ -43,22 +43,24 @@ impl Will {
         Self(deeds)
     }
 
-    /// The same without questions under way. It is for doors, which no sponsor ends: the answer that waits in such a question may
-    /// leave something to the very door, and both would live for ever.
+    /// Returns the will without questions in flight. Used for doors, which no sponsor ends: the
+    /// answer that waits in such a question may leave something to the same door, and both would
+    /// live forever.
     pub(crate) fn without_asks(mut self) -> Self {
         let is_ask = |deed: &Deed| matches!(deed, Deed::Forget(_));
         let (asks, others) = mem::take(&mut self.0)
             .into_iter()
             .partition::<Vec<_>, _>(is_ask);
         self.0 = others;
-        // It may panic, and then neither an iterator that filters nor a return value that is there already drops what it has
-        // (rust-lang/rust#47949).
+        // It may panic, and then neither an iterator that filters nor a return value that exists
+        // already drops its contents (rust-lang/rust#47949).
         drop(asks);
         self
     }
 
-    /// The same, but one that fails does nothing else. It is for answers: whoever takes an answer to a thread drops it in
-    /// a turn that no task of ours has, and nobody would know what was undone with it.
+    /// Returns the will, reduced so that a failing will does nothing else. Used for answers: a
+    /// thread drops an answer in a turn that belongs to no task of the test, and nobody would know
+    /// what was undone with it.
     pub(crate) fn of_one_mind(mut self) -> Self {
         let mut deeds = mem::take(&mut self.0);
         if deeds.iter().any(Deed::may_fail) {

@@ -1,4 +1,4 @@
-//! A place for timers: a clock that is set by hand, and somebody who listens.
+//! A setup for timers: a clock that is set by hand, and a listener.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,7 +8,7 @@ use garrick_testkit::ByHand;
 
 use super::does;
 
-/// A sponsor here whose clock is set by hand, and a task on it that passes what it hears on.
+/// A sponsor here whose clock is set by hand, and a task on it that forwards its messages.
 pub(crate) struct Listening {
     pub(crate) clock: Arc<ByHand>,
     pub(crate) here: Here,
@@ -33,9 +33,9 @@ impl Listening {
         }
     }
 
-    /// What has been heard, once all that is due has fired.
+    /// Returns the messages that were heard, once all due timers have fired.
     pub(crate) fn heard(&self) -> Vec<u64> {
-        // The clock is looked at every few activations only.
+        // The clock is read every few activations only.
         (0..16).for_each(|_| self.here.run());
         self.heard.try_iter().collect()
     }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use garrick_sched::{Flow, Task, Turn};
 pub(crate) use listening::Listening;
 
-/// A task that is a closure.
+/// A task made of a closure.
 pub(crate) struct Does<M, F> {
     receive: F,
     message: PhantomData<fn(M)>,

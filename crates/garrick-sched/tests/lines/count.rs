@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::counting::{self, Line};
 
-/// Words that move less often are left out.
+/// Words that move less often than this are left out.
 const MOVES_MIN: f64 = 0.1;
 
-/// The lines that more than one thread has written, in so many operations.
+/// The cache lines that more than one thread has written, in a number of operations.
 pub(crate) struct Count {
     name: &'static str,
     operations: f64,
@@ -27,7 +27,7 @@ struct Part {
 }
 
 impl Part {
-    /// Counts what `act` does, which tells how many operations that was.
+    /// Counts the writes of `act`, which returns the number of its operations.
     fn of(act: impl FnOnce() -> u64) -> Self {
         counting::begin();
         let start = Instant::now();
@@ -45,7 +45,7 @@ impl Part {
 struct Word {
     writes: u64,
     moves: u64,
-    /// The most threads that wrote one line with such a word.
+    /// The largest number of threads that wrote one line with such a word.
     threads: usize,
 }
 
@@ -54,7 +54,7 @@ impl Count {
 | operation | lines | writes | moves | words, with moves an operation (writes; threads) |
 | --- | --- | --- | --- | --- |";
 
-    /// Counts what `act` does, which are so many operations.
+    /// Counts the writes of `act`, which performs `operations` operations.
     pub(crate) fn of(name: &'static str, operations: u64, act: impl FnOnce()) -> Self {
         Self::of_all(
             name,
@@ -65,8 +65,9 @@ impl Count {
         )
     }
 
-    /// Counts what `act` does so many times, and how many operations it says that was. The faster half counts: the system has kept the
-    /// others waiting, and what goes by time, as the watch over turns that take long, had more to do.
+    /// Counts the writes of `act` in a number of rounds, with the number of operations that each
+    /// round returns. The faster half counts. In the other rounds the system has made threads wait,
+    /// and timed work, such as the watch over long turns, had more to do.
     pub(crate) fn of_faster(
         name: &'static str,
         times: usize,
@@ -136,7 +137,7 @@ fn writes(line: &Line) -> u64 {
     line.words.values().map(|writes| writes.all).sum()
 }
 
-/// Returns the name of what is written there: the file's, and the field's as it stands before the method.
+/// Returns the name of the written word: the file, and the field as it stands before the method.
 fn name(place: &Location<'_>) -> String {
     let file = Path::new(place.file());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

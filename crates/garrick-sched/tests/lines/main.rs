@@ -1,5 +1,6 @@
-//! Lines that more than one thread writes, for each message, wake, gift and claim: counted, because few machines have the cores on
-//! which they would be felt. Built under `--cfg garrick_count` only: `cargo xtask lines` prints the table.
+//! Cache lines that more than one thread writes, for each message, wake, gift and claim. They are
+//! counted, because few machines have enough cores to measure their cost. Built under `--cfg
+//! garrick_count` only: `cargo xtask lines` prints the table.
 #![cfg(garrick_count)]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! A sponsor whose threads can be seen to sleep, and the tasks that run there.
+//! A sponsor whose threads can be observed to sleep, and the tasks that run there.
 
 use std::cell::RefCell;
 use std::fs;
@@ -14,28 +14,30 @@ use garrick_sched::{Address, Flow, Handle, Sponsor, Task};
 
 use crate::common::does;
 
-/// The sponsor's name, with which the names of its threads begin.
+/// Name of the sponsor, with which the names of its threads begin.
 const NAME: &str = "lines";
-/// All are seen asleep so often in a row: a thread may wait for a lock just now.
+/// Number of consecutive looks that must see all threads asleep: a thread may be waiting for a
+/// lock.
 const LOOKS: usize = 3;
-/// Tasks between two that are to share no line; an even number, so that two workers get one each.
+/// Number of tasks between two tasks that must not share a line. Even, so that two workers get one
+/// each.
 const SPACERS: usize = 8;
 
-/// What tasks and the test tell each other, past what is counted.
+/// Signals between the tasks and the test, outside of the counted operations.
 #[derive(Default)]
 pub(crate) struct Signs {
-    /// Messages that a sender is to send still, each after the one before was heard.
+    /// Number of messages that a sender must still send, each after the previous one was heard.
     left: AtomicU64,
-    /// Tasks that tick are to end.
+    /// True when ticking tasks must end.
     is_over: AtomicBool,
     heard: AtomicU64,
-    /// So much is to be heard before the one who sleeps is woken.
+    /// Number of messages to be heard before the sleeping thread is woken.
     wanted: AtomicU64,
     sleeper: Mutex<Option<Thread>>,
 }
 
 impl Signs {
-    /// Says that something was heard.
+    /// Records that a message was heard.
     pub(crate) fn hear(&self) {
         let heard = self.heard.fetch_add(1, SeqCst) + 1;
         if heard == self.wanted.load(SeqCst)
@@ -49,21 +51,21 @@ impl Signs {
         self.heard.load(SeqCst)
     }
 
-    /// Waits until so much was heard, on its core.
+    /// Waits until `heard` messages were heard, busy on its core.
     pub(crate) fn wait(&self, heard: u64) {
         while self.heard() < heard {
             thread::yield_now();
         }
     }
 
-    /// Does `act`, and waits until one more is heard.
+    /// Calls `act`, and waits until one more message is heard.
     pub(crate) fn heard_after(&self, act: impl FnOnce()) {
         let next = self.heard() + 1;
         act();
         self.wait(next);
     }
 
-    /// Has the sender send so many messages, and sleeps until all are heard.
+    /// Makes the sender send `messages` messages, and sleeps until all are heard.
     pub(crate) fn send(&self, messages: u64) {
         let all = self.heard() + messages;
         *self.sleeper.lock().unwrap() = Some(thread::current());
@@ -79,15 +81,15 @@ impl Signs {
     }
 }
 
-/// A message to a task that hears.
+/// A message to a hearing task.
 #[derive(Clone, Copy)]
 pub(crate) enum Word {
     Hear,
-    /// Goes on to send this to itself: its worker does not sleep.
+    /// Makes the task send this to itself again and again: its worker does not sleep.
     StayAwake,
 }
 
-/// Says that it hears each message.
+/// A task that records each message.
 pub(crate) fn hears(signs: Arc<Signs>) -> impl Task<Message = Word> + Send {
     let mut own = None;
     does(move |word, turn| {
@@ -108,7 +110,7 @@ fn rests() -> impl Task<Message = ()> + Send {
     does(|(), _| Flow::Continue)
 }
 
-/// Sends to itself, and to that task as often as it is told to.
+/// A task that sends to itself, and to `to` as often as requested.
 pub(crate) fn sends(to: Address<Word>, signs: Arc<Signs>) -> impl Task<Message = ()> + Send {
     let mut unheard_until = 0;
     does(move |(), turn| {
@@ -148,7 +150,7 @@ pub(crate) fn plays(signs: Arc<Signs>) -> impl Task<Message = Ball> + Send {
     })
 }
 
-/// A sponsor.
+/// A sponsor for the scenes.
 pub(crate) struct Rig {
     sponsor: Sponsor,
     handle: Handle,
@@ -156,7 +158,7 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// Starts a sponsor of so many workers, and waits until they sleep.
+    /// Starts a sponsor of `workers` workers, and waits until they sleep.
     pub(crate) fn new(workers: usize) -> Self {
         let sponsor = Sponsor::builder().name(NAME).workers(workers);
         let sponsor = sponsor.start().unwrap();
@@ -182,13 +184,14 @@ impl Rig {
         task.unwrap_or_else(|_| panic!("the sponsor runs"))
     }
 
-    /// Makes tasks between two others, which share no line then, and are at two workers: newborns go round.
+    /// Makes spacer tasks. The tasks around them share no line then, and are at two workers:
+    /// newborns are distributed round robin.
     pub(crate) fn space(&self) {
         let spacers = (0..SPACERS).map(|_| self.spawn(rests()));
         self.spacers.borrow_mut().extend(spacers);
     }
 
-    /// Waits until all threads sleep but so many.
+    /// Waits until all threads but `awake` sleep.
     pub(crate) fn sleep_but(&self, awake: usize) {
         let mut looks = 0;
         while looks < LOOKS {
@@ -201,7 +204,7 @@ impl Rig {
         }
     }
 
-    /// Returns what `act` makes each worker do: its turns.
+    /// Returns the turns that `act` makes each worker do.
     pub(crate) fn turns_of(&self, act: impl FnOnce()) -> Vec<u64> {
         let before = self.sample(|worker| worker.turns);
         act();
@@ -210,7 +213,7 @@ impl Rig {
         pairs.map(|(after, before)| after - before).collect()
     }
 
-    /// Returns how many cells were taken over so far.
+    /// Returns the number of cells that were taken over so far.
     pub(crate) fn claimed(&self) -> u64 {
         self.sample(|worker| worker.claimed).iter().sum()
     }
@@ -225,11 +228,11 @@ impl Rig {
     }
 }
 
-/// Returns how many threads of the sponsor run or want to.
+/// Returns the number of threads of the sponsor that run or want to run.
 fn awake_threads() -> usize {
     let tasks = fs::read_dir("/proc/self/task").expect("Linux tells of threads");
     let stats = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("stat")).ok());
-    // It reads `123 (name) S ..`.
+    // The file has the form `123 (name) S ..`.
     let is_awake = |stat: &String| {
         let name = stat.split_once('(').map(|(_, rest)| rest);
         let state = stat.rsplit_once(") ").map(|(_, rest)| rest);

@@ -1,4 +1,4 @@
-//! The operations that are counted. Each message has been handled before the next is sent.
+//! The counted operations. Each message has been handled before the next is sent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use crate::common::does;
 use crate::count::Count;
 use crate::rig::{Ball, Rig, Signs, Word, hears, plays, sends};
 
-/// Operations that are counted together.
+/// Number of operations that are counted together.
 const MANY: u64 = 10_000;
-/// Operations that are counted one by one.
+/// Number of operations that are counted one by one.
 const SOME: usize = 400;
 /// Operations of a round, and rounds that are counted one by one.
 const ROUND: u64 = 500;
 const ROUNDS: usize = 40;
-/// Operations before the count.
+/// Number of operations before the count.
 const WARM: u64 = 30;
-/// Messages by which a task's worker is found out.
+/// Number of messages that find out a task's worker.
 const PROBES: u64 = 64;
-/// Newborns until one is made by another worker.
+/// Largest number of newborns until one is made by another worker.
 const TRIES: usize = 200;
-/// Newborns of one turn, and how long each runs.
+/// Newborns of one turn, and the time that each runs.
 const KIDS: u64 = 64;
 const KID_RUNS: Duration = Duration::from_micros(20);
 
-/// Runs all scenes on sponsors of so many workers.
+/// Runs all scenes on sponsors of `workers` workers.
 pub(crate) fn all(workers: usize) -> impl Iterator<Item = Count> {
     let scenes: [fn(&Rig) -> Count; 12] = [
         message_near,
@@ -50,7 +50,7 @@ pub(crate) fn all(workers: usize) -> impl Iterator<Item = Count> {
     })
 }
 
-/// Does `act` a few times, and then as often as it counts.
+/// Calls `act` a few times to warm up, and then as often as it counts.
 fn repeated(name: &'static str, mut act: impl FnMut()) -> Count {
     (0..WARM).for_each(|_| act());
     Count::of_faster(name, SOME, || {
@@ -81,7 +81,7 @@ fn message_near(rig: &Rig) -> Count {
     })
 }
 
-/// Makes a sender that ticks, and one who hears on another worker.
+/// Makes a ticking sender, and a hearer on another worker.
 fn apart(rig: &Rig, signs: &Arc<Signs>) -> Address<Word> {
     for _ in 0..TRIES {
         let hearer = rig.spawn(hears(signs.clone()));
@@ -104,7 +104,7 @@ fn apart(rig: &Rig, signs: &Arc<Signs>) -> Address<Word> {
     panic!("no two tasks are made by two workers");
 }
 
-/// Sends to one who hears, from outside.
+/// Sends to a hearer, from outside.
 fn hear(hearer: &Address<Word>, signs: &Signs) {
     signs.heard_after(|| hearer.send(Word::Hear).unwrap());
 }
@@ -114,7 +114,7 @@ fn message_far_awake(rig: &Rig) -> Count {
     let hearer = apart(rig, &signs);
     hearer.send(Word::StayAwake).unwrap();
     let name = "message to another worker that is awake";
-    // The test sleeps, for two threads that are awake are all that two cores can run.
+    // The test thread sleeps, because two awake threads are all that two cores can run.
     let count = Count::of_faster(name, ROUNDS, || {
         signs.send(ROUND);
         ROUND
@@ -180,7 +180,7 @@ fn message_outside_asleep(rig: &Rig) -> Count {
 
 fn messages_to_all(rig: &Rig) -> Count {
     let signs = Arc::new(Signs::default());
-    // Newborns go round: each worker has one.
+    // Newborns are distributed round robin: each worker has one.
     let hearers: Vec<_> = (0..rig.workers())
         .map(|_| rig.spawn(hears(signs.clone())))
         .collect();
@@ -282,7 +282,7 @@ fn call_outside(rig: &Rig) -> Count {
     })
 }
 
-/// Ends the tasks that tick.
+/// Ends the ticking tasks.
 fn end(rig: &Rig, signs: &Signs) {
     signs.end();
     rig.sleep_but(0);

@@ -1,4 +1,4 @@
-//! Foreign code that calls the runtime again where that is in the middle of something, or just done with it.
+//! Foreign code that reenters the runtime in the middle of an operation, or just after one.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -21,7 +21,7 @@ use crate::common::does;
 use garrick_testkit::{OnDrop, ends_alone, fail, silence_panics, wait};
 
 thread_local! {
-    /// What the clock of this thread does.
+    /// The function that the clock of this thread calls.
     static ON_LOOK: RefCell<Option<Rc<dyn Fn()>>> = const { RefCell::new(None) };
 }
 
@@ -46,7 +46,7 @@ impl<F: Fn() -> Nanos + Send + Sync + 'static> World for Clock<F> {
     }
 }
 
-/// A world whose clock does something.
+/// Returns a world whose clock calls the function of this thread.
 fn acts() -> Arc<dyn World> {
     Arc::new(Clock(|| {
         let act = ON_LOOK.take();
@@ -143,7 +143,7 @@ fn an_asker_whose_last_address_is_dropped_by_the_conversion_of_a_refusal_hears_i
     });
 }
 
-/// Hands everything on.
+/// Forwards everything.
 struct Pass(Address<u32>);
 
 impl Door for Pass {
@@ -178,7 +178,7 @@ fn what_goes_through_deep_doors_stays_in_order() {
     });
 }
 
-/// A world whose clock leaps to the end of time, when it has been looked at so often.
+/// Returns a world whose clock jumps to the end of time after `looks` looks.
 fn leaps(looks: u64) -> Arc<dyn World> {
     let left = AtomicU64::new(looks);
     Arc::new(Clock(move || {
@@ -191,7 +191,7 @@ fn leaps(looks: u64) -> Arc<dyn World> {
 #[test]
 fn a_clock_that_leaps_ends_no_task_that_is_measured() {
     ends_alone(|| {
-        // One of these looks is at the end of an activation that stands for many.
+        // One of these looks is at the end of an activation that represents many.
         for looks in 100..120 {
             let here = Sponsor::builder().world(leaps(looks)).probes(true).here();
             let here = here.unwrap();
@@ -208,7 +208,7 @@ fn a_clock_that_leaps_ends_no_task_that_is_measured() {
     });
 }
 
-/// What calls its closure when dropped.
+/// Calls its closure when dropped.
 type Calls = OnDrop<Box<dyn FnMut() + Send>>;
 
 /// A task that fails when it starts.
@@ -241,7 +241,8 @@ fn what_waits_for_a_start_that_fails_may_send_when_it_is_dropped() {
         let mut newborn = None;
         let spawner = here.spawn(does(move |(): (), turn: &Turn<'_, ()>| {
             let Some(newborn) = newborn.take() else {
-                // The turn is undone, and with it that the task is to start. It has an address all the same.
+                // The turn is undone, and with it the start of the task. The task has an address
+                // all the same.
                 newborn = Some(turn.spawn(FailsToStart));
                 return Flow::Undo;
             };
@@ -258,7 +259,7 @@ fn what_waits_for_a_start_that_fails_may_send_when_it_is_dropped() {
     });
 }
 
-/// Tells of every message.
+/// Makes a task that reports every message.
 fn tells(pool: &Sponsor) -> (Address<()>, mpsc::Receiver<()>) {
     let (tell, heard) = mpsc::channel();
     let task = does(move |(): (), _: &Turn<'_, ()>| {

@@ -12,10 +12,10 @@ use garrick_sched::{Address, Door, Flow, Here, SendError, Sponsor, Turn, door};
 use crate::common::does;
 use garrick_testkit::{ends_alone, fail, silence_panics};
 
-/// What goes along, and how often it is still to be sent.
+/// A guard value, and the number of sends that are left.
 type M = (Arc<()>, u32);
 
-/// Sends to itself, so many times.
+/// Sends to itself, a number of times.
 struct Deep(Arc<AtomicUsize>);
 
 impl Door for Deep {
@@ -62,7 +62,7 @@ fn a_door_that_sends_to_itself_for_long_does_not_use_up_the_stack() {
         let passed = Arc::new(AtomicUsize::new(0));
         let address = door(Deep(passed.clone()));
         let message = || (Arc::new(()), 1_000_000);
-        // Of a thread that is no worker, and of a turn.
+        // On a thread that is no worker, and in a turn.
         address.send(message()).unwrap();
         assert_eq!(passed.load(Relaxed), 1);
         let pool = Sponsor::pool(1).unwrap();
@@ -80,7 +80,7 @@ fn a_door_that_sends_to_itself_for_long_does_not_use_up_the_stack() {
 }
 
 thread_local! {
-    /// Dropped after the thread's own places of ours, or before: both must do.
+    /// Dropped after Garrick's thread-local values, or before: both must work.
     static LAST: std::cell::RefCell<Option<OnExit>> = const { std::cell::RefCell::new(None) };
 }
 
@@ -115,7 +115,7 @@ fn doors_are_passed_while_a_thread_ends() {
     });
 }
 
-/// Hands everything on.
+/// Forwards everything.
 struct Pass(Address<u32>);
 
 impl Door for Pass {
@@ -126,11 +126,11 @@ impl Door for Pass {
     }
 }
 
-/// A door on a thread of a [`Here`], which runs that.
+/// A door on the thread of a [`Here`], which it runs.
 struct Runs;
 
 thread_local! {
-    /// What that door runs.
+    /// The [`Here`] that the door runs.
     static HERE: Here = Here::new_here().unwrap();
 }
 

@@ -1,4 +1,5 @@
-//! Sponsors that end by foreign code: in drivers, by wakers, and with worlds that give no thread.
+//! Sponsors that are ended by foreign code: in drivers, by wakers, and with worlds that have no
+//! threads.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -14,10 +15,10 @@ use garrick_sched::{
 use crate::common::does;
 use garrick_testkit::{OnDrop, ends_alone, fail, silence_panics, wait};
 
-/// What a [`Sleep`] does beside sleeping.
+/// The function that a [`Sleep`] calls beside sleeping.
 type Habit = Arc<dyn Fn(Place) + Send + Sync>;
 
-/// Where it does it.
+/// The place where it is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Surround,
@@ -43,7 +44,7 @@ impl Wake for Sleeper {
 /// The sleep of a thread, and a habit.
 struct Sleep {
     sleeper: Arc<Sleeper>,
-    /// How often life is begun.
+    /// Number of times that life is begun.
     lives: usize,
 }
 
@@ -68,7 +69,7 @@ impl Driver for Sleep {
     }
 
     fn park(&self, timeout: Option<Duration>) {
-        // With lives that the driver did not begin, nobody has said whose thread this is.
+        // If the driver did not begin the life, nobody has set the thread.
         self.sleeper.thread.get_or_init(thread::current);
         (self.sleeper.habit)(Place::Park);
         match timeout {
@@ -104,7 +105,7 @@ fn driven(workers: usize, lives: usize, habit: impl Fn(Place) + Send + Sync + 's
     builder.driver(Sleeps { habit, lives }).start().unwrap()
 }
 
-/// Answers, once, on the sponsor.
+/// Checks that the sponsor still answers, once.
 fn runs(sponsor: &Sponsor) {
     let (tell, heard) = mpsc::channel();
     let task = does(move |(): (), _: &Turn<'_, ()>| {
@@ -168,7 +169,7 @@ fn a_driver_that_begins_no_life_or_several_or_panics_has_one_all_the_same() {
 
 #[test]
 fn a_waker_that_ends_the_sponsor_or_makes_tasks_may() {
-    // Once it was called while the lock was held that newborns are admitted by.
+    // The waker was once called while the lock for admitting newborns was held.
     ends_alone(|| {
         struct Starts(mpsc::Sender<()>);
         impl Task for Starts {
@@ -199,7 +200,7 @@ fn a_waker_that_ends_the_sponsor_or_makes_tasks_may() {
             assert!(shared.set(sponsor).is_ok());
             ends.store(true, Relaxed);
             let (tell, heard) = mpsc::channel();
-            // Until one of them comes when the worker sleeps.
+            // Until one of them comes while the worker sleeps.
             while handle.spawn(Starts(tell.clone())).is_ok() {
                 wait(&heard);
             }
@@ -208,7 +209,7 @@ fn a_waker_that_ends_the_sponsor_or_makes_tasks_may() {
     });
 }
 
-/// A world that lets go of the body of every thread but the first, at once or later.
+/// A world that drops the body of every thread but the first, at once or later.
 struct Forgets {
     real: Arc<dyn World>,
     asked: AtomicUsize,
@@ -263,7 +264,7 @@ fn a_world_that_lets_go_of_a_thread_later_gives_no_task_to_another_sponsor() {
         sponsor.wait();
         let dropped = heard.try_iter().count();
         assert!(dropped < 8, "the second worker has never come");
-        // Who gets its number now must not find the tasks.
+        // The next worker with its number must not find the tasks.
         for _ in 0..3 {
             let other = Sponsor::pool(4).unwrap();
             runs(&other);

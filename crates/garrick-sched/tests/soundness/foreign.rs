@@ -1,4 +1,5 @@
-//! Foreign code that panics where tasks have no turn: what is asked of messages and names, conversions, wakers, clocks.
+//! Foreign code that panics where tasks have no turn: functions of messages, names, conversions,
+//! wakers and clocks.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +15,7 @@ use garrick_sched::{
 use crate::common::does;
 use garrick_testkit::{Bomb, OnDrop, ends_alone, fail, silence_panics, wait};
 
-/// A task whose every answer about itself panics.
+/// A task whose every property function panics.
 struct Odd;
 
 impl Task for Odd {
@@ -22,7 +23,7 @@ impl Task for Odd {
 
     fn receive(&mut self, n: u32, turn: &Turn<'_, u32>) -> Flow {
         match n {
-            // What was sent is dropped with the turn.
+            // The sent message is dropped with the turn.
             1 => {
                 turn.address().send(2).unwrap();
                 fail()
@@ -102,12 +103,12 @@ impl Wake for BadWaker {
     }
 }
 
-/// Asks, and polls the answer once with a waker that panics.
+/// Polls the answer once with a waker that panics.
 fn polled_badly(ask: &mut Ask<u32>) {
     let waker = Waker::from(Arc::new(BadWaker(Bomb)));
     let polled = std::pin::Pin::new(ask).poll(&mut Context::from_waker(&waker));
     assert!(polled.is_pending());
-    // The ask has one as well, so this is not the last.
+    // The ask has a waker as well, so this is not the last.
     drop(waker);
 }
 
@@ -126,7 +127,8 @@ fn an_askers_waker_that_panics_does_not_undo_the_turn_that_answers() {
         polled_badly(&mut ask);
         here.run();
         assert_eq!(ask.wait(), Ok(7));
-        // One that is dropped with such a waker in it leaves all the same, and the answer is dropped.
+        // An ask that is dropped with such a waker in it leaves all the same, and the answer is
+        // dropped.
         let mut ask = replier.ask(|reply| reply);
         polled_badly(&mut ask);
         drop(ask);
@@ -173,7 +175,7 @@ fn a_place_is_given_back_though_the_waker_of_who_waits_panics() {
     assert!(matches!(again, Poll::Ready(_)));
 }
 
-/// A world whose clock panics every so often, and whose seeds always do.
+/// A world whose clock panics at regular intervals, and whose seeds always do.
 struct NoTime {
     real: Arc<dyn World>,
     asked: AtomicU64,

@@ -1,4 +1,4 @@
-//! Counts of references, and who may look into which mailbox.
+//! Counts of references, and the threads that may look into a mailbox.
 
 use std::env;
 use std::mem;
@@ -15,7 +15,8 @@ use garrick_testkit::ends_alone;
 const LEAKS: &str = "GARRICK_TEST_LEAKS";
 const MAX: u64 = 1 << 29;
 
-/// Forgets as many of its own addresses as may be, and moves to the other sponsor, again and again.
+/// Forgets as many of its own addresses as are allowed, and moves to the other sponsor, again and
+/// again.
 struct Hoarder {
     to: [Handle; 2],
     round: usize,
@@ -39,7 +40,7 @@ impl Task for Hoarder {
     }
 }
 
-/// Runs in a process of its own, and ends it.
+/// Runs in a separate process, and ends it.
 fn leak() {
     let (one, two) = (
         Sponsor::single("one").unwrap(),

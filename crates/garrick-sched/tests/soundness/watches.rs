@@ -20,7 +20,8 @@ impl Task for Idle {
     }
 }
 
-/// Watches a task by a notice whose captured value panics when it is dropped, and cancels that.
+/// Watches a task by a notice whose captured value panics when it is dropped, and cancels the
+/// watch.
 fn watch_by_a_bomb(whom: &Address<()>) {
     let bomb = Bomb;
     whom.watch(move |_| drop(bomb)).cancel();
@@ -119,7 +120,8 @@ fn a_notice_that_panics_is_its_own_business() {
     });
 }
 
-/// Stops in its first turn, in which somebody on another thread begins to watch it.
+/// Returns the notices of a task that stops in its first turn, while another thread begins to watch
+/// it.
 fn notices_of_one_that_is_watched_while_it_stops(sends_to_itself: bool) -> Vec<Ended> {
     let here = Here::new_here().unwrap();
     let (tell, heard) = mpsc::channel();
@@ -168,7 +170,7 @@ fn a_notice_tells_of_its_own_task_and_of_no_later_one() {
         drop(first);
         assert_eq!(heard.try_recv(), Ok(("first", Ended::Before)));
 
-        // One of these gets the block.
+        // One of these tasks gets the block.
         for _ in 0..4 {
             let second = here.spawn(does(|_: u32, _: &Turn<'_, u32>| fail()));
             let of_second = tell.clone();
@@ -187,8 +189,8 @@ fn a_notice_tells_of_its_own_task_and_of_no_later_one() {
 
 #[test]
 fn a_task_that_a_destructor_makes_in_a_freed_block_is_freed_as_well() {
-    // The first task's block is free while its sends are committed; what is made then may get it, and must not be taken
-    // for the one that runs.
+    // The first task's block is free while its sends are committed. A task that is made then may
+    // get the block, and must not be taken for the running task.
     ends_alone(|| {
         let before = audit();
         {

@@ -1,6 +1,7 @@
-//! The line of those who wait for a place.
+//! The line of senders that wait for a place.
 //!
-//! Wakers are cloned, called and dropped outside the lock, because all three are foreign code.
+//! Wakers are cloned, called and dropped outside the lock, because all three operations are foreign
+//! code.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -18,29 +19,29 @@ use garrick_core::prim::{
 use crate::quiet;
 use crate::runtime::current::Entered;
 
-/// Those who wait, first come, first woken.
+/// The waiting senders, woken in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// The length of the line. Written under its lock, read by those who give places back.
+    /// Length of the line. Written under its lock, read by threads that give places back.
     waiting: AtomicUsize,
     queue: Mutex<Queue>,
 }
 
-/// Those who wait, by the number of their ticket.
+/// The waiting senders, by the number of their ticket.
 #[derive(Debug, Default)]
 struct Queue {
-    /// Counted by us, because cloning a waker is foreign code.
+    /// Counted by an `Arc`, because cloning a waker is foreign code.
     wakers: BTreeMap<u64, Arc<Waker>>,
     next: u64,
 }
 
 impl Line {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts one more at the end.
+    /// Adds a waker at the end of the line.
     pub(super) fn stand(&self, waker: Waker) -> Ticket<'_> {
         let waker = Arc::new(waker);
         let mut queue = self.lock();
@@ -53,27 +54,28 @@ impl Line {
         Ticket { line: self, number }
     }
 
-    /// Tells how many wait, under the lock.
+    /// Records the length of the line, under the lock.
     fn note_waiting(&self, queue: &Queue) {
         // SeqCst: against the load in `any_after_write`, see the module above.
         self.waiting.store(queue.wakers.len(), SeqCst);
     }
 
-    /// Returns whether somebody waits, to one who has just written by a sequentially consistent access what they wait for.
+    /// Returns true if a sender waits. The caller has just freed a place by a sequentially
+    /// consistent write.
     pub(super) fn any_after_write(&self) -> bool {
         prim::fence_for_loom();
         // SeqCst: against the store in `note_waiting`, see the module above.
         self.waiting.load(SeqCst) > 0
     }
 
-    /// Returns whether somebody waits, as far as can be seen.
+    /// Returns true if a sender seems to wait.
     #[inline]
     pub(super) fn any(&self) -> bool {
-        // Relaxed: who is missed here nudges, see the module above.
+        // Relaxed: a sender that is missed here nudges, see the module above.
         self.waiting.load(Relaxed) > 0
     }
 
-    /// Takes the first out of the line and wakes it.
+    /// Removes the first sender from the line and wakes it.
     #[cold]
     #[inline(never)]
     pub(super) fn wake_first(&self) {
@@ -88,7 +90,7 @@ impl Line {
         }
     }
 
-    /// Takes all out of the line and wakes them.
+    /// Removes all senders from the line and wakes them.
     pub(super) fn wake_all(&self) {
         let all = {
             let mut queue = self.lock();
@@ -101,16 +103,18 @@ impl Line {
 }
 
 fn wake(waker: Arc<Waker>) {
-    // A panic of a waker is none of who gives a place back, which may be where a turn unwinds.
+    // A panic of a waker must not reach the thread that gives a place back, perhaps while a turn
+    // unwinds.
     let _ = quiet::call(|| {
-        // What it sends is not undone with the turn either: the place is free in any case.
+        // Messages that the waker sends are not undone with the turn either: the place is free in
+        // any case.
         let _nobody = Entered::nobody();
         waker.wake_by_ref();
     });
     quiet::drop(waker);
 }
 
-/// The place in the line of one who waits. Dropping it leaves the line, and passes on a wake-up that is not used.
+/// A sender's place in the line. Dropping it leaves the line, and passes on an unused wake.
 #[derive(Debug)]
 pub(super) struct Ticket<'a> {
     line: &'a Line,
@@ -118,14 +122,14 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Ticket<'_> {
-    /// Returns whether it is still in the line.
+    /// Returns true if the ticket is still in the line.
     pub(super) fn is_in_line(&self) -> bool {
         self.line.lock().wakers.contains_key(&self.number)
     }
 
-    /// Returns whether it is still in the line; if so, `waker` is called from now on.
+    /// Returns true if the ticket is still in the line. If so, `waker` is called from now on.
     pub(super) fn waits_with(&self, waker: &Waker) -> bool {
-        // Cloned before, and dropped after, because both are foreign code.
+        // Cloned before, and dropped after, because both operations are foreign code.
         let mut spare = None;
         loop {
             let mut queue = self.line.lock();
@@ -146,7 +150,7 @@ impl Ticket<'_> {
         }
     }
 
-    /// Ends it, for one that was taken out of the line and looks for a place now.
+    /// Ends a ticket that was taken out of the line, and whose owner looks for a place now.
     pub(super) fn used(self) {
         mem::forget(self);
     }

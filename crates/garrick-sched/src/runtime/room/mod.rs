@@ -1,35 +1,38 @@
-//! Room for messages: a count of places, and a line of those who wait for one.
+//! Room for messages: a count of places, and a line of senders that wait for a place.
 //!
-//! A semaphore. Who waits is woken in the order of arrival, but a place goes to whoever is first to take it. Places come back in two
-//! ways.
+//! A semaphore. Waiting senders are woken in the order of arrival, but a free place goes to the
+//! first sender that takes it. Places come back in two ways.
 //!
-//! *Given back by anybody*: a subtraction and, if somebody waits, a wake-up.
+//! *Given back by any thread*: a subtraction and, if a sender waits, a wake.
 //!
 //! ```text
-//!     who waits                                who gives back
+//!     a waiting sender                         a thread that gives back
 //!     1. no place: stand in the line           1. taken -= 1
 //!        (waiting += 1)                        2. waiting > 0? then take the first out of the
 //!     2. a place now? then leave the line         line, and wake it
 //!     3. sleep until taken out of the line
 //! ```
 //!
-//! Each side first writes its own word, then reads the other's, and all four accesses are sequentially consistent (Dekker):
-//! either who waits sees the place, or who gives it back sees who waits. Whoever is taken out of the line owes a look for a
-//! place; one who gives up before that look passes the wake-up on to the next.
+//! Each side first writes its own word, then reads the other's, and all four accesses are
+//! sequentially consistent (Dekker). So either the waiting sender sees the place, or the thread
+//! that gives it back sees the waiting sender. A sender that is taken out of the line must look for
+//! a place. A sender that gives up before that look passes the wake on to the next.
 //!
-//! *Used up by the keeper*: the task whose messages these are counts what it handles by a plain store, and looks at `waiting` without a
-//! fence. It may miss one who has come just now. So who waits there nudges the keeper between steps 2 and 3, which then looks again:
-//! the nudge comes by a read-modify-write, so that each sees what the other wrote. One nudge is under way at a time (`is_nudged`).
+//! *Used up by the keeper*: the task that receives the messages counts handled messages by a plain
+//! store, and looks at `waiting` without a fence. It may miss a sender that has come just now. So a
+//! waiting sender nudges the keeper between steps 2 and 3, and the keeper looks again. The nudge
+//! comes by a read-modify-write, so that each side sees what the other wrote. Only one nudge is in
+//! flight at a time (`is_nudged`).
 //!
 //! ```text
-//!     who waits                                the keeper
+//!     a waiting sender                         the keeper
 //!     2. a place now? then leave the line      1. handled += 1 (plain store)
 //!     2b. is_nudged = true; was it false?      2. waiting > 0, as far as seen? wake the first
 //!         then nudge the keeper                nudged: is_nudged = false; as step 2, for each place
 //!     3. sleep until taken out of the line
 //! ```
 //!
-//! A closed room has places for everybody: what they are used for fails by itself.
+//! A closed room has places for all senders: the sends themselves fail then.
 //!
 //! Taking a place is lock-free. The lock of the line is held for a few instructions.
 
@@ -53,8 +56,8 @@ use garrick_core::prim::{
 use crate::waker::waker_of_thread;
 use line::{Line, Ticket};
 
-/// Added to the count of what is handled when a room is closed: more than are ever taken, and no more than the difference of two counts
-/// can say.
+/// Added to the count of handled messages when a room is closed. More than the number of places
+/// that are ever taken, and small enough for the difference of two counts.
 const CLOSED: usize = isize::MAX as usize / 2;
 
 /// The fate of a message that is sent to a task whose mailbox is full.
@@ -68,7 +71,7 @@ pub enum WhenFull {
     Drop,
 }
 
-/// Places for messages, and how many of them are taken.
+/// Places for messages, and the count of taken places.
 ///
 /// # Examples
 /// ```
@@ -82,7 +85,7 @@ pub enum WhenFull {
 /// ```
 #[derive(Debug)]
 pub struct Room {
-    /// Written by those who take places and give them back.
+    /// Written by threads that take places and give them back.
     senders: CachePadded<Senders>,
     /// Written by the keeper.
     keeper: CachePadded<Keeper>,
@@ -92,9 +95,10 @@ pub struct Room {
 struct Senders {
     capacity: usize,
     when_full: WhenFull,
-    /// Places taken, but for those given back.
+    /// Places taken, minus the places given back.
     taken: AtomicUsize,
-    /// A count that `handled` has reached, so that it is not read for each message: the keeper writes there.
+    /// A count that `handled` has reached. It avoids reading `handled`, which the keeper writes,
+    /// for each message.
     seen: unmodelled::AtomicUsize,
     dropped: unmodelled::AtomicU64,
     line: Line,
@@ -102,20 +106,20 @@ struct Senders {
 
 #[derive(Debug)]
 struct Keeper {
-    /// Places that the keeper has used up since the beginning.
+    /// Places that the keeper has used up since the room was created.
     handled: AtomicUsize,
-    /// True while a nudge is under way.
+    /// True while a nudge is in flight.
     is_nudged: AtomicBool,
 }
 
-/// One message's place. Dropping it gives the place back.
+/// A place for one message. Dropping it gives the place back.
 #[derive(Debug)]
 pub struct Place {
     room: Arc<Room>,
 }
 
 impl Place {
-    /// One that the caller has taken.
+    /// Wraps a place that the caller has taken.
     pub(crate) fn of(room: Arc<Room>) -> Self {
         Self { room }
     }
@@ -133,13 +137,13 @@ impl Place {
 }
 
 impl Room {
-    /// Creates room for so many messages.
+    /// Creates room for `capacity` messages.
     #[must_use]
     pub fn new(capacity: usize) -> Arc<Self> {
         Self::with(capacity, WhenFull::Fail)
     }
 
-    /// Creates room for so many messages of one task.
+    /// Creates room for `capacity` messages of one task.
     pub(crate) fn with(capacity: usize, when_full: WhenFull) -> Arc<Self> {
         Arc::new(Self {
             senders: CachePadded::new(Senders {
@@ -157,19 +161,19 @@ impl Room {
         })
     }
 
-    /// Returns how many messages there is room for.
+    /// Returns the number of messages that there is room for.
     pub fn capacity(&self) -> usize {
         self.senders.capacity
     }
 
-    /// Returns what happens to one message too many.
+    /// Returns the fate of a message that finds no room.
     pub(crate) fn when_full(&self) -> WhenFull {
         self.senders.when_full
     }
 
-    /// Returns how many places are taken.
+    /// Returns the number of taken places.
     pub fn taken(&self) -> usize {
-        // Relaxed: a number to look at.
+        // Relaxed: a number for information only.
         let (taken, handled) = (
             self.senders.taken.load(Relaxed),
             self.keeper.handled.load(Relaxed),
@@ -178,9 +182,9 @@ impl Room {
         usize::try_from(taken.wrapping_sub(handled) as isize).unwrap_or(0)
     }
 
-    /// Returns how many messages were dropped for want of room.
+    /// Returns the number of messages that were dropped for want of room.
     pub fn dropped(&self) -> u64 {
-        // Relaxed: as above.
+        // Relaxed: as in `taken`.
         self.senders.dropped.load(Relaxed)
     }
 
@@ -194,7 +198,8 @@ impl Room {
         (self.take_some(|_| 1) == 1).then(|| Place { room: self.clone() })
     }
 
-    /// Takes as many places as `wanted` says of how many are free, which is not 0. Returns 0 if none is free.
+    /// Takes `wanted(n)` of the `n` free places, if `n` is not 0. Returns the number of taken
+    /// places, 0 if none is free.
     pub(crate) fn take_some(&self, wanted: impl Fn(usize) -> usize) -> usize {
         // Relaxed: the exchange below decides.
         let mut taken = self.senders.taken.load(Relaxed);
@@ -203,7 +208,8 @@ impl Room {
         loop {
             let mut free = self.free(taken, handled);
             if free == 0 {
-                // Acquire: pairs with the Release in `use_up`; who takes a place sees what was done by who had it before.
+                // Acquire: pairs with the Release in `use_up`; a sender that takes a place sees
+                // what the previous owner of the place did.
                 handled = self.keeper.handled.load(Acquire);
                 free = self.free(taken, handled);
                 if free == 0 {
@@ -215,12 +221,13 @@ impl Room {
                     taken = now;
                     continue;
                 }
-                // Relaxed: as above. A count that is older than another's is less, which is not wrong.
+                // Relaxed: as above. A count that is older than another's is smaller, which does no
+                // harm.
                 self.senders.seen.store(handled, Relaxed);
             }
             let count = wanted(free);
-            // SeqCst: against the load in `any_after_write`, see the module. As an acquire it pairs with the release in
-            // `give_back`.
+            // SeqCst: against the load in `any_after_write`, see the module. As an acquire it pairs
+            // with the release in `give_back`.
             match (self.senders.taken).compare_exchange_weak(taken, taken + count, SeqCst, SeqCst) {
                 Ok(_) => return count,
                 Err(now) => taken = now,
@@ -230,7 +237,7 @@ impl Room {
 
     /// Returns how many places are free by these counts.
     fn free(&self, taken: usize, handled: usize) -> usize {
-        // Less than nothing if the room is closed, or the counts are of different times.
+        // Negative if the room is closed, or the counts are of different times.
         let waiting = taken.wrapping_sub(handled) as isize;
         if waiting < 0 {
             return self.senders.capacity;
@@ -238,19 +245,19 @@ impl Room {
         self.senders.capacity.saturating_sub(waiting as usize)
     }
 
-    /// Takes a place that there may not be: for what was promised before.
+    /// Takes a place even if none is free, for a message that was promised before.
     pub(crate) fn take_anyway(&self) {
         // Relaxed: it waits for nobody, and sees nothing.
         self.senders.taken.fetch_add(1, Relaxed);
     }
 
-    /// Takes a place, waiting for it on this thread.
+    /// Takes a place. Blocks the thread until there is one.
     pub fn take_blocking(self: &Arc<Self>) -> Place {
         self.wait_for_place(|| {});
         Place { room: self.clone() }
     }
 
-    /// Takes a place, waiting for it on this thread. Calls `nudge` to have the keeper nudged.
+    /// Takes a place. Blocks the thread until there is one. Calls `nudge` to nudge the keeper.
     pub(crate) fn wait_for_place(&self, nudge: impl Fn()) {
         loop {
             if self.take_some(|_| 1) == 1 {
@@ -268,12 +275,13 @@ impl Room {
         }
     }
 
-    /// Takes a place, waiting for it. Cancel safe: one who gives up loses its place in the line only.
+    /// Takes a place, and waits for it. Cancel safe: a future that is dropped loses only its place
+    /// in the line.
     pub async fn take(self: &Arc<Self>) -> Place {
         self.take_with(|| {}).await
     }
 
-    /// Does what [`Room::take`] does, and calls `nudge` to have the keeper nudged.
+    /// Takes a place like [`Room::take`], and calls `nudge` to nudge the keeper.
     pub(crate) async fn take_with(self: &Arc<Self>, nudge: impl Fn()) -> Place {
         let mut ticket = None;
         poll_fn(|context| self.poll_take(context, &mut ticket, &nudge)).await
@@ -305,22 +313,24 @@ impl Room {
         Poll::Pending
     }
 
-    /// Has the keeper nudged, unless a nudge is under way (step 2b).
+    /// Nudges the keeper, unless a nudge is in flight (step 2b).
     fn nudge_by(&self, nudge: &impl Fn()) {
-        // Release: pairs with the Acquire in `nudged`. If another's nudge is under way, the keeper sees by it who waits here.
+        // Release: pairs with the Acquire in `nudged`. If another sender's nudge is in flight, the
+        // keeper sees by it that this sender waits.
         if !self.keeper.is_nudged.swap(true, Release) {
             nudge();
         }
     }
 
-    /// Gives so many places back.
+    /// Gives `count` places back.
     pub(crate) fn give_back(&self, count: usize) {
         if self.give_back_quietly(count) {
             self.wake(count);
         }
     }
 
-    /// Gives so many places back. Returns whether somebody waits, whom the caller is to [wake](Self::wake).
+    /// Gives `count` places back. Returns true if a sender waits, which the caller must
+    /// [wake](Self::wake).
     #[must_use]
     pub(crate) fn give_back_quietly(&self, count: usize) -> bool {
         // SeqCst: see the module. As a release it pairs with the acquire in `take_some`.
@@ -328,7 +338,7 @@ impl Room {
         self.senders.line.any_after_write()
     }
 
-    /// Wakes the first of those who wait, so many.
+    /// Wakes the first `count` waiting senders.
     #[cold]
     pub(crate) fn wake(&self, count: usize) {
         for _ in 0..count {
@@ -339,10 +349,10 @@ impl Room {
         }
     }
 
-    /// Keeper only: has used up a place.
+    /// Keeper only: records that a place is used up.
     #[inline]
     pub(crate) fn use_up(&self) {
-        // Relaxed: the keeper has written it itself, or whoever handed the task over.
+        // Relaxed: written by the keeper itself, or by the thread that handed the task over.
         let handled = self.keeper.handled.load(Relaxed);
         // Release: pairs with the Acquire in `take_some`.
         self.keeper.handled.store(handled.wrapping_add(1), Release);
@@ -351,18 +361,20 @@ impl Room {
         }
     }
 
-    /// Keeper only: was nudged, and wakes those for whom there is a place.
+    /// Keeper only: answers a nudge, and wakes the senders for which there is a place.
     pub(crate) fn nudged(&self) {
         // Acquire: pairs with the Release in `nudge_by`.
         self.keeper.is_nudged.swap(false, Acquire);
-        // Relaxed: those who wait look again.
+        // Relaxed: the waiting senders look again.
         let taken = self.senders.taken.load(Relaxed);
         self.wake(self.free(taken, self.keeper.handled.load(Relaxed)));
     }
 
-    /// Keeper only: handles nothing more. From here on there is a place for everybody.
+    /// Keeper only: closes the room. The task handles nothing more, and from here on there is a
+    /// place for every sender.
     pub(crate) fn close(&self) {
-        // Relaxed: who does not see it comes to the line, and sees it by the lock of that, or is woken below.
+        // Relaxed: a sender that does not see it comes to the line, and sees it by the lock of the
+        // line, or is woken below.
         let handled = self.keeper.handled.load(Relaxed);
         (self.keeper.handled).store(handled.wrapping_add(CLOSED), Relaxed);
         self.senders.line.wake_all();

@@ -1,16 +1,21 @@
-//! Turns that block: the thread leaves the seat, another one sits there, and the first one comes back to finish its turn.
+//! Turns that block: the thread leaves the seat, another hand sits there, and the first thread
+//! comes back to finish its turn.
 //!
 //! The steps of a turn that is away (README.md, seats):
 //!
-//! 1. It is counted in [`Away`], so that the sponsor does not end meanwhile, and there is a hand for every seat: if
-//!    need be, a spare one is started. If there are as many as there may be, the turn blocks where it is.
-//! 2. What it has staged is taken out of the world (`Worker::carry`), and the seat is left as a guest leaves it.
+//! 1. The turn is counted in [`Away`], so that the sponsor does not end meanwhile. There must be a
+//!    hand for every seat: if need be, a spare hand is started. If the limit is reached, the turn
+//!    blocks on its seat.
+//! 2. The staged effects of the turn are set aside (`Worker::carry`), and the seat is left as a
+//!    guest leaves it.
 //! 3. The thread blocks.
-//! 4. It takes the seat back (`Crew::take_back`): at once if nobody sits there, else from who sits there, after the activation under
-//!    way. What was carried is staged again (`Worker::resume`), and the turn goes on.
+//! 4. The thread takes the seat back (`Crew::take_back`): at once if nobody sits there, else from
+//!    the sitter, after the current activation. The carried effects are staged again
+//!    (`Worker::resume`), and the turn continues.
 //!
-//! A task that says that it blocks ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted for the whole activation, in step 1. If there are
-//! too many, its cell is taken off the worker and set aside, until one of the others is done.
+//! A task that blocks as a rule ([`Task::BLOCKS`](crate::Task::BLOCKS)) is counted for the whole
+//! activation, in step 1. If there are too many, its cell is taken off the worker and set aside,
+//! until another blocking turn is done.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -41,25 +46,26 @@ use crate::world::ThreadSpec;
 
 /// The turns of a sponsor that are away, and the hands that sit on their seats.
 pub(crate) struct Away {
-    /// Turns that may be away at once.
+    /// Largest number of turns that may be away at once.
     max: usize,
-    /// Turns that are. Written under the lock of `spares`.
+    /// Number of turns that are away. Written under the lock of `spares`.
     turns: AtomicUsize,
     spares: Mutex<Spares>,
-    /// How spare hands are started; nothing where a model brings them.
+    /// The way to start spare hands; not set where a model brings them.
     how: OnceLock<How>,
 }
 
 #[derive(Default)]
 struct Spares {
-    /// Spare hands that were started, or are about to be.
+    /// Number of spare hands that were started, or are about to be.
     hands: usize,
     threads: Vec<JoinHandle<()>>,
-    /// Cells that wait until fewer turns are away, given away as those in the shared queue are, oldest first.
+    /// Cells that wait until fewer turns are away, oldest first. They are given away like cells in
+    /// the shared queue.
     aside: VecDeque<Entry>,
 }
 
-/// What is to be known to start a spare hand.
+/// The settings for starting a spare hand.
 struct How {
     stack_size: Option<usize>,
     over: Arc<Over>,
@@ -75,23 +81,25 @@ impl Away {
         }
     }
 
-    /// Says how spare hands are to be started, once.
+    /// Sets the way to start spare hands, once.
     pub(super) fn set_how(&self, stack_size: Option<usize>, over: Arc<Over>) {
         let _ = self.how.set(How { stack_size, over });
     }
 
     fn spares(&self) -> MutexGuard<'_, Spares> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether any turn is away.
+    /// Returns true if any turn is away.
     pub(super) fn are_some(&self) -> bool {
-        // Acquire: pairs with the Release in `come_back`; who sees that a turn has come back sees that somebody sits there.
+        // Acquire: pairs with the Release in `come_back`; a thread that sees that a turn has come
+        // back sees that a hand sits there.
         self.turns.load(Acquire) > 0
     }
 
-    /// Counts one more turn that is away. Returns the number of the spare hand to start for it, if there are too few.
+    /// Counts one more turn that is away. Returns the number of the spare hand to start for it, if
+    /// there are too few.
     fn count(&self) -> Result<Option<usize>, Stays> {
         let mut spares = self.spares();
         let away = self.turns.load(Relaxed);
@@ -101,7 +109,7 @@ impl Away {
         if away == self.max {
             return Err(Stays::ForNow);
         }
-        // Relaxed: who leaves a seat afterwards publishes it.
+        // Relaxed: a thread that leaves a seat afterwards publishes it.
         self.turns.store(away + 1, Relaxed);
         if away < spares.hands {
             return Ok(None);
@@ -110,7 +118,8 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// A turn has come back, whose thread sits on its seat again. Returns a cell that has waited for that.
+    /// Counts a turn as back, whose thread sits on its seat again. Returns a cell that has waited
+    /// for that.
     fn come_back(&self) -> Option<Entry> {
         let mut spares = self.spares();
         // Release: pairs with the Acquire in `are_some`.
@@ -118,13 +127,13 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// No turn goes away: there is no hand to sit on its seat.
+    /// Takes back the count of a turn that stays, because there is no hand to sit on its seat.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
     }
 
-    /// Lets a cell wait that was given away. Returns it if it need not.
+    /// Sets a cell aside that was given away. Returns it if it need not wait.
     fn set_aside(&self, entry: Entry) -> Option<Entry> {
         let mut spares = self.spares();
         if self.turns.load(Relaxed) < self.max {
@@ -140,26 +149,26 @@ impl Away {
     }
 }
 
-/// Why a turn stays on its seat where it blocks.
+/// The reason why a blocking turn stays on its seat.
 enum Stays {
-    /// As many are away as may be.
+    /// The limit of turns that are away is reached.
     ForNow,
-    /// There is no thread for it, or none may sit there.
+    /// There is no thread for it, or no other thread may sit there.
     Always,
 }
 
-/// Whether an activation may leave the seat where it blocks.
+/// The permission of an activation to leave the seat when it blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Permission {
-    /// It asks when it does, as one of a task that does not say that it blocks.
+    /// The activation asks when it blocks, because its task does not block as a rule.
     Unasked,
-    /// It is counted already.
+    /// The activation is counted already.
     Counted,
-    /// It stays.
+    /// The activation stays.
     Refused,
 }
 
-/// Calls `f`, which may block, in the middle of a turn of that worker. `f` is in no turn.
+/// Calls `f`, which may block, in the middle of a turn of that worker. `f` belongs to no turn.
 pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     let shared = worker.shared.clone();
     let cell = worker.running().expect("a turn has a cell");
@@ -180,12 +189,12 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
     let left = shared.lanes.leave(cell.table(), || worker.now());
     let journey = worker.carry(cell);
     worker.ends_visit();
-    // From here on the worker is somebody else's.
+    // From here on the worker belongs to another thread.
     shared.leave(worker.into());
     let result = quiet::call(|| current::leave(true, f));
     shared.calls_back(true);
     crew.take_back(seat);
-    // What is due waits until the turn is over: it may be for a door, which is foreign code.
+    // Due timers wait until the turn is over: they may be for a door, which is foreign code.
     worker.arrive(Came::Idle);
     shared.calls_back(false);
     shared.lanes.come_back(left);
@@ -201,7 +210,7 @@ pub(crate) fn blocking<R>(worker: &Worker, f: impl FnOnce() -> R) -> R {
 }
 
 impl Shared {
-    /// Sees to it that a turn may leave its seat, and counts it.
+    /// Makes sure that a turn may leave its seat, and counts it.
     fn let_go(self: &Arc<Self>) -> Result<(), Stays> {
         let Some(spare) = self.away.count()? else {
             return Ok(());
@@ -213,14 +222,14 @@ impl Shared {
         Err(Stays::Always)
     }
 
-    /// Has a cell run that was set aside.
+    /// Makes a cell run that was set aside.
     fn let_in(&self, entry: Option<Entry>) {
         if let Some(entry) = entry {
             self.publish([entry].into_iter());
         }
     }
 
-    /// Has all cells claimed that were set aside.
+    /// Puts all cells that were set aside into the shared queue.
     pub(super) fn let_all_in(&self) {
         let aside = mem::take(&mut self.away.spares().aside);
         if !aside.is_empty() {
@@ -228,10 +237,10 @@ impl Shared {
         }
     }
 
-    /// Starts a spare hand; false if there is no thread for it.
+    /// Starts a spare hand. Returns false if there is no thread for it.
     fn start_spare(self: &Arc<Self>, number: usize) -> bool {
         let Some(how) = self.away.how.get() else {
-            // A model's hands are there.
+            // A model's hands exist already.
             return cfg!(garrick_loom);
         };
         let spec = ThreadSpec::new(format!("{}-spare-{number}", self.name), how.stack_size);
@@ -241,7 +250,7 @@ impl Shared {
             number,
             _ends: Ends(how.over.clone()),
         };
-        // A world is foreign code, which is in no turn.
+        // A world is foreign code, which belongs to no turn.
         let started = quiet::call(|| {
             current::leave(false, || {
                 self.world
@@ -257,14 +266,14 @@ impl Shared {
 }
 
 impl Worker {
-    /// Whether the activation under way has asked if it may block.
+    /// Returns true if the current activation has asked whether it may block.
     #[inline]
     pub(crate) fn has_asked(&self) -> bool {
         self.permit.get() != Permission::Unasked
     }
 
-    /// Begins an activation of a task that blocks, whose cell was scheduled with that message. If too many turns are away, the cell
-    /// waits elsewhere, with the message.
+    /// Begins an activation of a task that blocks, whose cell was scheduled with that message. If
+    /// too many turns are away, the cell waits elsewhere, with the message, and `None` is returned.
     pub(crate) fn ask_permission(&self, cell: CellPtr, message: *const Slot) -> Option<Permit<'_>> {
         let permission = match self.shared.let_go() {
             Ok(()) => Permission::Counted,
@@ -285,7 +294,7 @@ impl Worker {
         if idle::hand_over(cell, self.shared.queue_home()) {
             self.shared.let_in(self.shared.away.set_aside(entry));
         } else {
-            // Its token is on its way to us.
+            // The cell's token is on its way to this worker.
             self.old.push_entry(self.turn(), entry);
         }
     }
@@ -303,11 +312,11 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// A spare hand that is about to be one.
+/// The thread of a spare hand that is about to serve.
 struct Spare {
     shared: Arc<Shared>,
     number: usize,
-    /// Counts the thread as over.
+    /// Counts the thread as ended.
     _ends: Ends,
 }
 
@@ -318,7 +327,7 @@ impl Spare {
     }
 }
 
-/// Serves the seats of a sponsor to their end, as the spare hand of that number.
+/// Serves the seats of a sponsor to their end, as spare hand `number`.
 fn serve(shared: Arc<Shared>, number: usize) {
     let _serving = Serving::new(&shared);
     let hand = Hand::spare(shared, number);
@@ -327,8 +336,8 @@ fn serve(shared: Arc<Shared>, number: usize) {
     }
 }
 
-/// Is the first hand of a sponsor on a thread of a model: it leaves its seat as for a turn that blocks, does something, comes back,
-/// and serves until the sponsor ends.
+/// Runs the first hand of a sponsor on a thread of a model. It leaves its seat like a turn that
+/// blocks, calls `meanwhile`, comes back, and serves until the sponsor ends.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce()) {
     let hand = Hand::new(shared.clone(), 0, None);
@@ -353,12 +362,12 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
     shared.calls_back(false);
     worker.away.set(0);
     shared.let_in(shared.away.come_back());
-    // Until it serves.
+    // The seat counts as idle until it serves.
     shared.announce_idle();
     hand.serve(0);
 }
 
-/// Is the spare hand of a sponsor on a thread of a model.
+/// Runs the spare hand of a sponsor on a thread of a model.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);
@@ -374,7 +383,8 @@ pub(crate) fn take_back_in_model(shared: &Shared) {
     crew.hand_over(seat);
 }
 
-/// Counts a turn of a model that is away, comes back to the first seat, which is PARKED, and stays there.
+/// Counts a turn of a model that is away. It comes back to the first seat, which is PARKED, and
+/// stays there.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct AwayInModel(Arc<Shared>);
 

@@ -1,4 +1,4 @@
-//! Making sponsors.
+//! The builder of sponsors.
 
 use std::any::Any;
 use std::fmt;
@@ -15,52 +15,52 @@ use crate::driver::Drivers;
 use crate::remote::{Remote, WORKERS_MAX};
 use crate::world::{STACK_BYTES_MAX, STACK_BYTES_MIN, World};
 
-/// Turns of one sponsor that may block at once, at most; see [`Builder::blocking_threads`].
+/// Largest value of [`Builder::blocking_threads`].
 pub const BLOCKING_THREADS_MAX: usize = 4096;
-/// So many, if nothing else is said.
+/// Default of [`Builder::blocking_threads`].
 const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// Why a sponsor could not be made.
+/// The reason why a sponsor could not be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// A pool of no workers was asked for.
+    /// A pool with zero workers was requested.
     NoWorkers,
-    /// There would be more than [`WORKERS_MAX`] workers in the process.
+    /// The process would have more than [`WORKERS_MAX`] workers.
     TooManyWorkers {
-        /// How many were asked for.
+        /// Requested number of workers.
         asked: usize,
     },
     /// More than [`BLOCKING_THREADS_MAX`] turns would be allowed to block at once.
     TooManyBlockingThreads {
-        /// How many were asked for.
+        /// Requested number of blocking threads.
         asked: usize,
     },
-    /// A core was named that the machine does not have.
+    /// The machine does not have a core with this number.
     NoSuchCore {
-        /// The core that was named, counted from 0.
+        /// Number of the requested core, counted from 0.
         core: usize,
-        /// How many there are.
+        /// Number of cores of the machine.
         cores: usize,
     },
-    /// The name has a NUL byte in it. Threads are named after their sponsor, and the system ends a thread's
-    /// name at the first of these bytes; any other character may be in it.
+    /// The name contains a NUL byte. Threads are named after their sponsor, and the system ends a
+    /// thread's name at the first NUL byte. Any other character is allowed.
     NulInName {
-        /// The name that was given.
+        /// The rejected name.
         name: String,
     },
-    /// The stack that was asked for is too small or too large for a worker.
+    /// The requested stack is too small or too large for a worker.
     StackSize {
-        /// The bytes that were asked for.
+        /// Requested stack size in bytes.
         bytes: usize,
     },
-    /// The size of a stack was named for the calling thread, which has its stack already.
+    /// A stack size was set for the calling thread, which has its stack already.
     StackHere,
-    /// The system gave no thread.
+    /// The system could not create a thread.
     Thread(io::Error),
     /// A worker's driver could not be made.
     Driver(io::Error),
-    /// A driver was named for the calling thread. Only threads of the sponsor's own sleep in one.
+    /// A driver was set for the calling thread. Only a sponsor's own threads can sleep in a driver.
     DriverHere,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for StartError {
             Self::StackHere => f.write_str(
                 "the calling thread has its stack already: only threads of the sponsor's own can be given one",
             ),
-            Self::Thread(error) => write!(f, "the system gave no thread: {error}"),
+            Self::Thread(error) => write!(f, "the system could not create a thread: {error}"),
             Self::Driver(error) => write!(f, "a worker's driver could not be made: {error}"),
             Self::DriverHere => f.write_str(
                 "the calling thread cannot sleep in a driver: only a sponsor with threads of its own can have one",
@@ -122,7 +122,7 @@ impl std::error::Error for StartError {
     }
 }
 
-/// How a sponsor is to be. Made by [`Sponsor::builder`].
+/// The configuration of a sponsor. Made by [`Sponsor::builder`].
 ///
 /// # Examples
 /// ```
@@ -165,32 +165,35 @@ impl Builder {
         }
     }
 
-    /// Its name, and the beginning of its threads' names; `sponsor` unless told. Without NUL bytes.
+    /// Sets the sponsor's name, which is also the start of its threads' names. `sponsor` by
+    /// default. It must not contain NUL bytes.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// How many threads run its tasks; 1 unless told.
+    /// Sets the number of worker threads. 1 by default.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// Pins the workers to these cores, in turns. Where the system cannot pin, nothing happens.
+    /// Pins the workers to these cores, round robin. Does nothing on systems that cannot pin
+    /// threads.
     #[must_use]
     pub fn pin_to(mut self, cores: impl IntoIterator<Item = usize>) -> Self {
         self.cores = cores.into_iter().collect();
         self
     }
 
-    /// The bytes of each worker's stack, from [`STACK_BYTES_MIN`] to [`STACK_BYTES_MAX`].
+    /// Sets the stack size of each worker in bytes, from [`STACK_BYTES_MIN`] to
+    /// [`STACK_BYTES_MAX`].
     ///
-    /// By default it is what the standard library gives a thread: 2 MiB, or what the environment variable
-    /// `RUST_MIN_STACK` says. Handlers that recurse deeply need more. The system rounds up to whole pages, and takes memory
-    /// as it is touched.
+    /// The default is the standard library's default for threads: 2 MiB, or the value of the
+    /// environment variable `RUST_MIN_STACK`. Handlers that recurse deeply need more. The system
+    /// rounds the size up to whole pages, and commits memory when it is touched.
     ///
     /// # Examples
     /// ```
@@ -212,14 +215,16 @@ impl Builder {
         self
     }
 
-    /// Lets a thread that waits in a [`Call`](crate::Call) run the task that it calls, if no worker is awake to do so; true by
-    /// default. Then no thread is woken for a short question, which makes that several times as fast.
+    /// Allows a thread that waits in a [`Call`](crate::Call) to run the called task itself, if no
+    /// worker is awake to do so. True by default. Then no thread is woken for a short question,
+    /// which makes the question several times as fast.
     ///
-    /// The task's handler runs on the caller's thread then, with its name, stack, thread-local values and, in a runtime for
-    /// futures, its context; and the caller's timeouts do not fire meanwhile. After a visit of more than 20 us the next 64
-    /// questions to that worker go to its own threads. After short visits up to 7 in a row are not timed. All questions go to its own
-    /// threads where workers are [pinned](Builder::pin_to), have a [driver](Builder::driver), or stacks of a
-    /// [size of their own](Builder::stack_size).
+    /// The task's handler then runs on the caller's thread, with its name, stack, thread-local
+    /// values and, in a runtime for futures, its context. The caller's timeouts do not fire
+    /// meanwhile. After a visit of more than 20 us, the next 64 questions to that worker go to its
+    /// own threads. After short visits, up to 7 visits in a row are not timed. All questions go to
+    /// the worker's own threads if workers are [pinned](Builder::pin_to), or have a
+    /// [driver](Builder::driver) or a [stack size](Builder::stack_size).
     ///
     /// # Examples
     /// ```
@@ -232,12 +237,13 @@ impl Builder {
         self
     }
 
-    /// Lets so many turns be in [`Turn::blocking`](crate::Turn::blocking) at once without keeping a worker from other tasks; 64 by
-    /// default, [`BLOCKING_THREADS_MAX`] at most. For each of them a spare thread runs other tasks. It is started when it is
-    /// needed, and ends with the sponsor.
+    /// Sets how many turns may be in [`Turn::blocking`](crate::Turn::blocking) at once without
+    /// blocking a worker. 64 by default, [`BLOCKING_THREADS_MAX`] at most. For each of these turns
+    /// a spare thread runs the other tasks. A spare thread is started when it is needed, and ends
+    /// with the sponsor.
     ///
-    /// A further turn that blocks keeps its worker until it goes on. So does every one where workers are
-    /// [pinned](Builder::pin_to) or have a [driver](Builder::driver).
+    /// A further turn that blocks keeps its worker until it continues. So does every blocking turn
+    /// if workers are [pinned](Builder::pin_to) or have a [driver](Builder::driver).
     ///
     /// # Examples
     /// ```
@@ -250,17 +256,21 @@ impl Builder {
         self
     }
 
-    /// Sets whether strangers are refused once the sponsor has begun to end, in order or at once; false by default.
+    /// Sets whether strangers are refused once the sponsor has begun to end, in order or at once.
+    /// False by default.
     ///
-    /// A stranger is a thread that runs no tasks of this sponsor. Once [`shutdown`](Sponsor::shutdown), or one of the other ends, has
-    /// begun, what a stranger sends comes back to it, as from a task that has stopped, and what it asks has no answer. What was
-    /// taken before is handled, unless the end is one at once. The sponsor's own tasks go on sending to each other, and get the answers
-    /// that they have asked strangers for. So an end in order comes soon, however much strangers go on sending. Without this, they
-    /// can put it off for as long as they send.
+    /// A stranger is a thread that runs no tasks of this sponsor. Once
+    /// [`shutdown`](Sponsor::shutdown) or another end has begun, a stranger's message comes back to
+    /// it, as from a task that has stopped, and a stranger's question gets no answer. Messages
+    /// accepted before are handled, unless the sponsor ends at once. The sponsor's own tasks
+    /// continue to send to each other, and get the answers to questions that they have asked
+    /// strangers. So an orderly end comes soon, however much strangers continue to send. Without
+    /// this option, strangers can delay the end for as long as they send.
     ///
-    /// Each message from outside of a turn pays for it: it takes a lock for reading. A task of another sponsor is refused what it
-    /// sends; what its turn has staged before the end began may still arrive, or become a dead letter. So may what is sent to a task
-    /// that has not yet arrived from a sponsor that takes what strangers send.
+    /// The price is a read lock for each message from outside of a turn. A task of another sponsor
+    /// is refused too. Messages that its turn has staged before the end began may still arrive, or
+    /// become dead letters. The same is true of a message to a task that is still on its way here
+    /// from a sponsor that does not refuse strangers.
     ///
     /// # Examples
     /// ```
@@ -286,7 +296,8 @@ impl Builder {
         self
     }
 
-    /// Has an idle worker serve the tasks of every other one that is in a turn, however short, and in whatever world: for tests.
+    /// Makes idle workers serve the tasks of every worker that is in a turn, however short, in any
+    /// world. For tests.
     #[doc(hidden)]
     #[must_use]
     pub fn lend_at_once(mut self, at_once: bool) -> Self {
@@ -294,22 +305,24 @@ impl Builder {
         self
     }
 
-    /// The world it lives in; the real one unless told.
+    /// Sets the world of the sponsor. The real world by default.
     #[must_use]
     pub fn world(mut self, world: Arc<dyn World>) -> Self {
         self.world = Some(world);
         self
     }
 
-    /// Whether it counts what each kind of task does, for [`Handle::sample`](crate::Handle::sample); not unless told.
-    /// It costs a few nanoseconds an activation, whatever the number of messages that are handled in it.
+    /// Sets whether the sponsor counts the activity of each kind of task, for
+    /// [`Handle::sample`](crate::Handle::sample). False by default. It costs a few nanoseconds for
+    /// each activation, no matter how many messages the activation handles.
     #[must_use]
     pub fn probes(mut self, probes: bool) -> Self {
         self.probes = probes;
         self
     }
 
-    /// Attaches what the layer above wants to know of the sponsor, for [`Handle::attachment`](crate::Handle::attachment).
+    /// Attaches a value of the layer above to the sponsor, for
+    /// [`Handle::attachment`](crate::Handle::attachment).
     #[doc(hidden)]
     #[must_use]
     pub fn attach(mut self, attachment: impl Any + Send + Sync) -> Self {
@@ -317,7 +330,7 @@ impl Builder {
         self
     }
 
-    /// Lets its workers sleep in drivers; in their threads' own sleep unless told.
+    /// Makes the workers sleep in drivers. By default workers park their threads.
     #[must_use]
     pub fn driver(mut self, drivers: impl Drivers + Send + 'static) -> Self {
         self.drivers = Some(Box::new(drivers));
@@ -331,13 +344,14 @@ impl Builder {
         self
     }
 
-    /// Starts its threads.
+    /// Starts the sponsor's threads.
     ///
     /// # Errors
-    /// See [`StartError`]; nothing is left running.
+    /// A [`StartError`]. Nothing is left running then.
     ///
     /// # Panics
-    /// If [`World::spawn_thread`], [`Drivers::driver`] or [`Driver::waker`](crate::Driver::waker) panics; nothing is left running then either.
+    /// Panics if [`World::spawn_thread`], [`Drivers::driver`] or
+    /// [`Driver::waker`](crate::Driver::waker) panics. Nothing is left running then either.
     pub fn start(self) -> Result<Sponsor, StartError> {
         let cores = self.check()?;
         let drivers = self.drivers()?;
@@ -347,7 +361,7 @@ impl Builder {
         thread::start(&shared, &cores, stack_size, drivers)
     }
 
-    /// A driver for each worker, or none.
+    /// Returns a driver for each worker, or none for all.
     fn drivers(&self) -> Result<Vec<Option<Driven>>, StartError> {
         let make = |worker| {
             let drivers = self.drivers.as_ref();
@@ -360,10 +374,10 @@ impl Builder {
             .map_err(StartError::Driver)
     }
 
-    /// Makes a sponsor of the calling thread.
+    /// Makes a sponsor that runs on the calling thread.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// A [`StartError`].
     pub fn here(mut self) -> Result<Here, StartError> {
         if self.drivers.is_some() {
             return Err(StartError::DriverHere);
@@ -381,7 +395,7 @@ impl Builder {
             return Err(StartError::NoWorkers);
         }
         if self.workers > WORKERS_MAX {
-            // Before a driver is made for each of them, or room.
+            // Checked before a driver or any memory is allocated for each worker.
             let asked = self.workers;
             return Err(StartError::TooManyWorkers { asked });
         }
@@ -406,7 +420,7 @@ impl Builder {
         Ok(self.cores.clone())
     }
 
-    /// Makes what the workers of a sponsor share, whose threads a model brings.
+    /// Makes the shared state of a sponsor whose threads are brought by a model.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn share_in_model(self, roams: bool) -> Arc<Shared> {
         let hands = if roams { self.hands() } else { Hands::FIXED };
@@ -415,7 +429,7 @@ impl Builder {
         shared
     }
 
-    /// Who may sit on the seats of such a sponsor.
+    /// Returns the hands that may sit on the seats of such a sponsor.
     fn hands(&self) -> Hands {
         let roam = self.drivers.is_none();
         Hands {
@@ -436,7 +450,7 @@ impl Builder {
     /// Returns the way in which workers that roam lend their cells, if they do.
     fn lend_by(&self) -> Option<LendBy> {
         let at_once = self.lends_at_once;
-        // No other world than the real one says how long a turn takes.
+        // Only the real world has a clock that measures how long a turn takes.
         let is_timed = self.world.is_none() && !cfg!(garrick_loom);
         if self.workers < 2 || !self.cores.is_empty() || !(is_timed || at_once) {
             return None;

@@ -1,12 +1,13 @@
 //! Seats, and the hands that sit on them.
 //!
-//! A *seat* is a worker's run queues, blocks, timers and ready stack; a *hand* is a thread. Who sits on a seat is its owner until
-//! it leaves. A seat is free while its ready stack says PARKED or WATCHED, and whoever takes that mark away has the seat: it sits
-//! there, or hands the seat over to an idle hand, exactly once ([`Crew::hand_over`]). Hands that have nothing to do wait in a list of
-//! the crew for any seat ([`Hand::wait_for_seat`]). README.md, seats, has the protocol.
+//! A *seat* is a worker's run queues, blocks, timers and ready stack. A *hand* is a thread. The
+//! sitter of a seat is its owner until it leaves. A seat is free while its ready stack says PARKED
+//! or WATCHED. The thread that removes that mark owns the seat: it sits there, or hands the seat
+//! over to an idle hand, exactly once ([`Crew::hand_over`]). Idle hands wait in a list of the crew
+//! for any seat ([`Hand::wait_for_seat`]). README.md, seats, has the protocol.
 //!
-//! Hands of a sponsor without drivers roam over all of its seats. A seat with a driver, and the one of a
-//! [`Here`](super::Here), has a crew of one.
+//! Hands of a sponsor without drivers roam over all its seats. A seat with a driver, and the seat
+//! of a [`Here`](super::Here), has a crew of one.
 
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -38,39 +39,43 @@ use crate::runtime::current;
 use crate::runtime::worker::{Shown, Worker};
 use crate::world::Nanos;
 
-/// No deadline, and nobody who keeps watch over deadlines.
+/// No deadline. As a wake time: no hand keeps watch over deadlines.
 pub(super) const NEVER: Nanos = Nanos::MAX;
 
-/// See the module.
+/// A group of hands that serves seats.
 pub(crate) struct Crew {
     pub(super) seats: Box<[Seat]>,
     hands: Box<[CachePadded<Berth>]>,
     lists: Mutex<Lists>,
     /// The way in which seats lend their cells, if they do.
     pub(super) lend_by: Option<LendBy>,
-    /// Looks for seats that are stuck which are left to the hand that keeps watch; 0 if it does not look.
+    /// Number of looks for stuck seats that are left to the watching hand; 0 if it does not look.
     pub(super) looks_left: AtomicUsize,
-    /// Until when the hand that keeps watch sleeps; [`NEVER`] if no hand does. Not modelled: models have no clock.
+    /// Time until which the watching hand sleeps; [`NEVER`] if no hand watches. Not modelled:
+    /// models have no clock.
     until: AtomicU64,
 }
 
 pub(super) struct Seat {
     pub(super) home: Home,
-    /// Its worker from when it opens until it is over. Written and read by who sits there.
+    /// The seat's worker, from the opening of the seat until it is over. Written and read by the
+    /// sitter.
     worker: AtomicPtr<Worker>,
-    /// Held while somebody who does not sit there looks at its worker, and while that is closed.
+    /// Held while a thread that does not sit there looks at the worker, and while the worker is
+    /// closed.
     look: Mutex<()>,
     pub(super) loan: Loan,
-    /// When its next timer is due. Counts while the seat is PARKED. Not modelled, as `until`.
+    /// Deadline of the seat's next timer. Used while the seat is PARKED. Not modelled, like
+    /// `until`.
     deadline: AtomicU64,
-    /// Those in `Lists::returning` who want it. Written under the lock.
+    /// Number of tickets in `Lists::returning` for this seat. Written under the lock.
     wanted_back: AtomicUsize,
 }
 
-/// Somebody who has left a seat in the middle of a turn, and waits to sit there again.
+/// A hand that has left a seat in the middle of a turn, and waits to sit there again.
 struct Ticket {
     thread: Thread,
-    /// Whether the seat is its holder's.
+    /// True once the holder of the ticket owns the seat.
     called: AtomicBool,
 }
 
@@ -83,7 +88,8 @@ impl Ticket {
     }
 
     fn call(&self) {
-        // Release: pairs with the Acquire in `wait`; who is called has what the last sitter left.
+        // Release: pairs with the Acquire in `wait`; the called hand sees what the last sitter
+        // left.
         self.called.store(true, Release);
         self.thread.unpark();
     }
@@ -96,18 +102,18 @@ impl Ticket {
     }
 }
 
-/// Where a hand waits.
+/// The place where a hand waits.
 #[derive(Default)]
 struct Berth {
-    /// How it is woken, while there is a hand.
+    /// The way to wake the hand, while there is a hand.
     bell: Mutex<Option<Bell>>,
 }
 
-/// How a hand is woken.
+/// The way to wake a hand.
 struct Bell {
     thread: Thread,
-    /// What wakes it if it sleeps in a driver. Counted by us, because cloning and dropping a waker is foreign code, which is not
-    /// run under our lock.
+    /// Waker for a hand that sleeps in a driver. Counted by an `Arc`, because cloning and dropping
+    /// a waker is foreign code, which must not run under the lock.
     waker: Option<Arc<Waker>>,
 }
 
@@ -115,20 +121,22 @@ struct Bell {
 struct Lists {
     /// Hands that wait for a seat; the last one is given the next seat.
     idle: Vec<usize>,
-    /// The seats that hands were given, by the number of the hand, until they have seen it.
+    /// Seats that hands were given, by the number of the hand, until the hand has taken note.
     given: Vec<Option<usize>>,
     /// The idle hand that wakes for the timers of seats where nobody sits.
     watch: Option<usize>,
     /// Seats that wait for a hand, oldest first.
     waiting: VecDeque<usize>,
-    /// Those who have left a seat in the middle of a turn, and want it back, with its number, oldest first.
+    /// Hands that have left a seat in the middle of a turn, and want it back, with the number of
+    /// the seat, oldest first.
     returning: VecDeque<(usize, Arc<Ticket>)>,
-    /// Seats that will not be sat on any more.
+    /// Number of seats that will not be sat on any more.
     over: usize,
 }
 
 impl Crew {
-    /// A crew for the seats of these homes, with a hand for each, and so many more. Its seats lend their cells if it is said how.
+    /// Creates a crew for the seats of these homes, with one hand for each, and `spares` more. Its
+    /// seats lend their cells if `lend_by` is given.
     pub(crate) fn new(homes: &[Home], spares: usize, lend_by: Option<LendBy>) -> Self {
         let seat = |&home: &Home| Seat {
             home,
@@ -153,17 +161,17 @@ impl Crew {
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The part of a seat that others may touch.
+    /// Returns the part of a seat that other threads may access.
     pub(super) fn remote(&self, seat: usize) -> &'static Remote {
         Remote::of(self.seats[seat].home)
     }
 
-    /// If the hand that leaves the line has kept watch, lets another one do so where there is something to watch. Returns whom to
-    /// wake for it.
+    /// Passes the watch to another hand, if the leaving hand has kept it and there is something to
+    /// watch. Returns the hand to wake for it.
     fn pass_watch(&self, lists: &mut Lists, leaves: usize) -> Option<usize> {
         if lists.watch != Some(leaves) {
             return None;
@@ -183,16 +191,16 @@ impl Crew {
         }
     }
 
-    /// The earliest deadline of a seat where nobody sits.
+    /// Returns the earliest deadline of a seat where nobody sits.
     fn earliest(&self) -> Nanos {
-        // A seat where somebody sits, or is about to, has its timers looked after.
+        // The timers of a seat with a sitter, or with one about to sit down, are looked after.
         let parked = self.seats.iter().filter(|seat| seat.is_parked());
         let deadlines = parked.map(|seat| seat.deadline.load(Relaxed));
         deadlines.min().unwrap_or(NEVER)
     }
 
-    /// Takes a seat where nobody sits, by `sit`. One that was left may be over by now, and its number another sponsor's: that seat
-    /// is handed over to those whose it is.
+    /// Takes a seat where nobody sits, by `sit`. A seat that was left may be over by now, and its
+    /// number may belong to another sponsor. Such a seat is handed over to the crew that owns it.
     pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
         let remote = self.remote(seat);
         if !sit(&remote.ready) {
@@ -205,14 +213,16 @@ impl Crew {
         is_ours
     }
 
-    /// The worker of a seat, which the caller has for as long as it uses the worker.
+    /// Returns the worker of a seat. The caller must own the seat as long as it uses the worker.
     pub(crate) fn worker(&self, seat: usize) -> NonNull<Worker> {
-        // Relaxed: written by who opened the seat, and left it since, or is the caller.
+        // Relaxed: written by the thread that opened the seat, which has left it since, or is the
+        // caller.
         let worker = self.seats[seat].worker.load(Relaxed);
         NonNull::new(worker).expect("a seat that can be had is open")
     }
 
-    /// Returns what the worker of a seat shows, while the lock is held; none if the seat is not open.
+    /// Returns the shown part of a seat's worker, valid while the lock is held. `None` if the seat
+    /// is not open.
     pub(super) fn shown<'a>(
         &self,
         seat: usize,
@@ -220,11 +230,12 @@ impl Crew {
     ) -> Option<&'a Shown> {
         // Relaxed: `open` and `close` hold the lock.
         let worker = NonNull::new(self.seats[seat].worker.load(Relaxed))?;
-        // SAFETY: the worker stays while the lock is held, and all threads may look at this field of it.
+        // SAFETY: the worker stays while the lock is held, and all threads may look at this field
+        // of it.
         Some(unsafe { &(*worker.as_ptr()).shown })
     }
 
-    /// Returns how many cells are ready on a seat, as far as can be seen, while the lock is held.
+    /// Returns the number of ready cells on a seat, as a hint, while the lock is held.
     pub(super) fn ready(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> usize {
         // Relaxed: as in `shown`.
         let Some(worker) = NonNull::new(self.seats[seat].worker.load(Relaxed)) else {
@@ -235,7 +246,7 @@ impl Crew {
         unsafe { (*worker).old.len() + (*worker).born.len() }
     }
 
-    /// Returns whether a seat has timers, as far as can be seen, while the lock is held.
+    /// Returns true if a seat probably has timers, while the lock is held.
     pub(super) fn has_timers(&self, seat: usize, _look: &MutexGuard<'_, ()>) -> bool {
         // Relaxed: as in `shown`.
         NonNull::new(self.seats[seat].worker.load(Relaxed)).is_some_and(|worker| {
@@ -244,14 +255,15 @@ impl Crew {
         })
     }
 
-    /// Says when the next timer of a seat is due, before the caller leaves it.
+    /// Records the deadline of a seat's next timer, before the caller leaves the seat.
     pub(super) fn set_deadline(&self, seat: usize, deadline: Option<Nanos>) {
         self.seats[seat]
             .deadline
             .store(deadline.unwrap_or(NEVER), Relaxed);
     }
 
-    /// Sees to it that somebody wakes for the deadline of a seat that was left PARKED, whose hand does not sleep now.
+    /// Ensures that a hand wakes for the deadline of a seat that was left PARKED, whose last hand
+    /// does not sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch`.
         if self.seats[seat].deadline.load(Relaxed) < self.until.load(Relaxed) {
@@ -259,8 +271,8 @@ impl Crew {
         }
     }
 
-    /// Wakes the hand that keeps watch, and has an idle one do so if none does. If all are busy, the next hand that is not looks for
-    /// itself.
+    /// Wakes the watching hand. If no hand watches, an idle hand starts to. If all hands are busy,
+    /// the next idle hand looks for itself.
     fn wake_watch(&self) {
         let watch = {
             let mut lists = self.lists();
@@ -270,18 +282,18 @@ impl Crew {
         self.wake(watch);
     }
 
-    /// Whether somebody who has left the seat in the middle of a turn wants it back.
+    /// Returns true if a hand that has left the seat in the middle of a turn wants it back.
     pub(crate) fn is_wanted_back(&self, seat: usize) -> bool {
         // Relaxed: a hint; the lock orders the tickets, and fences order it against sleep.
         self.seats[seat].wanted_back.load(Relaxed) > 0
     }
 
-    /// Waits until the caller, who has left the seat in the middle of a turn, has it again.
+    /// Waits until the caller, which has left the seat in the middle of a turn, owns it again.
     pub(super) fn take_back(self: &Arc<Self>, seat: usize) {
         let ticket = {
             let mut lists = self.lists();
             if let Some(place) = lists.waiting.iter().position(|&waits| waits == seat) {
-                // It waits for somebody.
+                // The seat waits for a hand.
                 lists.waiting.remove(place);
                 return;
             }
@@ -290,8 +302,8 @@ impl Crew {
             self.seats[seat].wanted_back.fetch_add(1, Relaxed);
             ticket
         };
-        // SeqCst: pairs with the fence after PARKED of who leaves a seat. Either that sees that the seat is wanted back, or we see
-        // that nobody sits there.
+        // SeqCst: pairs with the fence after PARKED of the hand that leaves a seat. Either that
+        // hand sees that the seat is wanted back, or this thread sees that nobody sits there.
         fence(SeqCst);
         if self.retake(seat, Ready::sit) {
             self.hand_over(seat);
@@ -310,7 +322,7 @@ impl Crew {
         lists.returning.remove(place).map(|(_, ticket)| ticket)
     }
 
-    /// Nobody will sit on one more of the seats. After the last of them, all hands leave.
+    /// Counts a seat that nobody will sit on again. After the last seat, all hands leave.
     pub(super) fn end_seat(&self) {
         let idle = {
             let mut lists = self.lists();
@@ -325,8 +337,8 @@ impl Crew {
 }
 
 impl Serve for Crew {
-    /// Gives a seat that the caller has, and does not sit on, to who wants it back; else to an idle hand; if there is none, to the
-    /// next that is.
+    /// Gives a seat, which the caller owns and does not sit on, to a hand that wants it back.
+    /// Otherwise gives it to an idle hand. If no hand is idle, the next idle hand gets it.
     fn hand_over(&self, seat: usize) {
         let (hand, watch) = {
             let mut lists = self.lists();
@@ -354,7 +366,7 @@ impl Serve for Crew {
         self.wake_watch();
     }
 
-    /// Whether the only seat is that of the calling thread.
+    /// Returns true if the calling thread owns the only seat.
     fn is_this_thread(&self) -> bool {
         if self.seats.len() != 1 || current::is_away() {
             return false;
@@ -399,13 +411,14 @@ impl Berth {
         };
         let waker = waker.clone();
         drop(bell);
-        // A driver's waker is foreign code, called by whoever sends: a panic in it is none of theirs.
+        // A driver's waker is foreign code, called by any sender: a panic in it must not reach the
+        // sender.
         let _ = quiet::call(|| waker.wake_by_ref());
         quiet::drop(waker);
     }
 }
 
-/// A thread of a crew, for as long as it is one.
+/// A thread of a crew, as long as it serves the crew.
 pub(super) struct Hand {
     pub(super) shared: Arc<Shared>,
     pub(super) crew: Arc<Crew>,
@@ -415,21 +428,21 @@ pub(super) struct Hand {
 }
 
 impl Hand {
-    /// Makes the calling thread the one that opens the sponsor's worker of that number. It is woken by `waker`, if it sleeps in a
-    /// driver.
+    /// Makes the calling thread the hand that opens the sponsor's worker with that index. The hand
+    /// is woken by `waker`, if it sleeps in a driver.
     pub(super) fn new(shared: Arc<Shared>, index: usize, waker: Option<Waker>) -> Self {
         let (crew, number) = shared.place_of(index);
         Self::with_bell(crew.clone(), number, shared, waker)
     }
 
-    /// Makes the calling thread the spare hand of that number of the sponsor's only crew.
+    /// Makes the calling thread spare hand `number` of the sponsor's only crew.
     pub(super) fn spare(shared: Arc<Shared>, number: usize) -> Self {
         let (crew, _) = shared.place_of(0);
         let number = crew.seats.len() + number;
         Self::with_bell(crew.clone(), number, shared, None)
     }
 
-    /// Makes the calling thread the hand of that number of the crew.
+    /// Makes the calling thread hand `number` of the crew.
     fn with_bell(
         crew: Arc<Crew>,
         number: usize,
@@ -450,7 +463,7 @@ impl Hand {
         }
     }
 
-    /// The seat that this hand opens.
+    /// Returns the seat that this hand opens.
     pub(super) fn first_seat(&self) -> usize {
         self.number
     }
@@ -462,7 +475,7 @@ impl Hand {
         seat.worker.store(Box::into_raw(worker), Relaxed);
     }
 
-    /// Closes a seat that nobody can reach any more, and gives its number back.
+    /// Closes a seat that nothing can reach any more, and gives its number back.
     pub(super) fn close(&self, seat: usize) {
         self.crew.set_deadline(seat, None);
         let worker = {
@@ -470,13 +483,13 @@ impl Hand {
             let _look = seat.look();
             seat.worker.swap(ptr::null_mut(), Relaxed)
         };
-        // SAFETY: made by `open`, taken once, by who sits there.
+        // SAFETY: made by `open`, taken once, by the sitter.
         unsafe { Box::from_raw(worker) }.leave();
         self.crew.end_seat();
     }
 
-    /// Waits for a seat of the crew. None once all of them are over. `sleep` waits until this hand is woken, and no longer than
-    /// the time that it gets.
+    /// Waits for a seat of the crew. Returns `None` once all seats are over. `sleep` waits until
+    /// this hand is woken, and no longer than the given time.
     pub(super) fn wait_for_seat(&self, sleep: impl Fn(Option<Duration>)) -> Option<usize> {
         let crew = &*self.crew;
         let wakes_before = self.wakes_before();
@@ -488,7 +501,7 @@ impl Hand {
             if lists.over == crew.seats.len() {
                 return None;
             }
-            // Who keeps watch is first in the line, so that it is the last to be given a seat.
+            // The watching hand is first in the line, so that it is the last to be given a seat.
             if lists.watch.is_none() || wakes_before < crew.until.load(Relaxed) {
                 lists.watch = Some(self.number);
                 lists.idle.insert(0, self.number);
@@ -522,20 +535,20 @@ impl Hand {
                         pool::reclaim(|| self.has_been_called());
                     }
                 }
-                // The clock, and the driver, are foreign code, and may have slept through the wake-up.
+                // The clock, and the driver, are foreign code, and may have slept through the wake.
                 _ if keeps_watch && self.has_been_called() => {}
                 left => sleep(left),
             }
         }
     }
 
-    /// Whether this hand was given a seat, or is to leave.
+    /// Returns true if this hand was given a seat, or should leave.
     fn has_been_called(&self) -> bool {
         let lists = self.crew.lists();
         lists.given[self.number].is_some() || lists.over == self.crew.seats.len()
     }
 
-    /// When somebody must wake, of whom this hand knows.
+    /// Returns the earliest known time at which a hand must wake.
     fn wakes_before(&self) -> Nanos {
         let memory = self.memory_left().map(|left| {
             let left = Nanos::try_from(left.as_nanos()).unwrap_or(NEVER);
@@ -544,25 +557,25 @@ impl Hand {
         self.crew.earliest().min(memory.unwrap_or(NEVER))
     }
 
-    /// The time after which memory is to be given back.
+    /// Returns the time left until memory should be given back.
     fn memory_left(&self) -> Option<Duration> {
         self.shared.is_real().then(pool::time_left).flatten()
     }
 
-    /// How long this hand may sleep, which keeps watch.
+    /// Returns how long this hand may sleep while it keeps watch.
     fn keep_watch(&self) -> Option<Duration> {
         let next = loop {
             let next = self.crew.earliest();
             {
-                // Under the lock, so that nobody keeps watch by now but this hand.
+                // Under the lock, so that no other hand keeps watch by now.
                 let lists = self.crew.lists();
                 if lists.watch != Some(self.number) {
                     return None;
                 }
                 self.crew.until.store(next, Relaxed);
             }
-            // SeqCst: pairs with the fence after PARKED of who leaves a seat. Either that sees until when we sleep, or we see the
-            // seat and its deadline.
+            // SeqCst: pairs with the fence after PARKED of the hand that leaves a seat. Either that
+            // hand sees until when this hand sleeps, or this hand sees the seat and its deadline.
             fence(SeqCst);
             if self.crew.earliest() >= next {
                 break next;
@@ -570,13 +583,13 @@ impl Hand {
         };
         let now = self.shared.now();
         let timer = (next < NEVER).then(|| Duration::from_nanos(next.saturating_sub(now)));
-        // Not 0, which is for what is due.
+        // Not 0, which stands for a due timer.
         let look = (self.time_to_look()).map(|left| left.max(Duration::from_nanos(1)));
         let times = [timer, self.memory_left(), look, self.time_to_fire(now)];
         times.into_iter().flatten().min()
     }
 
-    /// Takes a seat with a timer that is due, and this hand out of the line.
+    /// Takes a seat with a due timer, and takes this hand out of the line.
     fn take_due(&self) -> Option<usize> {
         let crew = &*self.crew;
         let now = self.shared.now();
@@ -587,7 +600,8 @@ impl Hand {
         self.leave_line(seat)
     }
 
-    /// Takes this hand out of the line, for a seat that it has. Returns the seat; none if this hand has been given another one meanwhile.
+    /// Takes this hand out of the line, for a seat that it owns. Returns the seat, or `None` if
+    /// this hand has been given another seat meanwhile.
     pub(super) fn leave_line(&self, seat: usize) -> Option<usize> {
         let crew = &*self.crew;
         let watch = {

@@ -1,18 +1,18 @@
-//! When a worker gives cells to others, and how many.
+//! The rules by which a worker gives cells to others, and how many.
 
 use super::Signal;
 use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
-/// Ready cells that a worker keeps to itself while another is idle, beside the one it runs next: two
-/// cells that talk to each other stay together.
+/// Number of ready cells that a worker keeps while another is idle, beside the cell that it runs
+/// next. Two cells that talk to each other stay together.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
-/// Cells given away at once.
+/// Largest number of cells given away at once.
 const GIVEN_MAX: usize = 1024;
 
 impl Worker {
-    /// Before an activation, when something is up: gives, or takes its share of what others gave or lent. So many cells are in hand, about
-    /// to run.
+    /// Shares cells before an activation, when the signal is not quiet: gives cells away, or takes
+    /// a share of given or lent cells. `in_hand` cells are about to run.
     #[cold]
     pub(crate) fn share(&self, in_hand: usize, signal: Signal) {
         if signal.is_lent() {
@@ -23,7 +23,7 @@ impl Worker {
             self.shared_wait.is_over();
             if self.is_fine() {
                 if self.is_patient_no_more(ready) {
-                    // What stands together in line talks to each other more often than not.
+                    // Neighbours in the queue usually talk to each other.
                     self.give(ready / 2);
                 }
             } else if self.may_give(ready) || self.keeps_too_long(ready) {
@@ -34,10 +34,10 @@ impl Worker {
         }
         self.kept.is_over();
         if ready == 0 {
-            // It claims next anyhow, and needs no clock for that.
+            // The worker claims next anyway, and needs no clock for that.
             return;
         }
-        // What stands in the shared queue must not wait until some worker has nothing else to do.
+        // Cells in the shared queue must not wait until a worker has nothing else to do.
         let (queued, workers) = (self.shared.queued(), self.shared.homes.len());
         for _ in 0..self.shared_wait.look(queued, workers, || self.now()) {
             let Some(entry) = self.shared.claim() else {
@@ -47,24 +47,25 @@ impl Worker {
         }
     }
 
-    /// Returns whether there is somebody to give to, and something to give, of so many cells that are ready.
+    /// Returns true if there is an idle worker, and some of the `ready` cells can be given away.
     pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();
         let is_much = signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
         if is_much && self.visit_times.is_short() && self.crew.lends() {
-            // A hand that finds out that the visit takes long after all has them served.
+            // If the visit turns out to be long, the watching hand has the cells served.
             self.crew.has_ready();
             return false;
         }
         is_much
     }
 
-    /// Returns whether the turns here were fine lately, and no newborn waits, which talks to nobody yet.
+    /// Returns true if recent turns were fine, and no newborn waits. Newborns do not talk to other
+    /// cells yet.
     pub(super) fn is_fine(&self) -> bool {
         self.pace.is_fine() && self.born.is_empty()
     }
 
-    /// Returns whether cells with fine turns go, so many of which are ready.
+    /// Returns true if cells with fine turns should go. `ready` cells are ready.
     fn is_patient_no_more(&self, ready: usize) -> bool {
         if self.shared.signal().idle() == 0 || ready < 2 {
             return false;
@@ -74,9 +75,9 @@ impl Worker {
         self.patience.look(sits, round, || self.now())
     }
 
-    /// Whether the one cell that is kept beside the next goes too.
+    /// Returns true if the one cell that is kept beside the next one should go too.
     fn keeps_too_long(&self, ready: usize) -> bool {
-        // A model has no clock to go by.
+        // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;
         if self.shared.signal().idle() == 0 || !is_kept {
             self.kept.is_over();
@@ -87,22 +88,23 @@ impl Worker {
         self.kept.look(self.turn(), woke, || self.now())
     }
 
-    /// Gives so many cells away while another worker is idle: all but the one to run next, oldest first, because
-    /// what is old is large, and because the next turn may take long.
+    /// Gives `count` cells away while another worker is idle: all cells but the next one, oldest
+    /// first. Old cells tend to be large, and the next turn may take long.
     fn give(&self, count: usize) {
         let count = count.min(GIVEN_MAX);
         let mut kept = Vec::new();
         let oldest = || self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         let given = self.take_to_give(count, &mut kept, || oldest().copied());
-        // Back to where they were. Behind the others, they would wait for as long as anybody is idle.
+        // Back to their places. At the end of the queue, they would wait for as long as any worker
+        // is idle.
         for entry in kept.into_iter().rev() {
             self.old.push_oldest(entry);
         }
         self.publish(given);
     }
 
-    /// Gives what it has more than the others, all of which have enough to do, so that all cells are served alike. An activation
-    /// takes so long on average.
+    /// Gives away the surplus over the other workers, when all of them have enough to do, so that
+    /// all cells are served alike. `activation` is the average duration of an activation.
     #[cold]
     #[inline(never)]
     pub(crate) fn balance(&self, activation: Nanos) {
@@ -112,12 +114,12 @@ impl Worker {
         }
         self.shared_wait.others_had_time();
         let ready = self.backlog();
-        // Each of them waits for all others.
+        // Each ready cell waits for all the others.
         let round = activation.saturating_mul(ready as u64);
         let average = shared.tell_round(self.index, round);
         let signal = shared.signal();
         if signal.idle() > 0 || signal.is_queued() {
-            // There are quicker ways to give.
+            // There are quicker ways to give cells.
             return;
         }
         let surplus = balance::surplus(round, average, ready).min(self.old.len());
@@ -127,7 +129,7 @@ impl Worker {
         }
     }
 
-    /// Gives cells away that would have to wait longest here.
+    /// Gives away the cells that would have to wait longest here.
     fn give_newest(&self, count: usize) {
         let mut kept = Vec::new();
         let given = self.take_to_give(count, &mut kept, || self.old.pop_newest().copied());

@@ -1,8 +1,9 @@
-//! Guests: threads that are no hand's, and sit on a seat for one question.
+//! Guests: threads that are no hands, and sit on a seat for one question.
 //!
-//! Who asks and waits for the answer has nothing else to do. If nobody sits at the home of the task that is asked, the asker sits
-//! there itself, runs it, and leaves, and no thread is woken (README.md, seats). It does so only while it waits anyway: whatever lock
-//! it holds meanwhile, it would hold while another thread ran the task.
+//! A thread that asks and waits for the answer has nothing else to do. If nobody sits at the home
+//! of the asked task, the asker sits there itself, runs the task, and leaves. No thread is woken
+//! (README.md, seats). It does so only while it would wait anyway: any lock that it holds
+//! meanwhile, it would also hold while another thread ran the task.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -24,24 +25,25 @@ use crate::runtime::current::{self, Entered, Serving};
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Activations that a guest runs at most.
+/// Largest number of activations that a guest runs.
 const VISIT_MAX: u32 = 64;
-/// A visit that takes longer keeps the thread of the one who asks from other work.
+/// Longest visit that counts as short. A longer visit keeps the asker's thread from other work.
 const VISIT_LONG: Nanos = 20_000;
-/// Questions that go the ordinary way after a long visit.
+/// Number of questions that take the ordinary path after a long visit.
 const VISITS_SPARED: usize = 64;
-/// Visits at most between two that are timed, once those took little time: the looks at the clock take half as long as all the rest.
+/// Largest number of untimed visits between two timed visits, once timed visits were short. The two
+/// looks at the clock take half as long as the rest of a visit.
 const UNTIMED_MAX: u32 = 7;
-/// Answers that are there at the first look, until one is held back: a future that is always ready keeps its executor from
-/// all others.
+/// Number of answers that are there at the first look, until one is held back. A future that is
+/// always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Such answers since the last one that was held back.
+    /// Answers that were there at the first look since the last one that was held back.
     static READY: Cell<u32> = Cell::new(0);
 }
 
-/// Whether an answer that is there at the first look is to be held back until the next.
+/// Returns true if an answer that is there at the first look must be held back until the next poll.
 pub(crate) fn is_to_yield() -> bool {
     let ready = READY.get() + 1;
     let yields = ready >= READY_MAX;
@@ -49,32 +51,33 @@ pub(crate) fn is_to_yield() -> bool {
     yields
 }
 
-/// Which visits of a seat are timed. Its owner alone uses it.
+/// Selects the visits of a seat that are timed. Used by the seat's owner only.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Visits until the next that is timed.
+    /// Visits until the next timed visit.
     untimed: Cell<u32>,
-    /// Visits that were not timed before the last that was.
+    /// Number of untimed visits before the last timed visit.
     run: Cell<u32>,
-    /// True while a visit lasts that will be short, as far as earlier ones tell.
+    /// True during a visit that will be short, judging by earlier visits.
     is_short: Cell<bool>,
 }
 
 impl VisitTimes {
-    /// Returns whether the visit that begins is timed.
+    /// Returns true if the visit that begins is timed.
     fn begins(&self) -> bool {
         let untimed = self.untimed.get();
         self.untimed.set(untimed.saturating_sub(1));
         untimed == 0
     }
 
-    /// Returns whether a guest sits here for a short visit, as far as earlier ones tell. Then what waits here is done sooner by the guest
-    /// than by a hand that would have to be woken for it.
+    /// Returns true if a guest sits here for a short visit, judging by earlier visits. Then the
+    /// guest handles waiting work sooner than a hand that would have to be woken for it.
     pub(super) fn is_short(&self) -> bool {
         self.is_short.get()
     }
 
-    /// A visit that was timed is over. After a short one twice as many go untimed, after a long one none does.
+    /// Records the duration of a timed visit. After a short visit twice as many visits go untimed,
+    /// after a long visit none does.
     fn took(&self, time: Nanos) {
         let run = if time > VISIT_LONG {
             0
@@ -86,38 +89,41 @@ impl VisitTimes {
     }
 }
 
-/// Keeps a sponsor's shared part, for guests of one seat: their counts are on no line that others write.
+/// Keeps a sponsor's shared state alive, for guests of one seat. Its counts are on a cache line
+/// that no other thread writes.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
-/// A thread on a seat where nobody sat. Leaves the seat when it is dropped, whatever happens on it.
+/// A thread on a seat where nobody sat. Leaves the seat when it is dropped, even by a panic.
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// The seat, and all that is looked at once it is left, may be gone then but for this.
+    /// Keeps the shared state alive. Once the seat is left, the seat and everything that is still
+    /// used may be gone otherwise.
     shared: Arc<Hold>,
-    /// When it has sat down, if the visit is timed.
+    /// Start of the visit, if the visit is timed.
     since: Option<Nanos>,
-    /// False once it has left.
+    /// False once the guest has left the seat.
     sits: bool,
-    /// Whoever is called meanwhile finds that this thread works for the sponsor, and does not wait for its end.
+    /// Marks that this thread works for the sponsor, so that foreign code called meanwhile does not
+    /// wait for the sponsor's end.
     _serving: Serving,
 }
 
-/// The answer to a thread that would like to be a guest.
+/// The result of a thread's request to be a guest.
 enum Welcome {
-    /// A guest, who sits there.
+    /// The guest sits on the seat.
     Sits(Guest),
-    /// Somebody else sits there.
+    /// Another thread sits there.
     Taken,
     /// No guests are wanted.
     Unwanted,
 }
 
 impl Guest {
-    /// Sits at a home, if nobody does, and guests are welcome.
+    /// Sits at a home, if nobody sits there and guests are welcome.
     fn sit(home: Home) -> Welcome {
-        // A caller that unwinds makes every turn look failed to destructors that ask for that.
-        // A hand that was left to foreign code is not to wait for what only it can do.
+        // While the caller unwinds, destructors would take every turn for a failed one. A hand that
+        // is lent to foreign code must not wait for work that only it can do.
         if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
             return Welcome::Unwanted;
         }
@@ -131,10 +137,11 @@ impl Guest {
         Self::at(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
-    /// Sits on a seat that is the caller's. Hands it over if that is not for guests.
+    /// Sits on a seat that the caller owns. Hands the seat over if it is not for guests.
     fn at(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
-            // The number has come to another sponsor since the first look, whose tasks may have to stay on their thread.
+            // The number has moved to another sponsor since the first look, whose tasks may have to
+            // stay on their thread.
             remote.hand_over();
             return None;
         }
@@ -166,7 +173,8 @@ impl Guest {
         unsafe { self.worker.as_ref() }
     }
 
-    /// Runs what is there, until `is_answered`, and leaves. Nothing more: the caller may hold a lock that another task waits for.
+    /// Runs the cells that are ready, until `is_answered`, and leaves. Runs nothing more: the
+    /// caller may hold a lock that another task waits for.
     fn run(mut self, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
@@ -178,7 +186,7 @@ impl Guest {
             if is_answered() || self.try_leave() {
                 return;
             }
-            // Something has come meanwhile, and may be what answers. The seat counts as idle again.
+            // New work has come meanwhile, and may give the answer. The seat counts as idle again.
             let came = match self.since {
                 Some(_) => Came::Idle,
                 None => Came::Untimed,
@@ -187,14 +195,14 @@ impl Guest {
         }
     }
 
-    /// Leaves the seat, if nothing is left to do there.
+    /// Leaves the seat, if no work is left there. Returns true if it has left.
     fn try_leave(&mut self) -> bool {
         self.take_time();
         self.sits = !self.shared.try_leave(self.worker);
         !self.sits
     }
 
-    /// Takes note of how long it has sat here.
+    /// Records how long the guest has sat here.
     fn take_time(&self) {
         if let Some(since) = self.since {
             let time = self.worker().now().saturating_sub(since);
@@ -214,29 +222,31 @@ impl Drop for Guest {
     }
 }
 
-/// Sends a message to a task, and runs it on this thread until `is_answered`, if nobody else does. The caller waits anyway, and is
-/// in no turn.
+/// Sends a message to a task, and runs the task on this thread until `is_answered`, if no other
+/// thread does. The caller is in no turn, and waits anyway.
 pub(crate) fn send_and_run<M: 'static>(
     to: &Address<M>,
     message: M,
     is_answered: impl Fn() -> bool,
 ) {
     let cell = to.cell();
-    // Who sits down works for the sponsor, so the gate is asked before.
+    // A guest works for the sponsor, so the gate is checked first.
     let is_special = cell.is_door() || cell.is_bounded();
     let welcome = if is_special || current::resting().is_some() || is_refused(cell) {
         Welcome::Unwanted
     } else {
         Guest::sit(cell.home())
     };
-    // One that comes back is dropped when the seat is left, and its reply with it: that is foreign code.
+    // A refused message is dropped when the seat is left, and its reply with it: that is foreign
+    // code.
     match welcome {
         Welcome::Sits(sat) => {
             let mut _refused = Ok(());
             let guest = sat;
             let worker = guest.worker();
             if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
-                // What came before is on its way, or it has moved. Its carrier is on a ready stack then, which may be this one.
+                // Earlier messages are on their way, or the task has moved. Its carrier is on a
+                // ready stack then, perhaps on this seat's.
                 _refused = to.send(message);
             } else {
                 let _entered = Entered::new(worker);
@@ -245,7 +255,7 @@ pub(crate) fn send_and_run<M: 'static>(
             guest.run(is_answered);
         }
         Welcome::Taken => {
-            // Whoever sat there may have left by now. Then the seat is ours by the push.
+            // The other sitter may have left by now. Then this thread gets the seat by the push.
             let Ok(wake) = to.push_from_outside(message, false, Remote::has_guests) else {
                 return;
             };
@@ -263,18 +273,19 @@ pub(crate) fn send_and_run<M: 'static>(
 }
 
 impl Worker {
-    /// The guest runs nothing more here, or its turn leaves the seat to others.
+    /// Ends the visit's settings: the guest runs nothing more here, or its turn leaves the seat to
+    /// others.
     pub(super) fn ends_visit(&self) {
         self.visit_times.is_short.set(false);
         self.pace.set_one_by_one(false);
     }
 
-    /// Runs at most so many activations, until `is_done`. Returns how many are left.
+    /// Runs at most `max` activations, until `is_done`. Returns how many are left.
     fn run_as_guest(&self, max: u32, is_done: impl Fn() -> bool) -> u32 {
         let _entered = Entered::new(self);
         let times = &self.visit_times;
         times.is_short.set(times.run.get() > 0);
-        // What comes for a task behind the question may wait for a lock that the caller holds.
+        // Messages for a task behind the question may wait for a lock that the caller holds.
         self.pace.set_one_by_one(true);
         let left = Cell::new(max);
         let is_over = || {

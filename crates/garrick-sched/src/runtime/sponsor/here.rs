@@ -1,4 +1,4 @@
-//! The caller's thread as a sponsor.
+//! A sponsor on the calling thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -19,11 +19,11 @@ use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
-/// The number of its only seat.
+/// Number of the only seat of a [`Here`].
 const SEAT: usize = 0;
 
 /// Owns a sponsor that runs its tasks on the thread that made it, while that thread is in
-/// [`Here::run`]. Its tasks need not be `Send`. Dropping it ends it.
+/// [`Here::run`]. Its tasks need not be `Send`. Dropping it ends the sponsor.
 ///
 /// # Examples
 /// ```
@@ -49,17 +49,17 @@ const SEAT: usize = 0;
 /// # Ok::<(), garrick_sched::StartError>(())
 /// ```
 pub struct Here {
-    /// Who sits on its only seat, but while it rests.
+    /// The hand that sits on the only seat, except while it rests.
     hand: Hand,
-    /// Whether its tasks are being run. What is called meanwhile and is no task, such as the clock of its world, may be
-    /// called by one, whose turn is not over.
+    /// True while the tasks are being run. Foreign code that is called meanwhile and is no task,
+    /// such as the clock of the world, may be called by a task whose turn is not over.
     runs: Cell<bool>,
-    /// Not `Send`: the tasks stay on this thread.
+    /// Makes the type not `Send`: the tasks stay on this thread.
     here: PhantomData<*const ()>,
 }
 
 impl Here {
-    /// Makes a sponsor of the calling thread.
+    /// Makes a sponsor that runs on the calling thread.
     ///
     /// # Errors
     /// [`StartError::TooManyWorkers`](super::StartError::TooManyWorkers).
@@ -79,32 +79,33 @@ impl Here {
     }
 
     fn worker(&self) -> &Worker {
-        // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of its crew, which this is.
+        // SAFETY: the seat is open until this is dropped, and used by nobody but the only hand of
+        // its crew, which this is.
         unsafe { self.hand.crew.worker(SEAT).as_ref() }
     }
 
-    /// Rests until there is something to do.
+    /// Rests until there is work.
     fn rest(&self, spin: &mut Spin) {
         let seat = self.hand.rest(SEAT, spin);
         debug_assert_eq!(seat, Some(SEAT), "its seat is over when it is dropped");
         self.worker().sit_down(Came::Idle);
     }
 
-    /// Makes a task on this thread, whether it is `Send` or not.
+    /// Makes a task on this thread. The task need not be `Send`.
     pub fn spawn<T: Task>(&self, task: T) -> Address<T::Message> {
         let spawned = self.handle().spawn_at(self.worker().home, task, false);
         spawned.unwrap_or_else(|_| unreachable!("it ends when it is dropped"))
     }
 
-    /// A handle for spawning on it from elsewhere.
+    /// Returns a handle for spawning tasks from other threads.
     pub fn handle(&self) -> Handle {
         self.worker().sponsor_handle()
     }
 
-    /// Runs its tasks until none of them has anything to handle.
+    /// Runs the tasks until none of them has anything to handle.
     ///
     /// # Panics
-    /// If called by a task, or by what a task calls.
+    /// Panics if called by a task, or by code that a task calls.
     #[track_caller]
     pub fn run(&self) {
         let _running = self.begin();
@@ -117,11 +118,12 @@ impl Here {
         }
     }
 
-    /// Runs its tasks until `done`, and sleeps meanwhile when none of them has anything to handle.
-    /// Whoever makes `done` true must send to one of its tasks afterwards, or be one.
+    /// Runs the tasks until `done` returns true, and sleeps while none of them has anything to
+    /// handle. The thread that makes `done` true must then send a message to one of these tasks,
+    /// unless a task itself makes it true.
     ///
     /// # Panics
-    /// If called by a task, or by what a task calls. `done` may call it.
+    /// Panics if called by a task, or by code that a task calls. `done` may call it.
     #[track_caller]
     pub fn run_until(&self, done: impl Fn() -> bool) {
         let running = self.begin();
@@ -132,21 +134,21 @@ impl Here {
             if running.pause(&done) {
                 return;
             }
-            // What `done` has sent is there already.
+            // Messages that `done` has sent are there already.
             if self.worker().backlog() == 0 && !self.worker().claim() {
                 self.rest(&mut spin);
             }
         }
     }
 
-    /// Runs its tasks until `future` is ready, and sleeps meanwhile when none of them has anything to
-    /// handle. This is how the thread that runs tasks waits for an answer of theirs.
+    /// Runs the tasks until `future` is ready, and sleeps while none of them has anything to
+    /// handle. A thread that runs tasks waits for their answers this way.
     ///
     /// # Panics
-    /// If called by a task, or by what a task calls. `future` may call it.
+    /// Panics if called by a task, or by code that a task calls. `future` may call it.
     ///
     /// # Examples
-    /// See [`Ask::wait`](crate::Ask::wait).
+    /// The example of [`Ask::wait`](crate::Ask::wait).
     #[track_caller]
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let waker = Waker::from(Arc::new(Nudge(self.spawn(Nudged))));
@@ -172,7 +174,7 @@ impl Here {
 }
 
 impl Here {
-    /// Begins to run its tasks, which nobody may do once more in the middle of it.
+    /// Starts to run the tasks. Panics if they are being run already.
     #[track_caller]
     fn begin(&self) -> Running<'_> {
         assert!(
@@ -183,11 +185,11 @@ impl Here {
     }
 }
 
-/// Says that a [`Here`] runs its tasks, until dropped.
+/// Marks that a [`Here`] runs its tasks, until dropped.
 struct Running<'a>(&'a Cell<bool>);
 
 impl Running<'_> {
-    /// Calls foreign code between two turns, which may run tasks itself.
+    /// Calls foreign code between two turns. The foreign code may run tasks itself.
     fn pause<R>(&self, foreign: impl FnOnce() -> R) -> R {
         self.0.set(false);
         let result = foreign();
@@ -202,7 +204,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Gives the thread of a [`Here`] a reason to look again.
+/// Makes the thread of a [`Here`] look for work again.
 struct Nudge(Address<()>);
 
 impl Wake for Nudge {
@@ -211,12 +213,12 @@ impl Wake for Nudge {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Who has ended does not look again.
+        // A sponsor that has ended does not look for work again.
         let _ = self.0.send(());
     }
 }
 
-/// What a nudge is sent to. That it is handled is all there is to it.
+/// The task that receives nudges. Handling a nudge does nothing else.
 struct Nudged;
 
 impl Task for Nudged {
@@ -226,7 +228,7 @@ impl Task for Nudged {
         Flow::Continue
     }
 
-    // One that comes when the future is done, or nobody runs any more, is missed by nobody.
+    // A nudge that comes after the future is done, or after the last run, is not needed.
     fn is_letter((): &()) -> bool {
         false
     }

@@ -1,9 +1,10 @@
-//! What a hand does when its seat has nothing to run, and how others give it something.
+//! Idle hands: the steps of a hand whose seat has nothing to run, and the ways to give it work.
 //!
-//! Nothing waits by polling. A hand that leaves a seat first says so (`announce_idle`, then `PARKED` on the seat's
-//! ready stack), then looks once more; whoever makes work first makes it visible, then looks for seats where nobody sits.
-//! With a sequentially consistent fence between the two steps on both sides (Dekker), one of them sees
-//! the other. Foreign sends need no fence: they change the very word that says `PARKED`.
+//! Nothing waits by polling. A hand that leaves a seat first announces it (`announce_idle`, then
+//! `PARKED` on the seat's ready stack), then looks for work once more. A thread that makes work
+//! first makes it visible, then looks for seats where nobody sits. With a sequentially consistent
+//! fence between the two steps on both sides (Dekker), one side sees the other. Foreign sends need
+//! no fence: they change the same word that says `PARKED`.
 
 use garrick_core::prim::{
     atomic::{
@@ -30,13 +31,14 @@ use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Cells that are looked at in vain at once, because they cannot be given away just now.
+/// Largest number of cells looked at in vain in one go, because they cannot be given away at the
+/// moment.
 const KEPT_MAX: usize = 16;
 
-/// Workers of this process that are awake. Spinning is only for when there are cores to spare.
+/// Number of workers of this process that are awake. Hands spin only when there are cores to spare.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns how many workers of this process are awake.
+/// Returns the number of workers of this process that are awake.
 pub(crate) fn workers_awake() -> usize {
     AWAKE.load(Relaxed)
 }
@@ -57,31 +59,34 @@ impl Drop for Awake {
     }
 }
 
-/// What the hand that sits on a seat does next.
+/// The next step of the hand that sits on a seat.
 pub(super) enum Next {
-    /// It leaves: there is nothing to do.
+    /// The hand leaves: there is no work.
     Rest,
-    /// It goes to the seat of that number, which it has already, and which counts as idle.
+    /// The hand goes to the seat of that number, which it already owns, and which counts as idle.
     Go(usize),
-    /// It hands the seat over to somebody who has left it in the middle of a turn, and wants it back.
+    /// The hand hands the seat over to a hand that has left it in the middle of a turn, and wants
+    /// it back.
     Yield,
-    /// It closes the seat, which nobody can reach any more.
+    /// The hand closes the seat, which nothing can reach any more.
     Close,
 }
 
-/// How a hand has come to its seat.
+/// The way in which a hand has come to its seat.
 #[derive(Clone, Copy)]
 pub(super) enum Came {
-    /// It was idle, as the seat was.
+    /// The hand was idle, and so was the seat.
     Idle,
-    /// As `Idle`, by a guest whose visit counts as a part of the sleep.
+    /// A guest sat down on an idle seat, and the visit counts as a part of the sleep.
     Untimed,
-    /// From another seat, which counts as idle in place of this one. It is that time.
+    /// The hand came from another seat, which counts as idle in place of this one. Contains the
+    /// time.
     Over(Nanos),
 }
 
 impl Hand {
-    /// Serves the seats of the crew, from that one on, where it sits, until all of them are over. The seat of a driver it leaves open.
+    /// Serves the seats of the crew until all of them are over, starting with `seat`, where the
+    /// hand sits. Leaves the seat of a driver open.
     pub(super) fn serve(&self, mut seat: usize) {
         let mut spin = Spin::new(1);
         let _awake = Awake::new();
@@ -113,11 +118,12 @@ impl Hand {
         }
     }
 
-    /// Leaves a seat with nothing to do, and waits for one. Returns where it sits then, which may be there; none if all seats of the
-    /// crew are over. The caller counts as awake.
+    /// Leaves a seat without work, and waits for a seat. Returns the seat where the hand sits then,
+    /// which may be the same one. Returns `None` if all seats of the crew are over. The caller
+    /// counts as awake.
     pub(super) fn rest(&self, seat: usize, spin: &mut Spin) -> Option<usize> {
         let worker = self.crew.worker(seat);
-        // SAFETY: this hand sits there; if it has a driver, nobody else ever does.
+        // SAFETY: this hand sits there; if the worker has a driver, nobody else ever does.
         let driven = unsafe { worker.as_ref() }.is_driven().then_some(worker);
         // SAFETY: as above. The reference ends before the seat is left.
         let wanted = unsafe { worker.as_ref() }.wanted(self);
@@ -127,11 +133,12 @@ impl Hand {
         self.wait(driven)
     }
 
-    /// Waits for a seat; one with a driver sleeps in there.
+    /// Waits for a seat. A hand with a driver sleeps in the driver.
     fn wait(&self, driven: Option<NonNull<Worker>>) -> Option<usize> {
         AWAKE.fetch_sub(1, Relaxed);
         let seat = self.wait_for_seat(|left| match driven {
-            // SAFETY: its worker is open, and is used by nobody but the only hand of its crew, which this is.
+            // SAFETY: its worker is open, and is used by nobody but the only hand of its crew,
+            // which this is.
             Some(worker) => unsafe { worker.as_ref() }.wait(left),
             None => sleep(left),
         });
@@ -139,7 +146,8 @@ impl Hand {
         seat
     }
 
-    /// Leaves a seat with nothing to do (README, sleep); true if there was something after all, and this hand sits there again.
+    /// Leaves a seat without work (README, sleep). Returns true if there was work after all, and
+    /// this hand sits there again.
     fn stays(
         &self,
         seat: usize,
@@ -150,10 +158,10 @@ impl Hand {
         let ready = &self.crew.remote(seat).ready;
         // SAFETY: this hand sits there until `try_watch` below. No reference lasts longer.
         if unsafe { worker.as_ref() }.prepare_rest() {
-            // Whoever spins does not see what comes from the operating system.
+            // A spinning thread does not see events of the operating system.
             spin.set_threads_running(usize::MAX);
         } else {
-            // There is a core to spin on only if there are more of them than hands awake.
+            // There is a core to spin on only if there are more cores than awake hands.
             spin.set_threads_running(workers_awake().saturating_sub(1));
         }
         if !ready.try_watch() {
@@ -176,15 +184,15 @@ impl Hand {
         if !ready.try_park() {
             return true;
         }
-        // SeqCst: pairs with the fence in `Remote::wake_some`, with the one of another hand here, and with
-        // the one of the hand that keeps watch.
+        // SeqCst: pairs with the fence in `Remote::wake_some`, with the one of another hand here,
+        // and with the one of the hand that keeps watch.
         fence(SeqCst);
         let is_wanted = wanted() || self.shared.end_if_drained();
         is_wanted && self.crew.retake(seat, Ready::sit)
     }
 
-    /// Leaves a seat with nothing to do for one that its last turn woke, and that this hand has. Returns where it sits then. One
-    /// of the two counts as idle before and after.
+    /// Leaves a seat without work for a seat that its last turn woke, and that this hand owns.
+    /// Returns where the hand sits then. One of the two seats counts as idle before and after.
     pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
@@ -210,8 +218,8 @@ impl Hand {
 }
 
 impl super::Shared {
-    /// Leaves a seat on which the caller sits, to a hand if something is left to do. The caller is no hand, or is one in the middle of
-    /// a turn that it has taken off the seat.
+    /// Leaves a seat on which the caller sits. If work is left, a hand takes the seat over. The
+    /// caller is no hand, or is a hand in the middle of a turn that it has taken off the seat.
     pub(super) fn leave(&self, worker: NonNull<Worker>) {
         if !self.try_leave(worker) {
             // SAFETY: the seat is the caller's still.
@@ -220,10 +228,12 @@ impl super::Shared {
         }
     }
 
-    /// Leaves a seat as [`Shared::leave`] does; false if something is left to do. Then the seat is still the caller's, and counts as idle.
+    /// Leaves a seat like [`Shared::leave`]. Returns false if work is left. Then the caller still
+    /// owns the seat, which counts as idle.
     pub(super) fn try_leave(&self, worker: NonNull<Worker>) -> bool {
         let (crew, seat, deadline) = {
-            // SAFETY: the seat is the caller's until it is left below. The reference ends before that.
+            // SAFETY: the seat is the caller's until it is left below. The reference ends before
+            // that.
             let worker = unsafe { worker.as_ref() };
             let (crew, seat) = self.place_of(worker.index);
             let deadline = worker.prepare_leaving();
@@ -258,12 +268,12 @@ pub(super) fn sleep(left: Option<Duration>) {
 }
 
 impl Worker {
-    /// Runs cells until there is nothing to do here. Whoever calls it has just sat down.
+    /// Runs cells until there is no work here. The caller has just sat down.
     pub(super) fn work(&self, came: Came) -> Next {
         let _entered = Entered::new(self);
         self.sit_down(came);
         loop {
-            // Not by the signal, which may be older than what made this hand sit down.
+            // Not by the signal, which may be older than the reason for which this hand sat down.
             if self.crew.is_wanted_back(self.seat()) {
                 self.give_next_seat();
                 return Next::Yield;
@@ -296,8 +306,8 @@ impl Worker {
         }
     }
 
-    /// Tells all that a hand has sat down, or a guest, and delivers what is due. Returns the time, if it was looked at: who has
-    /// only looked away for a moment is not slowed down by the clock.
+    /// Announces that a hand or a guest has sat down, and delivers due timers. Returns the time, if
+    /// the clock was read. The clock does not slow down a hand that was away only briefly.
     pub(super) fn sit_down(&self, came: Came) -> Option<Nanos> {
         let now = self.arrive(came);
         if !self.timers.are_calm() {
@@ -306,7 +316,7 @@ impl Worker {
         now
     }
 
-    /// Tells all that somebody has sat down. Returns the time, if it was looked at.
+    /// Announces that a hand or a guest has sat down. Returns the time, if the clock was read.
     pub(super) fn arrive(&self, came: Came) -> Option<Nanos> {
         self.touch();
         self.remote().ready.count_sit();
@@ -323,7 +333,8 @@ impl Worker {
         }
     }
 
-    /// The hand is about to look for something to do, and to leave if there is nothing. Whether it sleeps in a driver.
+    /// Prepares for a rest: the hand is about to look for work, and to leave if there is none.
+    /// Returns true if it sleeps in a driver.
     fn prepare_rest(&self) -> bool {
         self.shared.announce_idle();
         self.prepare_going();
@@ -332,14 +343,14 @@ impl Worker {
         self.is_driven()
     }
 
-    /// The hand is about to leave.
+    /// Prepares for leaving the seat.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// Somebody is about to leave who is not going to rest. Returns when the next timer is due.
+    /// Prepares for leaving the seat without a rest. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if !self.lane.is_parked() {
@@ -348,7 +359,7 @@ impl Worker {
         self.next_deadline()
     }
 
-    /// The seat is about to be left. Returns what time it is, and when its next timer is due.
+    /// Prepares for PARKED. Returns the time, and the deadline of the next timer.
     fn prepare_park(&self) -> (Nanos, Option<Nanos>) {
         self.touch();
         let now = self.now();
@@ -356,13 +367,14 @@ impl Worker {
         (now, self.next_deadline())
     }
 
-    /// What says whether a hand that has left is wanted here again, without a look at what it has left.
+    /// Returns a function that checks whether a hand that has left is wanted here again. The
+    /// function does not access the seat that was left.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
         let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
         let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());
         move || {
             let wants = match closes {
-                // It cannot be wound up before those who are away have come back.
+                // The seat cannot be wound up before the turns that are away have come back.
                 false if is_left && hand.shared.signal().is_stopping() => false,
                 false => hand.shared.wants_hands(),
                 true => may_end && hand.shared.have_all_closed(),
@@ -371,56 +383,60 @@ impl Worker {
         }
     }
 
-    /// Its seat, as the crew counts.
+    /// Returns the number of its seat in the crew.
     pub(crate) fn seat(&self) -> usize {
         self.shared.place_of(self.index).1
     }
 
-    /// Whether somebody who has left the seat in the middle of a turn wants it back.
+    /// Returns true if a hand that has left the seat in the middle of a turn wants it back.
     #[inline]
     pub(crate) fn is_wanted_back(&self, signal: Signal) -> bool {
         signal.calls_back() && self.crew.is_wanted_back(self.seat())
     }
 
-    /// Whether who sits here is to run nothing more: somebody wants the seat back, or the sponsor ends.
+    /// Returns true if the sitter must run nothing more: the seat is wanted back, or the sponsor
+    /// ends.
     #[inline]
     pub(crate) fn is_to_stop(&self, signal: Signal) -> bool {
         signal.is_stopping() || self.is_wanted_back(signal)
     }
 
-    /// Claims as a worker that serves does.
+    /// Claims a cell like a worker that serves.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn claim_in_model(&self) {
         let _entered = Entered::new(self);
         self.claim();
     }
 
-    /// Takes the oldest cell of the shared queue; false if there is none.
+    /// Takes the oldest cell of the shared queue. Returns false if there is none.
     pub(super) fn claim(&self) -> bool {
         let Some(entry) = self.shared.claim() else {
             return false;
         };
-        // With nothing of its own it comes here for every cell: one more would only wait behind.
+        // A worker without ready cells comes here for every cell: a second cell would only wait
+        // behind the first.
         self.shared_wait.claims();
         self.take_over(entry);
         true
     }
 
-    /// Gives the cell that is about to run to the sponsor of the note at the head of its mailbox, and is true; or
-    /// takes the note off, because the cell is there or cannot go, and is false. A cell whose token is out
-    /// tries again later, and that is true as well.
+    /// Handles the move note at the head of the mailbox of a cell that is about to run. Returns
+    /// true if the cell was given to the note's sponsor. Otherwise removes the note, because the
+    /// cell is there already or cannot go, and returns false. A cell whose token is out tries again
+    /// later, and then the result is true as well.
     #[cold]
     pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
-        // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle, which is
-        // dropped with it.
+        // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
+        // which is dropped with it.
         let to = unsafe { parcel::peek::<Handle>(note).clone() };
         let goes = cell.table().moves && !to.is_of(self);
         if goes && !cell.try_hold() {
-            // Its carrier is on the way to us.
+            // The cell's carrier is on the way to this worker.
             self.requeue(cell);
             return true;
         }
-        // SAFETY: as above. `to` is another handle of the same sponsor, so nothing of it is dropped here.
+        // SAFETY: as above. `to` is another handle of the same sponsor, so nothing of it is dropped
+        // here.
         drop(unsafe { parcel::get::<Handle>(note) });
         self.drop_oldest(cell);
         let gone = goes
@@ -431,30 +447,33 @@ impl Worker {
                 Entry::of(cell)
             });
         if goes && !gone {
-            // We hold the token, and give it back as if we had taken the cell from the ready stack.
+            // This worker holds the token, and gives it back as if the cell had come from the ready
+            // stack.
             let list = cell.take_and_idle();
             self.sort_in(cell, list);
         }
-        // The last handle of a sponsor takes its world, reporter and attachment along, which are foreign code to drop.
+        // The last handle of a sponsor drops its world, reporter and attachment, which are foreign
+        // code.
         quiet::drop(to);
-        // What they have sent is in no turn: no other one may come for long, or it may be undone.
+        // Their sends belong to no turn. Commit now: the next turn may be far off, or may be
+        // undone.
         self.commit();
         gone
     }
 
-    /// Makes a given cell ours (README, step 4).
+    /// Takes over a given cell (README, step 4).
     pub(super) fn take_over(&self, entry: Entry) {
         self.take_in(entry);
         self.commit();
     }
 
-    /// Does what `take_over` does but for the commit.
+    /// Takes over a given cell without the commit.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
         cell.set_home(self.home);
         if cell.local_refs() == 0 {
-            // One reference is counted here while there are any.
+            // One reference is counted here as long as there are any.
             self.settle(cell);
         }
         self.old.push_entry(self.turn(), entry);
@@ -462,7 +481,8 @@ impl Worker {
         self.sort_in(cell, list);
     }
 
-    /// Gives spare blocks to the depot, once for each of its watches, so that none of them keeps memory from the system.
+    /// Gives spare blocks to the depot, once for each of the depot's watches, so that none of them
+    /// keeps memory from the system.
     fn lay_bare(&self) {
         if let Some(watch) = pool::watch()
             && self.bared.replace(watch) != watch
@@ -471,15 +491,16 @@ impl Worker {
         }
     }
 
-    /// Takes our hands off `count` cells of our run queues, as `next` has them. Those that cannot go just now are put in `kept`.
+    /// Releases up to `count` cells of the run queues, in the order of `next`. Cells that cannot go
+    /// at the moment are put into `kept`.
     pub(super) fn take_to_give(
         &self,
         count: usize,
         kept: &mut Vec<Entry>,
         mut next: impl FnMut() -> Option<Entry>,
     ) -> Vec<Entry> {
-        // Others take from the queues only while a cell runs here. One that is visited may have run just now: either we see that they
-        // take, or they see that none runs.
+        // Others take from the queues only while a cell runs here. A cell that is visited may have
+        // run just now: either this worker sees that others take, or they see that no cell runs.
         self.shown.name_none_and_fence();
         if self.remote().ready.is_lent() {
             return Vec::new();
@@ -504,8 +525,8 @@ impl Worker {
     }
 }
 
-/// Takes our hands off a scheduled cell of ours (README, step 3); false if its token is out, or if it must stay on this
-/// thread. Its home is that of the shared queue then.
+/// Releases a scheduled cell of this worker (README, step 3). Returns false if its token is out, or
+/// if it must stay on this thread. The home of the released cell is that of the shared queue.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;
@@ -516,15 +537,16 @@ pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
 }
 
 impl super::Shared {
-    /// Whether the sponsor is to end when idle, and is: then it ends, and every worker is told (README, the end).
+    /// Ends the sponsor and notifies every worker, if it is draining and no work is left (README,
+    /// the end). Returns true if so.
     ///
-    /// The caller has announced that it is idle and parked. Work is made by workers that are awake,
-    /// so once all are parked and the shared queue is empty, only strangers can make more.
+    /// The caller has announced that it is idle and parked. Work is made by workers that are awake.
+    /// So once all workers are parked and the shared queue is empty, only strangers can make more.
     pub(crate) fn end_if_drained(&self) -> bool {
         self.end_if_drained_by(|home| Remote::of(home).ready.is_parked())
     }
 
-    /// Does so by what `is_parked` says of each worker.
+    /// Checks for the end, with `is_parked` as the test of each worker.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;
@@ -539,14 +561,16 @@ impl super::Shared {
         {
             return false;
         }
-        // Acquire: pairs with the Release in `raise`; what strangers gave before they asked for the end is seen below.
+        // Acquire: pairs with the Release in `raise`; what strangers gave before they asked for the
+        // end is seen below.
         fence(Acquire);
         let parked = || self.homes.iter().all(|home| is_parked(*home));
-        // Steps 3 and 4: all have parked since the first step, and we see what they left. No turn is away.
+        // Steps 3 and 4: all have parked since the first step, and this thread sees what they left.
+        // No turn is away.
         if !parked() || self.queued() > 0 || self.away.are_some() {
             return false;
         }
-        // Steps 5 and 6: they have left nothing to each other, and nobody woke meanwhile.
+        // Steps 5 and 6: they have left nothing to each other, and no worker woke meanwhile.
         if !parked() || self.sits() != sits {
             return false;
         }
@@ -567,7 +591,7 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// A sponsor of so many workers, all of which have parked, and that is to end when nothing is left.
+    /// Returns a sponsor of `workers` workers that have all parked. It is draining.
     fn draining(workers: usize) -> Shared {
         let homes = (0..workers).map(|_| Remote::claim().unwrap()).collect();
         let extras = Extras {
@@ -582,7 +606,7 @@ mod tests {
         shared
     }
 
-    /// Looks for the end. After the look of that number at a worker, `meanwhile` happens.
+    /// Checks for the end. Runs `meanwhile` after look number `look` at a worker.
     fn ends(shared: &Shared, look: usize, meanwhile: impl Fn()) -> bool {
         let looks = Cell::new(0);
         let ends = shared.end_if_drained_by(|_| {
@@ -603,8 +627,8 @@ mod tests {
 
     #[test]
     fn it_does_not_while_one_wakes_and_sends_to_another() {
-        // The second round of looks has seen the first worker. A stranger's message wakes the second one, which sends to the
-        // first one, and parks before it is looked at.
+        // The second round of looks has seen the first worker. A stranger's message wakes the
+        // second worker, which sends to the first one, and parks before it is looked at.
         let shared = draining(3);
         let wakes_and_parks = || {
             Remote::of(shared.homes[1]).ready.count_sit();
@@ -620,7 +644,7 @@ mod tests {
         assert!(!ends(&shared, 2, || shared.note_queued(1)));
     }
 
-    /// Says that it was called.
+    /// Reports that it was called.
     struct Says(Sender<()>);
 
     impl Task for Says {
@@ -649,7 +673,8 @@ mod tests {
         }
     }
 
-    /// Makes one that waits, and at the next message sends to the one who says, and lets go of the first.
+    /// Makes a `Waits` task. At the next message it sends to the `Says` task, and drops the address
+    /// of the `Waits` task.
     struct Drops {
         word: Option<Receiver<()>>,
         says: Address<()>,
@@ -666,7 +691,7 @@ mod tests {
                 let _ = self.done.send(());
                 return Flow::Continue;
             }
-            // Nothing else is to be done here, so the hand may keep the seat of the one who says.
+            // There is no other work here, so the hand may keep the seat of the `Says` task.
             let _ = turn.send(&self.says, ());
             self.waits = None;
             let _ = self.done.send(());

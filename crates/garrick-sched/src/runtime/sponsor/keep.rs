@@ -1,5 +1,5 @@
-//! What a worker does with a seat that it wakes: the hand goes there next, or the worker gathers the cell that it has sent to (README.md,
-//! seats).
+//! Seats that a worker wakes: either the hand goes there next, or the worker gathers the cell that
+//! it has sent to (README.md, seats).
 
 use std::sync::Arc;
 
@@ -9,31 +9,33 @@ use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::worker::Worker;
 
-/// A seat that a worker has by a push, and on which nobody sits.
+/// A seat that a worker owns by a push, and on which nobody sits.
 #[derive(Clone, Copy)]
 pub(crate) struct KeptSeat {
-    /// Its number in the crew.
+    /// Number of the seat in the crew.
     pub(crate) seat: usize,
-    /// The cell that was sent to and the carrier of its token, if the worker takes the cell over and leaves the seat. The hand goes there
-    /// otherwise.
+    /// The receiving cell and the carrier of its token, if the worker takes the cell over and
+    /// leaves the seat. Otherwise the hand goes to the seat.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
 impl Worker {
-    /// Hands the seat over that the last turn woke, if this hand has kept it.
+    /// Hands over the seat that the last turn woke, if this hand has kept it.
     pub(crate) fn give_next_seat(&self) {
         if let Some(next) = self.next_seat.take() {
             self.crew.hand_over(next.seat);
         }
     }
 
-    /// Gives away what this worker has kept or gathered: what is dropped next may take long, or wait for that.
+    /// Gives away everything that this worker has kept or gathered. The next drop may take long, or
+    /// wait for it.
     pub(crate) fn let_others(&self) {
         self.give_next_seat();
         self.give_gathered();
     }
 
-    /// Returns the seat that is kept, and for what, if nobody sits there, where this worker sends to a cell of it, with that carrier.
+    /// Returns the seat to keep, and its purpose, when this worker sends to `cell` of a seat where
+    /// nobody sits. `carrier` carries the token.
     pub(crate) fn keeps(
         &self,
         remote: &Remote,
@@ -51,15 +53,16 @@ impl Worker {
         (gathers.is_some() || self.will_rest()).then_some(KeptSeat { seat, gathers })
     }
 
-    /// Returns whether the hand has nothing to do here after the turn that is about to end.
+    /// Returns true if the hand has no work here after the turn that is about to end.
     fn will_rest(&self) -> bool {
-        // The activation under way is about to end with this turn.
+        // The current activation is about to end with this turn.
         let is_last = |cell: CellPtr| cell.mailbox_tail().is_null();
         !self.has_something() && self.running().is_some_and(is_last)
     }
 
-    /// Returns whether this worker takes a cell over that it sends to, if nobody sits on the seat of its home: a message to there costs more
-    /// than the turn, and waking somebody costs more than all of them.
+    /// Returns true if this worker takes over a cell that it sends to, when nobody sits on the seat
+    /// of the cell's home. A message to another worker costs more than the turn, and waking a hand
+    /// costs more than all the turns.
     pub(super) fn gathers(&self, cell: CellPtr) -> bool {
         self.is_fine()
             && cell.table().moves
@@ -69,7 +72,7 @@ impl Worker {
             && !self.is_to_stop(self.shared.signal())
     }
 
-    /// Takes the cell over that the turn has sent to, if the seat of its home was kept for that.
+    /// Takes over the cell that the turn has sent to, if the seat of its home was kept for that.
     #[inline]
     pub(crate) fn gather(&self) {
         if let Some(kept) = self.next_seat.get()
@@ -82,7 +85,8 @@ impl Worker {
         }
     }
 
-    /// Does so; false if the cell is to stay there, or others have sent to the seat too. The seat is still ours then.
+    /// Takes over a cell from a kept seat. Returns false if the cell must stay there, or others
+    /// have sent to the seat too. Then this worker still owns the seat.
     #[inline(never)]
     fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
         let worker = self.crew.worker(seat);
@@ -98,7 +102,8 @@ impl Worker {
             return false;
         }
         other.arrive(Came::Untimed);
-        // Its token is in our hand, and all that refers to it is counted in the shared count: as one that was claimed from the shared queue.
+        // This worker holds the cell's token, and all its references are in the shared count, as
+        // for a cell claimed from the shared queue.
         cell.schedule();
         cell.share_refs();
         cell.set_home(self.shared.queue_home());
@@ -111,7 +116,8 @@ impl Worker {
         true
     }
 
-    /// Gives away the cell that was gathered since the last look around, because what is dropped next may wait for it.
+    /// Gives away the cell that was gathered since the last look around, because the next drop may
+    /// wait for it.
     #[inline]
     pub(crate) fn give_gathered(&self) {
         if let Some(cell) = self.gathered.take() {
@@ -137,7 +143,7 @@ impl Worker {
             self.old.push_entry(self.turn(), entry);
         }
         if let Some(running) = running {
-            // Its activation may go on.
+            // Its activation may continue.
             self.shown.name(running);
         }
         self.publish(given);

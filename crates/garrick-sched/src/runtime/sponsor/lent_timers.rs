@@ -1,7 +1,8 @@
 //! The timers of a seat that lends its cells (README.md, rescue).
 //!
-//! While a seat lends, who looks after its cells takes what is due out of its wheel, too, under the lock of the loan. One at a time does so, and
-//! the owner waits for it to deliver what it has taken, so that timers come in order.
+//! While a seat lends, a visitor also takes due timers out of the seat's wheel, under the lock of
+//! the loan. Only one visitor at a time does so. The owner waits until the taken timers are
+//! delivered, so that timers fire in order.
 
 use garrick_core::prim::{MutexGuard, thread, unmodelled};
 
@@ -11,10 +12,11 @@ use crate::runtime::timer::Timed;
 use crate::world::Nanos;
 use unmodelled::{AtomicU64, Relaxed};
 
-/// Timers that are taken at once.
+/// Largest number of timers that are taken at once.
 const TAKEN_MAX: usize = 64;
 
-/// When the next timer of a seat that lends is due; [`NEVER`] if it does not lend, or has none. A hint.
+/// Deadline of the next timer of a seat that lends; [`NEVER`] if the seat does not lend, or has no
+/// timer. A hint.
 pub(super) struct Due(AtomicU64);
 
 impl Default for Due {
@@ -33,27 +35,27 @@ impl Due {
     }
 }
 
-/// The lock of what a seat has lent.
+/// The lock of a seat's loan.
 pub(crate) struct LoanLock<'a> {
     lent: MutexGuard<'a, Lent>,
     due: &'a Due,
 }
 
 impl LoanLock<'_> {
-    /// Notes when the next timer is due, for those who take part.
+    /// Records the deadline of the next timer, for the visitors.
     pub(crate) fn note_next(&self, next: Option<Nanos>) {
         self.due.set(next.filter(|_| self.lent.is_open()));
     }
 }
 
-/// Timers that were taken out of the wheel of a seat that lends, in order, to be delivered.
+/// Timers that were taken out of the wheel of a lending seat, in order, to be delivered.
 pub(crate) struct Taken<'a> {
     pub(crate) due: Vec<Timed>,
-    /// Dropped once they are delivered.
+    /// Dropped once the timers are delivered.
     pub(crate) firing: Firing<'a>,
 }
 
-/// Somebody delivers timers of a seat that lends, or lent.
+/// Marks that a thread delivers timers of a seat that lends, or lent.
 pub(crate) struct Firing<'a> {
     crew: &'a Crew,
     seat: usize,
@@ -73,7 +75,7 @@ impl Drop for Firing<'_> {
 }
 
 impl Crew {
-    /// Owner only: takes the lock of what its seat has lent.
+    /// Owner only: takes the lock of its seat's loan.
     #[cold]
     pub(crate) fn hold_loan(&self, seat: usize) -> LoanLock<'_> {
         let loan = &self.seats[seat].loan;
@@ -98,12 +100,12 @@ impl Crew {
         }
     }
 
-    /// Returns whether a seat that lends has timers, as far as can be seen.
+    /// Returns true if a seat that lends probably has timers.
     pub(crate) fn lends_timers(&self) -> bool {
         self.next_due_of_lent() < NEVER
     }
 
-    /// Returns when the next timer of a seat that lends is due; [`NEVER`] if there is none.
+    /// Returns the earliest deadline of a timer of a lending seat; [`NEVER`] if there is none.
     pub(crate) fn next_due_of_lent(&self) -> Nanos {
         if !self.lends() {
             return NEVER;
@@ -112,7 +114,7 @@ impl Crew {
         dues.min().unwrap_or(NEVER)
     }
 
-    /// Takes what is due out of the wheel of a seat that lends; none if there is nothing.
+    /// Takes due timers out of the wheel of a lending seat. Returns `None` if there are none.
     pub(crate) fn take_due_of_lent(&self, now: Nanos) -> Option<Taken<'_>> {
         (0..self.seats.len()).find_map(|seat| {
             let loan = &self.seats[seat].loan;
@@ -133,20 +135,22 @@ impl Crew {
         })
     }
 
-    /// Notes when the next timer is due of a seat that has just begun to lend.
+    /// Records the deadline of the next timer of a seat that has just begun to lend.
     pub(super) fn lend_timers(&self, number: usize, lent: &MutexGuard<'_, Lent>) {
         let taken = self.take_due_of(number, lent, None);
         debug_assert!(taken.is_empty(), "nothing is taken before any time");
     }
 
-    /// Takes what is due by then out of the wheel of a seat that lends, under its lock, and notes when the next one is due.
+    /// Takes timers that are due at `now` out of the wheel of a lending seat, under its lock, and
+    /// records the next deadline.
     fn take_due_of(
         &self,
         number: usize,
         _lock: &MutexGuard<'_, Lent>,
         now: Option<Nanos>,
     ) -> Vec<Timed> {
-        // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads may look at this field of it.
+        // SAFETY: the owner recalls, under our lock, before its worker is closed, and all threads
+        // may look at this field of it.
         let timers = unsafe { &(*self.worker(number).as_ptr()).timers };
         let due = &self.seats[number].loan.due;
         timers.wheel.with(|wheel| {

@@ -1,4 +1,4 @@
-//! Looks for seats that are stuck, by the hand that keeps watch (README.md, rescue).
+//! Looks for stuck seats, by the watching hand (README.md, rescue).
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
@@ -10,30 +10,30 @@ use crate::cell::Ready;
 use crate::remote::Serve;
 use crate::world::Nanos;
 
-/// Looks for stuck seats before nobody looks any more, unless something is found.
+/// Number of looks for stuck seats before the looks end, unless something is found.
 const LOOKS: usize = 10;
-/// Time from one look to the next: that long at first, and twice as long each time.
+/// Time between two looks: this long at first, and doubled each time.
 const LOOK_AFTER: Nanos = 100_000;
 const LOOK_AFTER_MAX: Nanos = 1_000_000;
-/// Where cells are ready, and nothing is pushed, the time goes on to double so often.
+/// Number of further doublings where cells are ready, and nothing is pushed.
 const SLOW_MAX: u32 = 4;
 
-/// Time from one look to the next of a crew that lends at once.
+/// Time between two looks of a crew that lends at once.
 const AT_ONCE: Duration = Duration::from_micros(20);
 
-/// Looks for stuck seats by the hand that keeps watch.
+/// The looks of a hand for stuck seats.
 #[derive(Default)]
 pub(super) struct Looks {
-    /// Time of the next look; none if it is not to look.
+    /// Time of the next look; `None` if no look is planned.
     next: Cell<Option<Nanos>>,
-    /// The activations of each seat at the last look, where somebody sat.
+    /// Number of activations of each seat at the last look, where a hand sat.
     picks: RefCell<Vec<Option<u32>>>,
-    /// Looks since nothing was pushed any more, at seats where cells are ready.
+    /// Number of looks since the last push, at seats where cells are ready.
     slow: Cell<u32>,
 }
 
 impl Looks {
-    /// No look is due.
+    /// Cancels the planned look.
     fn end(&self) {
         self.next.set(None);
         self.picks.borrow_mut().clear();
@@ -41,7 +41,7 @@ impl Looks {
 }
 
 impl Crew {
-    /// Lets the hand that keeps watch look for stuck seats. The caller wakes it.
+    /// Allows the watching hand to look for stuck seats. The caller wakes it.
     pub(super) fn allow_looks(&self) {
         // Relaxed: the lock of the lists orders it for the hand that is woken.
         self.looks_left.store(LOOKS, Relaxed);
@@ -54,7 +54,8 @@ impl Crew {
         }
     }
 
-    /// Returns whether cells are ready on a seat where somebody sits, or it has timers, as far as can be seen.
+    /// Returns true if cells are probably ready on a seat where a hand sits, or that seat has
+    /// timers.
     fn are_some_ready(&self) -> bool {
         let are_ready = |number: usize| {
             let seat = &self.seats[number];
@@ -65,15 +66,16 @@ impl Crew {
         self.lends() && (0..self.seats.len()).any(are_ready)
     }
 
-    /// Lets the hand that keeps watch, and has woken, look for stuck seats if cells are ready somewhere, or timers may become due. They may
-    /// have come while nobody was idle.
+    /// Makes the watching hand, which has just woken, look for stuck seats if cells are ready or
+    /// timers may become due. They may have come while nobody was idle.
     pub(super) fn look_if_some_are_ready(&self) {
         if self.lends() && self.looks_left.load(Relaxed) == 0 && self.are_some_ready() {
             self.looks_left.store(LOOKS, Relaxed);
         }
     }
 
-    /// Has an idle hand look for stuck seats, if none does: a worker has a cell ready beside the next, or a timer.
+    /// Wakes an idle hand to look for stuck seats, if none looks: a worker has a cell ready beside
+    /// the next one, or a timer.
     #[inline]
     pub(crate) fn has_ready(&self) {
         // Relaxed: a hint.
@@ -82,7 +84,8 @@ impl Crew {
         }
     }
 
-    /// The activations of a seat's worker that is in one, if somebody sits there.
+    /// Returns the number of activations of a seat's worker, if a hand sits there and is in an
+    /// activation.
     fn picks(&self, number: usize) -> Option<u32> {
         if !self.remote(number).ready.is_sat_on() {
             return None;
@@ -94,7 +97,8 @@ impl Crew {
 }
 
 impl Hand {
-    /// Returns how long this hand, which keeps watch, may sleep before it looks for stuck seats; none if it is not to look.
+    /// Returns how long this hand may sleep, while it keeps watch, before it looks for stuck seats.
+    /// `None` if it does not look.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let left = self.crew.looks_left.load(Relaxed);
         if left == 0 {
@@ -117,13 +121,15 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Returns how long this hand, which keeps watch, may sleep before a timer is due of a seat that lends; none if there is none.
+    /// Returns how long this hand may sleep, while it keeps watch, before a timer of a lending seat
+    /// is due. `None` if there is none.
     pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
         let due = self.crew.next_due_of_lent();
         if due == NEVER {
             return None;
         }
-        // If it is due, there was no seat from which to fire it. Those who sit there do, between two turns.
+        // A timer that is due already found no free seat from which to fire it. The sitters fire it
+        // between two turns.
         let due = if due <= now {
             now.saturating_add(LOOK_AFTER_MAX)
         } else {
@@ -132,8 +138,8 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// Looks for stuck seats, if it is time, and lends their cells. Returns a seat from which to visit them, or to fire their timers, and
-    /// takes this hand out of the line.
+    /// Looks for stuck seats, if it is time, and lends their cells. Returns a seat from which to
+    /// visit them, or to fire their timers, and takes this hand out of the line.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()
@@ -154,12 +160,13 @@ impl Hand {
         for seat in 0..seats {
             let picks = crew.picks(seat);
             let before = std::mem::replace(&mut self.looks.picks.borrow_mut()[seat], picks);
-            // The same activation as at the last look.
+            // The activation is the same as at the last look.
             if picks.is_some() && (picks == before || at_once) {
                 has_lent |= crew.lend(seat, &self.shared);
             }
         }
-        // Relaxed: whoever calls the watch meanwhile wants more looks, and gets them by the next call if this is lost.
+        // Relaxed: a thread that calls the watch meanwhile wants more looks, and gets them by its
+        // next call if this one is lost.
         let left = crew.looks_left.load(Relaxed).saturating_sub(1);
         crew.looks_left.store(left, Relaxed);
         if left == 0 {
@@ -172,7 +179,8 @@ impl Hand {
     fn looks_no_more(&self) {
         let crew = &*self.crew;
         crew.set_unwatched(true);
-        // Dekker: either whoever has pushed sees that nobody looks, or we see what it has pushed.
+        // Dekker: either a thread that has pushed sees that nobody looks, or this hand sees the
+        // push.
         if let Some(by) = crew.lend_by {
             by.fence.heavy();
         }
@@ -184,7 +192,7 @@ impl Hand {
             crew.set_unwatched(false);
             crew.looks_left.store(1, Relaxed);
         } else if crew.are_some_ready() {
-            // The worker there may come to a turn that takes long, without a push.
+            // The worker there may begin a long turn without a push.
             self.looks
                 .slow
                 .set((self.looks.slow.get() + 1).min(SLOW_MAX));
@@ -192,7 +200,8 @@ impl Hand {
         }
     }
 
-    /// Takes a seat where nobody sits, and this hand out of the line; none if somebody sits on each.
+    /// Takes a seat where nobody sits, and takes this hand out of the line. Returns `None` if every
+    /// seat has a sitter.
     fn take_parked(&self) -> Option<usize> {
         let crew = &self.crew;
         let seat = (0..crew.seats.len()).find(|&seat| crew.retake(seat, Ready::sit))?;

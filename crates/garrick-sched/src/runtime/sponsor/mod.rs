@@ -1,4 +1,4 @@
-//! Sponsors: who runs cells. A pool of threads, one thread, or the caller's own.
+//! Sponsors, which run cells: on a pool of threads, on one thread, or on the caller's own thread.
 
 pub(crate) mod away;
 mod builder;
@@ -55,35 +55,35 @@ use crate::world::{Nanos, RealWorld, World};
 /// A task that ended in a panic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The task's name.
+    /// Name of the task.
     pub task: &'static str,
-    /// What it said.
+    /// The panic message.
     pub message: String,
 }
 
-/// Who is told of failures.
+/// The function that failures are reported to.
 pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// What the layer above attached to a sponsor.
+/// The value that the layer above attached to a sponsor.
 pub(crate) type Attachment = Box<dyn Any + Send + Sync>;
 
-/// What a sponsor may have beside its workers.
+/// Optional parts of a sponsor, beside its workers.
 pub(crate) struct Extras {
     reporter: Option<Reporter>,
-    /// Whether it counts what each kind of task does.
+    /// True if the sponsor counts the activity of each kind of task.
     probes: bool,
     attachment: Option<Attachment>,
     gate: Option<OwnGate>,
 }
 
-/// Who may sit on the seats of a sponsor.
+/// The hands that may sit on the seats of a sponsor.
 #[derive(Clone, Copy)]
 pub(crate) struct Hands {
-    /// Any hand on any seat, or each on its own.
+    /// True if any hand may sit on any seat; false if each hand has its own seat.
     roam: bool,
-    /// Whether threads that ask sit there too.
+    /// True if threads that ask may sit there too.
     have_guests: bool,
-    /// Turns that may be away at once.
+    /// Largest number of turns that may be away at once.
     away_max: usize,
     /// The way in which workers lend their cells, if they do.
     lend_by: Option<LendBy>,
@@ -92,14 +92,14 @@ pub(crate) struct Hands {
 /// The way in which the workers of a sponsor lend their cells.
 #[derive(Clone, Copy)]
 pub(crate) struct LendBy {
-    /// Orders what a worker names against what it looks at.
+    /// Orders the writes of a worker against its later reads.
     fence: Asymmetric,
-    /// Lends at the first look, not only those of a worker that is stuck.
+    /// True if a worker lends at the first look; false if only a stuck worker lends.
     at_once: bool,
 }
 
 impl Hands {
-    /// Each on its own seat, and nobody else.
+    /// Each hand on its own seat, and no guests.
     const FIXED: Self = Self {
         roam: false,
         have_guests: false,
@@ -108,22 +108,23 @@ impl Hands {
     };
 }
 
-/// What the workers of a sponsor must know before every activation, in one word.
+/// The state that a worker must check before every activation, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Signal(u32);
 
 impl Signal {
-    /// One more who has left a seat in the middle of a turn, and wants it back.
+    /// The unit of the count of hands that have left a seat in the middle of a turn, and want it
+    /// back.
     const CALLS_BACK: u32 = 1 << 13;
-    /// Workers with nothing to do.
+    /// Mask of the count of idle workers.
     const IDLE: u32 = Self::CALLS_BACK - 1;
-    /// A worker has lent cells to others.
+    /// Set while a worker has lent cells to other workers.
     const LENT: u32 = 1 << 28;
-    /// Cells wait in the shared queue.
+    /// Set while cells wait in the shared queue.
     const QUEUED: u32 = 1 << 29;
-    /// The sponsor is to end as soon as nothing is left to do.
+    /// Set when the sponsor is to end as soon as no work is left.
     const DRAIN: u32 = 1 << 30;
-    /// The sponsor is to end now.
+    /// Set when the sponsor is to end now.
     const STOP: u32 = 1 << 31;
 
     // Each count has room for all workers, and for all turns that may be away.
@@ -132,23 +133,23 @@ impl Signal {
             && BLOCKING_THREADS_MAX < (Self::LENT / Self::CALLS_BACK) as usize
     );
 
-    /// Nobody idle, nobody ending.
+    /// Returns true if no worker is idle and no mark is set.
     #[inline]
     pub(crate) fn is_quiet(self) -> bool {
         self.0 == 0
     }
 
-    /// Workers with nothing to do.
+    /// Returns the number of idle workers.
     pub(crate) fn idle(self) -> u32 {
         self.0 & Self::IDLE
     }
 
-    /// Whether somebody who has left a seat wants it back.
+    /// Returns true if a hand that has left a seat wants it back.
     pub(crate) fn calls_back(self) -> bool {
         self.0 & (Self::LENT - Self::CALLS_BACK) != 0
     }
 
-    /// Returns whether a worker has lent cells to others, who may have something to do for it.
+    /// Returns true if a worker has lent cells to others, which may have something to do for it.
     pub(crate) fn is_lent(self) -> bool {
         self.0 & Self::LENT != 0
     }
@@ -166,49 +167,51 @@ impl Signal {
     }
 }
 
-/// A word that one worker writes, in a cache line of its own.
+/// A word that one worker writes, in a separate cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);
 
-/// What the workers of a sponsor share.
+/// The state that the workers of a sponsor share.
 pub(crate) struct Shared {
     pub(crate) name: String,
     world: Arc<dyn World>,
-    /// The clock of the real world, which is no foreign code; none in another world.
+    /// The clock of the real world, which is no foreign code; `None` in another world.
     clock: Option<RealWorld>,
-    /// The latest time that another world has told.
+    /// The latest time that the clock of another world has returned.
     latest: unmodelled::AtomicU64,
-    /// Whether it was reported that its clock panics.
+    /// True once a panic of the clock was reported.
     clock_failed: unmodelled::AtomicBool,
-    /// The homes of its workers.
+    /// Homes of the workers.
     pub(crate) homes: Vec<Home>,
-    /// Who serves them: one crew for all, or one for each.
+    /// The crews that serve the workers: one crew for all, or one for each worker.
     crews: Box<[Arc<Crew>]>,
     away: Away,
-    /// Workers that lend their cells. Under its lock the mark LENT of `signal` changes.
+    /// Number of workers that lend their cells. Under its lock the mark LENT of `signal` changes.
     loans: Mutex<usize>,
     signal: AtomicU32,
     /// Cells given away, with their tokens, oldest first (README, step 3).
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under its lock.
     queued: AtomicUsize,
-    /// How long the ready cells of each worker wait for each other; 0 where it has nothing to do.
+    /// Time that the ready cells of each worker wait for each other; 0 for an idle worker.
     rounds: Box<[Round]>,
-    /// For handing newborns from outside round.
+    /// Distributes newborns from outside round robin.
     next_home: unmodelled::AtomicUsize,
-    /// Where a worker ran out of work last, as its index in `homes` and one; 0 if a newborn was sent there since.
+    /// The worker that ran out of work last, as its index in `homes` plus one; 0 if a newborn was
+    /// sent there since.
     last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
-    /// What the layer above wants to know of it.
+    /// The value that the layer above attached.
     attachment: Option<Attachment>,
     failures: unmodelled::AtomicUsize,
     dead_letters: unmodelled::AtomicU64,
-    /// Workers that have closed all of their cells.
+    /// Number of workers that have closed all of their cells.
     pub(crate) closed: AtomicUsize,
-    /// Whether newborns from outside are taken.
+    /// True while newborns from outside are accepted.
     admits: RwLock<bool>,
-    /// Closed once it ends, for what strangers send; none if they are not refused.
+    /// The gate for messages of strangers, closed once the sponsor ends; `None` if strangers are
+    /// not refused.
     gate: Option<OwnGate>,
     lanes: Lanes,
 }
@@ -262,7 +265,7 @@ impl Shared {
         shared
     }
 
-    /// The crew that serves the worker of that number, and its seat there.
+    /// Returns the crew that serves the worker of that number, and its seat in that crew.
     pub(crate) fn place_of(&self, index: usize) -> (&Arc<Crew>, usize) {
         match &self.crews[..] {
             [all] => (all, index),
@@ -278,12 +281,13 @@ impl Shared {
 
     /// Sets a mark that ends the sponsor, and wakes all workers to see it.
     fn raise(&self, mark: u32) {
-        // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were refused before.
+        // Release: pairs with the fences(Acquire) in `wind_up` and `end_if_drained`; newborns were
+        // refused before.
         self.signal.fetch_or(mark, Release);
         self.wake_all();
     }
 
-    /// Ends the sponsor once nothing is left to do.
+    /// Ends the sponsor once no work is left.
     pub(crate) fn drain(&self) {
         self.refuse_strangers();
         self.raise(Signal::DRAIN);
@@ -295,12 +299,13 @@ impl Shared {
         self.raise(Signal::STOP);
     }
 
-    /// Whether newborns from outside are taken, for as long as that is held.
+    /// Returns whether newborns from outside are accepted. The answer stays true or false while the
+    /// guard is held.
     fn admits(&self) -> RwLockReadGuard<'_, bool> {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses newborns from outside, and what strangers send if there is a gate.
+    /// Refuses newborns from outside, and messages of strangers if there is a gate.
     fn refuse_strangers(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
         if let Some(gate) = &self.gate {
@@ -315,7 +320,7 @@ impl Shared {
         }
     }
 
-    /// The home of the cells in the shared queue.
+    /// Returns the home of the cells in the shared queue.
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
@@ -324,25 +329,27 @@ impl Shared {
         self.wake_some(usize::MAX);
     }
 
-    /// A worker has nothing to do.
+    /// Counts a worker as idle.
     pub(crate) fn announce_idle(&self) {
-        // Relaxed: a hint for those who give; the fence of `Hand::stays` orders it for those who look for the end.
+        // Relaxed: a hint for workers that give work away; the fence of `Hand::stays` orders it for
+        // workers that look for the end.
         self.signal.fetch_add(1, Relaxed);
     }
 
-    /// Threads are about to be started: until they run they count as idle, so that work is given to them.
+    /// Counts workers as idle until their threads run, so that work is given to them.
     pub(crate) fn expect_workers(&self) {
-        // Relaxed: a hint for those who give; their threads start later.
+        // Relaxed: a hint for workers that give work away; the threads start later.
         self.signal.fetch_add(self.homes.len() as u32, Relaxed);
     }
 
-    /// A worker has something to do again.
+    /// Counts a worker as busy again.
     pub(crate) fn announce_busy(&self) {
         // Relaxed: as in `announce_idle`.
         self.signal.fetch_sub(1, Relaxed);
     }
 
-    /// Somebody wants a seat back that it has left in the middle of a turn, or has it again.
+    /// Counts a hand that wants back the seat that it has left in the middle of a turn, or has it
+    /// again.
     fn calls_back(&self, calls: bool) {
         // Relaxed: a hint to look at the seat; `Crew::take_back` orders what follows.
         if calls {
@@ -352,25 +359,26 @@ impl Shared {
         }
     }
 
-    /// Returns how often somebody has sat down on a seat. Each seat counts its own, and no count falls: if the sum has not changed, none of
-    /// them has.
+    /// Returns how often a hand has sat down on a seat. Each seat has its own count, and no count
+    /// falls. So if the sum has not changed, no count has changed.
     pub(crate) fn sits(&self) -> usize {
         let sits = self.homes.iter().map(|&home| Remote::of(home).ready.sits());
         sits.fold(0, usize::wrapping_add)
     }
 
     fn lock_queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cells that wait in the shared queue, as far as can be seen.
+    /// Returns the number of cells in the shared queue, as a hint.
     pub(crate) fn queued(&self) -> usize {
         // Relaxed: a hint; the lock orders the entries, and fences order it against sleep.
         self.queued.load(Relaxed)
     }
 
-    /// Returns whether a hand that has left a seat is to come back: cells wait in the shared queue, or to be visited, or the sponsor ends.
+    /// Returns true if a hand that has left a seat should come back: cells wait in the shared
+    /// queue, or to be visited, or the sponsor ends.
     pub(crate) fn wants_hands(&self) -> bool {
         let signal = self.signal();
         self.queued() > 0
@@ -378,26 +386,27 @@ impl Shared {
             || signal.is_lent() && self.crews[0].has_to_visit()
     }
 
-    /// Puts cells on the shared queue and wakes as many sleepers.
+    /// Puts cells on the shared queue and wakes as many sleeping workers.
     pub(crate) fn publish(&self, entries: impl ExactSizeIterator<Item = Entry>) {
         let wanted = entries.len();
         self.enqueue(entries);
         self.wake_some(wanted);
     }
 
-    /// Puts cells on the shared queue. The caller wakes as many sleepers, once it holds no lock.
+    /// Puts cells on the shared queue. The caller wakes as many sleeping workers, once it holds no
+    /// lock.
     fn enqueue(&self, entries: impl Iterator<Item = Entry>) {
         let mut queue = self.lock_queue();
         queue.extend(entries);
         self.note_queued(queue.len());
     }
 
-    /// Wakes so many workers for what was written before.
+    /// Wakes up to `wanted` workers for what was written before.
     fn wake_some(&self, wanted: usize) {
         Remote::wake_some(self.homes.iter().map(|&home| Remote::of(home)), wanted);
     }
 
-    /// Whether all workers have closed their cells.
+    /// Returns true if all workers have closed their cells.
     pub(crate) fn have_all_closed(&self) -> bool {
         // Acquire: pairs with the Release in `Worker::wind_up`.
         self.closed.load(Acquire) == self.homes.len()
@@ -414,7 +423,7 @@ impl Shared {
         entry
     }
 
-    /// Tells the length of the shared queue, under its lock.
+    /// Records the length of the shared queue, under its lock.
     fn note_queued(&self, len: usize) {
         let was_empty = self.queued() == 0;
         self.queued.store(len, Relaxed);
@@ -426,7 +435,7 @@ impl Shared {
         }
     }
 
-    /// What the worker of one of its homes counts in, from its beginning on.
+    /// Returns the counters of the worker with that index, from its start on.
     pub(crate) fn open_lane(&self, index: usize) -> Box<Lane> {
         Box::new(self.lanes.open(index, || self.seed()))
     }
@@ -437,13 +446,13 @@ impl Shared {
     }
 
     pub(crate) fn count_dead_letters(&self, count: u64) {
-        // Every task that stops comes here, and the word lies beside those that all workers read.
+        // Every task that stops comes here, and the word lies beside words that all workers read.
         if count > 0 {
             self.dead_letters.fetch_add(count, Relaxed);
         }
     }
 
-    /// Counts a failure, and tells the reporter of it, whose own panics are caught.
+    /// Counts a failure, and reports it. A panic of the reporter is caught.
     pub(crate) fn report(&self, failure: &Failure) {
         self.failures.fetch_add(1, Relaxed);
         if let Some(reporter) = &self.reporter {
@@ -451,13 +460,14 @@ impl Shared {
         }
     }
 
-    /// Whether its time is that of the real world.
+    /// Returns true if the sponsor uses the clock of the real world.
     pub(crate) fn is_real(&self) -> bool {
         self.clock.is_some()
     }
 
-    /// The time of the sponsor's world, for a worker. A clock that panics is foreign code in the middle of the worker's
-    /// business: the panic is reported once, and the last time that it told stays.
+    /// Returns the time of the sponsor's world, for a worker. A clock that panics is foreign code
+    /// in the middle of the worker's code: the panic is reported once, and the latest known time is
+    /// returned.
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
         match &self.clock {
@@ -468,7 +478,7 @@ impl Shared {
 
     #[inline(never)]
     fn foreign_now(&self) -> Nanos {
-        // Whatever the clock does is in no turn.
+        // The clock's code belongs to no turn.
         let _nobody = Entered::nobody();
         let told = quiet::call(|| self.world.now());
         if let Err(panic) = &told
@@ -480,31 +490,33 @@ impl Shared {
             });
         }
         let now = told.unwrap_or(0);
-        // It never goes back, whatever the world says.
+        // The time never goes back, whatever the world returns.
         self.latest.fetch_max(now, Relaxed).max(now)
     }
 
-    /// A seed for a worker's random numbers.
+    /// Returns a seed for a worker's random numbers.
     fn seed(&self) -> u64 {
         quiet::call(|| self.world.seed()).unwrap_or(1)
     }
 
-    /// The worker of that number has nothing to do.
+    /// Notes that the worker of that number is idle.
     fn note_free(&self, index: usize) {
         // Relaxed: a hint.
         self.last_free.store(index + 1, Relaxed);
     }
 
-    /// The worker of that number tells how long its ready cells wait for each other. Returns the average of all.
+    /// Records how long the ready cells of a worker wait for each other. Returns the average of all
+    /// workers.
     pub(crate) fn tell_round(&self, index: usize, round: Nanos) -> Nanos {
-        // Relaxed: numbers to go by, for nobody to rely on.
+        // Relaxed: approximate numbers on which no correctness depends.
         self.rounds[index].0.store(round, Relaxed);
         let rounds = self.rounds.iter().map(|round| round.0.load(Relaxed));
         rounds.fold(0, Nanos::saturating_add) / self.rounds.len() as Nanos
     }
 
-    /// Who gets a newborn from outside: the worker that has run out of work last, because it is the one most likely
-    /// to be awake still, on a core that is; it gets one, and the rest go round, from the next worker on.
+    /// Returns the worker that gets a newborn from outside. That is the worker that has run out of
+    /// work last, because it is most likely still awake, on a running core. It gets one newborn.
+    /// Further newborns are distributed round robin, from the next worker on.
     fn next_home(&self) -> Home {
         let next = match self.take_free() {
             Some(free) => {
@@ -516,9 +528,9 @@ impl Shared {
         self.homes[next % self.homes.len()]
     }
 
-    /// The index of the worker that is free, for one caller.
+    /// Returns the index of the free worker, to one caller only.
     fn take_free(&self) -> Option<usize> {
-        // Relaxed: a hint; a worker that has got work meanwhile gets one more.
+        // Relaxed: a hint; a worker that has got work meanwhile gets one more task.
         if self.last_free.load(Relaxed) == 0 {
             return None;
         }
@@ -526,13 +538,13 @@ impl Shared {
     }
 }
 
-/// Spawns tasks on a sponsor, from anywhere; it does not keep the sponsor running.
+/// Spawns tasks on a sponsor, from any thread. A handle does not keep the sponsor running.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
 }
 
-/// The sponsor has ended; the task comes back.
+/// The sponsor has ended. Contains the task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SpawnError<T>(pub T);
 
@@ -555,8 +567,8 @@ impl Handle {
         Self { shared }
     }
 
-    /// Makes a task on one of the sponsor's workers: the caller's own if it is one of them, else
-    /// one that is free, else the next in turn.
+    /// Makes a task on one of the sponsor's workers: on the caller's own worker if it belongs to
+    /// the sponsor, else on a free worker, else on the next worker round robin.
     ///
     /// # Errors
     /// Gives the task back if the sponsor is ending.
@@ -582,7 +594,8 @@ impl Handle {
     ) -> Result<Address<T::Message>, SpawnError<T>> {
         let mut wake = Wake::NOBODY;
         let address = {
-            // Held until the cell is there for its home to find when it closes. Not longer: who is woken may be foreign code.
+            // Held until the cell exists, so that its home finds it when it closes. Not longer: the
+            // wake may call foreign code.
             let admits = self.shared.admits();
             if !*admits {
                 drop(admits);
@@ -593,7 +606,8 @@ impl Handle {
                 self.shared.lanes.begun_outside(cell);
                 if T::STARTS {
                     let note = Chain::of_one(pool.take_envelope(Kind::Wake, 0, 0));
-                    // SAFETY: the reference that the address below takes over is ours meanwhile, and so is the note.
+                    // SAFETY: the reference that the address below takes over is ours meanwhile,
+                    // and so is the note.
                     let pushed = unsafe { push_out(cell, note, |_| false) };
                     wake = pushed.unwrap_or_else(|| unreachable!("a newborn's inbox is open"));
                 }
@@ -605,16 +619,17 @@ impl Handle {
         Ok(address)
     }
 
-    /// Whether it is the sponsor of `worker`.
+    /// Returns true if this is the sponsor of `worker`.
     pub(crate) fn is_of(&self, worker: &Worker) -> bool {
         Arc::ptr_eq(&self.shared, &worker.shared)
     }
 
-    /// Gives a cell to the sponsor, by `hand_over`, unless that is ending. Where it is not, it was taken from
-    /// its worker by `hand_over`.
+    /// Gives a cell to the sponsor, unless the sponsor is ending. `hand_over` takes the cell from
+    /// its worker, and is called only if the cell is accepted. Returns true if it was.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
         let taken = {
-            // Held until the cell is in the queue, for its workers to find when they close. Not longer: as in `spawn_at`.
+            // Held until the cell is in the queue, where the workers find it when they close. Not
+            // longer: as in `spawn_at`.
             let admits = self.shared.admits();
             if *admits {
                 let entry = hand_over();
@@ -629,30 +644,32 @@ impl Handle {
         taken
     }
 
-    /// Returns whether the sponsor has begun to end. False may be out of date at once, true never is.
+    /// Returns true if the sponsor has begun to end. False may be out of date at once, true never
+    /// is.
     #[doc(hidden)]
     #[must_use]
     pub fn is_ending(&self) -> bool {
         !*self.shared.admits()
     }
 
-    /// The sponsor's name.
+    /// Returns the name of the sponsor.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// What was attached to the sponsor when it was built, if it is a `T`.
+    /// Returns the value that was attached to the sponsor when it was built, if it is a `T`.
     #[doc(hidden)]
     pub fn attachment<T: Any>(&self) -> Option<&T> {
         self.shared.attachment.as_ref()?.downcast_ref()
     }
 
-    /// How many workers it has.
+    /// Returns the number of workers.
     pub fn workers(&self) -> usize {
         self.shared.homes.len()
     }
 
-    /// What the sponsor has done so far. It costs the caller a few hundred nanoseconds, and its workers nothing.
+    /// Returns the counters of the sponsor. It costs the caller a few hundred nanoseconds, and the
+    /// workers nothing.
     ///
     /// # Examples
     /// ```
@@ -691,18 +708,18 @@ impl Handle {
         }
     }
 
-    /// Messages that nobody could handle, because their task had stopped.
+    /// Returns the number of messages that could not be handled, because their task had stopped.
     pub fn dead_letters(&self) -> u64 {
         self.shared.dead_letters.load(Relaxed)
     }
 
-    /// Tasks that ended in a panic.
+    /// Returns the number of tasks that ended in a panic.
     pub fn failures(&self) -> usize {
         self.shared.failures.load(Relaxed)
     }
 }
 
-/// Handles are equal if they are of one sponsor.
+/// Handles are equal if they belong to the same sponsor.
 impl PartialEq for Handle {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

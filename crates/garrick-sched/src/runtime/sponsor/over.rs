@@ -1,9 +1,9 @@
-//! Waits for the threads of a sponsor, with a limit, which a join has not.
+//! A wait for the end of a sponsor's threads, with a time limit, which a join does not have.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Threads that have not ended.
+/// Counts the threads that have not ended.
 pub(super) struct Over {
     left: Mutex<usize>,
     none: Condvar,
@@ -21,12 +21,12 @@ impl Over {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more is about to begin. The caller is one of them.
+    /// Counts a thread that is about to start. The caller is one of the counted threads.
     pub(super) fn expect(&self) {
         *self.left() += 1;
     }
 
-    /// One of them has ended.
+    /// Counts a thread as ended.
     pub(super) fn count(&self) {
         let mut left = self.left();
         *left -= 1;
@@ -35,9 +35,9 @@ impl Over {
         }
     }
 
-    /// Waits until all have ended; false if that takes longer than `limit`.
+    /// Waits until all threads have ended. Returns false if that takes longer than `limit`.
     pub(super) fn wait(&self, limit: Duration) -> bool {
-        // A limit that no clock reaches is none.
+        // A limit beyond the range of the clock means no limit.
         let deadline = Instant::now().checked_add(limit);
         let mut left = self.left();
         while *left > 0 {

@@ -1,4 +1,5 @@
-//! Partners: cells of two seats that only answer each other, brought together on one seat (README.md, seats).
+//! Partners: cells of two seats that only answer each other, brought together on one seat
+//! (README.md, seats).
 
 use std::cell::Cell;
 
@@ -10,19 +11,22 @@ use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// After so many goes between two seats, and nowhere else, a hand takes the cell along for which it has gone.
+/// Number of moves between two seats, and nowhere else, after which a hand takes along the cell for
+/// which it has moved.
 const GOES: u32 = if cfg!(garrick_loom) { 2 } else { 8 };
 
-/// The two seats between which a hand goes to and fro.
+/// The two seats between which a hand moves to and fro.
 #[derive(Default)]
 pub(super) struct Path {
     seats: Cell<(usize, usize)>,
-    /// Goes between them, since it has done anything else, or taken a cell along.
+    /// Number of moves between the two seats since the hand has done anything else, or has taken a
+    /// cell along.
     goes: Cell<u32>,
 }
 
 impl Path {
-    /// The hand goes from one seat to another. Returns whether it has done little else lately than to go to and fro between these two.
+    /// Records a move of the hand from one seat to another. Returns true if the hand has done
+    /// little else lately than move between these two.
     fn is_worn_by(&self, from: usize, to: usize) -> bool {
         let seats = (from.min(to), from.max(to));
         let is_same = self.seats.replace(seats) == seats;
@@ -32,7 +36,7 @@ impl Path {
         is_worn
     }
 
-    /// Lets the next go between these two be the one after which the path is worn.
+    /// Makes the next move between these two seats the one that wears the path.
     #[cfg(all(test, garrick_loom))]
     pub(super) fn wear(&self, from: usize, to: usize) {
         (1..GOES).for_each(|_| {
@@ -40,16 +44,16 @@ impl Path {
         });
     }
 
-    /// The hand does something else.
+    /// Records that the hand does something else.
     pub(super) fn ends(&self) {
         self.goes.set(0);
     }
 }
 
 impl Hand {
-    /// Goes from a seat with nothing to do to one that its last turn woke, and that this hand has. If the hand has gone to and fro between
-    /// the two for a while, it brings the cell over for which it has come, so that the next message goes to no other seat. Returns where
-    /// it sits then.
+    /// Moves from a seat without work to a seat that its last turn woke, and that this hand owns.
+    /// If the hand has moved between the two for a while, it brings over the cell for which it has
+    /// come, so that the next message stays on one seat. Returns where the hand sits then.
     pub(super) fn follow(&self, seat: usize, next: usize) -> (usize, Came) {
         let (sits, came) = self.go(seat, next);
         if sits == next && self.path.is_worn_by(seat, next) {
@@ -67,17 +71,19 @@ impl Hand {
         // SAFETY: this hand has the seat.
         let closes = unsafe { self.crew.worker(seat).as_ref() }.closes.get();
         if closes {
-            // The sponsor ends, and has been told that this worker has nothing more.
+            // The sponsor ends, and this worker has reported that it has no more work.
             self.crew.hand_over(seat);
         }
         !closes
     }
 
-    /// Takes the only cell that is ready on a seat, where the hand sits, along to the one that the hand has come from.
+    /// Takes the only ready cell of a seat, where the hand sits, along to the seat that the hand
+    /// has come from.
     fn bring_back(&self, from: usize, seat: usize, came: Came) -> (usize, Came) {
         // SAFETY: this hand sits there, until `go` below.
         let worker = unsafe { self.crew.worker(seat).as_ref() };
-        // From here until somebody takes it over, the cell is in our hand alone, as one that was claimed from the shared queue is.
+        // From here until it is taken over, the cell is held by this hand alone, like a cell
+        // claimed from the shared queue.
         let Some(entry) = worker.take_lone(came) else {
             return (seat, came);
         };
@@ -93,7 +99,7 @@ impl Hand {
 }
 
 impl Worker {
-    /// Takes the only cell that is ready here, if it can go.
+    /// Takes the only ready cell of this worker, if it can go.
     fn take_lone(&self, came: Came) -> Option<Entry> {
         let _entered = Entered::new(self);
         self.arrive(came);
@@ -115,7 +121,7 @@ impl Worker {
         given.into_iter().next()
     }
 
-    /// Makes a cell ours that was taken from another seat.
+    /// Makes a cell from another seat a cell of this worker.
     fn bring(&self, entry: Entry) {
         let _entered = Entered::new(self);
         self.touch();
@@ -133,7 +139,7 @@ mod tests {
     use crate::runtime::task::{Flow, Task};
     use crate::runtime::turn::Turn;
 
-    /// What the two say to each other: so many hops are left, and where the next one goes.
+    /// The message of the two players: the number of hops left, and the address for the next hop.
     struct Ball {
         left: u32,
         back: Address<Ball>,
@@ -168,7 +174,8 @@ mod tests {
         let first = handle.spawn_at(homes[0], Player, true).unwrap();
         let second = handle.spawn_at(homes[1], Player, true).unwrap();
         let (end, ended) = channel();
-        // Whoever else is awake on a busy machine may sit on one of the seats, so one game may be too short.
+        // Other awake threads on a busy machine may sit on one of the seats, so one game may be too
+        // short.
         while first.cell().home() != second.cell().home() {
             let ball = Ball {
                 left: 1_000,

@@ -1,8 +1,11 @@
-//! Rescue: a worker that is stuck in a turn lends its idle cells to the others of its crew (README.md, rescue).
+//! Rescue: a worker that is stuck in a turn lends its idle cells to the other workers of its crew
+//! (README.md, rescue).
 //!
-//! A seat's ready stack names the cells for which something has come. Where the turn under way takes long, the hand that keeps watch takes
-//! the stack, leaves LENT on it ([`Ready::lend`](crate::cell::Ready)), and the other workers *visit* those cells: they handle what came,
-//! without taking the cells from their owner. When the turn is over the owner finds LENT, and recalls what it has lent.
+//! A seat's ready stack names the cells for which something has come. If the current turn takes
+//! long, the watching hand takes the stack and leaves LENT on it
+//! ([`Ready::lend`](crate::cell::Ready)). The other workers *visit* those cells: they handle the
+//! messages without taking the cells from their owner. When the turn is over, the owner finds LENT
+//! and recalls what it has lent.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::mem;
@@ -29,23 +32,25 @@ use crate::run_queue::{Entry, Stood};
 use crate::runtime::current::Entered;
 use crate::runtime::worker::Worker;
 
-/// A cell that a worker visits: the visitor has its token. Its owner runs other cells, or none, until it recalls.
+/// A cell that a worker visits: the visitor has its token. Its owner runs other cells, or none,
+/// until it recalls.
 pub(crate) struct Visit {
     pub(crate) cell: CellPtr,
     seat: usize,
     home: Home,
-    /// The entry with which it stood in a run queue, until the visitor takes the message out of it.
+    /// The entry with which the cell stood in a run queue, until the visitor takes the message out
+    /// of it.
     entry: Option<Entry>,
-    /// The mail that waited in its mailbox, if it stood in a run queue.
+    /// The mail that waited in its mailbox, if the cell stood in a run queue.
     pub(crate) mail: Option<Mail>,
     /// Envelopes that the last visit has left, oldest first.
     rest: Option<Rest>,
-    /// References that were given back to the cell.
+    /// Number of references that were given back to the cell.
     pub(crate) releases: usize,
 }
 
 impl Visit {
-    /// A visit of a cell of that seat, for which something has come.
+    /// Creates a visit of a cell of that seat, for which something has come.
     fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
         Self {
             cell,
@@ -63,17 +68,17 @@ impl Visit {
         self.rest.take()
     }
 
-    /// Returns whether something is left of what waited in its mailbox.
+    /// Returns true if mail is left from the cell's mailbox.
     pub(crate) fn has_mail(&self) -> bool {
         self.next_mail().is_some()
     }
 
-    /// Returns the next of that, as [`Mail::next`] does.
+    /// Returns the next envelope of the mail, like [`Mail::next`].
     pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
         self.mail.as_ref()?.next()
     }
 
-    /// Goes on to the next envelope of that, as [`Mail::go_on`] does.
+    /// Advances to the next envelope of the mail, like [`Mail::go_on`].
     pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
         self.mail.as_mut()?.go_on()
     }
@@ -83,7 +88,8 @@ impl Visit {
         self.entry.take()
     }
 
-    /// Returns whether the cell has nothing to do at its home, so that what comes by its inbox overtakes nothing.
+    /// Returns true if the cell has nothing to do at its home, so that messages from its inbox
+    /// overtake nothing.
     pub(crate) fn is_calm(&self) -> bool {
         match &self.mail {
             Some(mail) => mail.is_whole(&self.cell),
@@ -95,9 +101,9 @@ impl Visit {
 /// Envelopes that were not handled.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
-    /// Oldest first; null for none.
+    /// The envelopes, oldest first; null if there are none.
     pub(crate) list: *mut Envelope,
-    /// True if they come before what waits in the mailbox, false if behind it.
+    /// True if they come before the mail in the mailbox, false if after it.
     pub(crate) is_older: bool,
 }
 
@@ -108,13 +114,13 @@ impl Rest {
     };
 }
 
-/// The reason for which a visitor parts from a cell.
+/// The reason why a visitor ends its visit of a cell.
 pub(crate) enum Outcome {
-    /// All is handled.
+    /// All messages are handled.
     Done,
     /// The visitor has something else to do.
     Later,
-    /// Something came that is for the owner.
+    /// Something came that only the owner may handle.
     ForOwner,
     /// The task has stopped.
     Stops,
@@ -122,7 +128,7 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
-/// A visit that is over.
+/// The result of a visit that is over.
 pub(crate) struct Parted {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,
@@ -130,11 +136,11 @@ pub(crate) struct Parted {
 
 /// The next step after a visit.
 pub(crate) enum After {
-    /// Nothing.
+    /// There is nothing to do.
     Nothing,
-    /// Something has come: the visit goes on.
+    /// Something has come: the visit continues.
     Again(Visit),
-    /// The owner has recalled the cell. It is to be told by a note that carries the token.
+    /// The owner has recalled the cell. It is notified by a note that carries the token.
     Tell(CellPtr),
 }
 
@@ -144,12 +150,12 @@ pub(crate) struct Left {
     pub(crate) outcome: Outcome,
     /// The mail that waited in its mailbox, if the cell was taken out of a run queue.
     pub(crate) mail: Option<Mail>,
-    /// References that were given back.
+    /// Number of references that were given back.
     pub(crate) releases: usize,
 }
 
 impl Left {
-    /// Leaves to the owner what came for a cell, or what an earlier visit has left of it.
+    /// Leaves the messages for a cell to its owner, including the rest of an earlier visit.
     fn for_owner(visit: Visit) -> Self {
         Self {
             rest: visit.rest.unwrap_or(Rest::NONE),
@@ -171,19 +177,20 @@ pub(crate) struct Recalled {
     pub(crate) rested: Vec<CellPtr>,
     /// Cells to which a reference was given back.
     pub(crate) released: Vec<CellPtr>,
-    /// Cells that are visited still, and whether they stood in a run queue.
+    /// Cells that are still visited, and whether they stood in a run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// How many of these bring their tokens back by notes. The owner waits for the others.
+    /// Number of still visited cells whose tokens come back by notes. The owner waits for the other
+    /// cells.
     pub(crate) to_be_told: usize,
     /// Entries of the run queues that were lent, and not visited, oldest first.
     pub(crate) entries: Vec<Entry>,
     /// Cells that stood in a run queue, and were visited.
     pub(crate) stood: Vec<(CellPtr, Mail)>,
-    /// The end of what was lent of each run queue.
+    /// The end of the lent part of each run queue.
     pub(crate) ends: Option<Ends>,
 }
 
-/// The end of what was lent of the run queues of a worker.
+/// The end of the lent part of a worker's run queues.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends {
     pub(crate) old: usize,
@@ -197,7 +204,7 @@ pub(super) struct Loan {
     lent: Mutex<Lent>,
     /// True if others may visit; a hint.
     is_open: AtomicBool,
-    /// Cells that wait to be visited; a hint.
+    /// Number of cells that wait to be visited; a hint.
     waiting: AtomicUsize,
     pub(super) due: Due,
 }
@@ -212,51 +219,55 @@ pub(super) struct Lent {
     waiting: VecDeque<Visit>,
     /// Cells that are visited, and whether they stood in a run queue.
     visited: Vec<(CellPtr, bool)>,
-    /// Those that were when the owner recalled them.
+    /// Cells that were being visited when the owner recalled them.
     recalled: Vec<CellPtr>,
-    /// Those of them for whose visits the owner waits.
+    /// Recalled cells whose visits the owner waits for.
     awaited: Vec<CellPtr>,
     /// Cells that were visited, and have something for their owner, with their tokens.
     left: Vec<(CellPtr, Left)>,
-    /// Such cells whose visits have lasted longer than the loan. Their tokens are on the way to the owner.
+    /// Cells with something for their owner, whose visits have lasted longer than the loan. Their
+    /// tokens are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
-    /// Cells of `told` whose tokens have come back to us, and such to which the turn under way has sent.
+    /// Cells of `told` whose tokens have come back here, and cells to which the current turn has
+    /// sent.
     kept: Vec<CellPtr>,
     /// Cells for which something came while they may stand in a run queue.
     held: BTreeSet<NonNull<Header>>,
     /// Cells that were visited and rest, some of them more than once.
     rested: Vec<CellPtr>,
-    /// Cells to which a reference was given back, once for each.
+    /// Cells to which a reference was given back, once for each reference.
     released: Vec<CellPtr>,
-    /// The mail of cells that were taken out of a run queue, and are not visited just now.
+    /// The mail of cells that were taken out of a run queue, and are not being visited.
     mails: BTreeMap<NonNull<Header>, Mail>,
     /// Entries that nobody visits, oldest first.
     entries: Vec<Entry>,
-    /// True while somebody delivers timers that it has taken out of the owner's wheel.
+    /// True while a thread delivers timers that it has taken out of the owner's wheel.
     pub(super) is_firing: bool,
-    /// The owner, if it waits for a visit to end, or for its timers to be delivered.
+    /// The owner's thread, if it waits for a visit to end, or for its timers to be delivered.
     pub(super) waits: Option<Thread>,
 }
 
-// SAFETY: what is in there is a seat's tokens, entries of its run queues, and lists that came through inboxes. They belong to whoever
-// holds the lock; the cells have tasks and messages that are `Send`. The worker of `stood` stays until it has recalled.
+// SAFETY: what is in there is a seat's tokens, entries of its run queues, and lists that came
+// through inboxes. They belong to the thread that holds the lock; the cells have tasks and messages
+// that are `Send`. The worker of `stood` stays until it has recalled.
 unsafe impl Send for Lent {}
 
-/// The entries that stood in the run queues of a worker before the turn under way there.
+/// The entries that stood in a worker's run queues before its current turn.
 struct Queues {
     worker: NonNull<Worker>,
     old: Stood,
     born: Stood,
-    /// The cell that the turn before had woken first, until it is taken.
+    /// The cell that the previous turn had woken first, until it is taken.
     handoff: Option<Entry>,
-    /// That cell, once its entry was taken.
+    /// The handoff cell, once its entry was taken.
     taken: Option<CellPtr>,
 }
 
 impl Queues {
     fn of(worker: NonNull<Worker>) -> Self {
         let worker_at = worker.as_ptr();
-        // SAFETY: the caller holds the lock under which the worker is closed; all threads may look at these fields of it.
+        // SAFETY: the caller holds the lock under which the worker is closed; all threads may look
+        // at these fields of it.
         let (turn, old, born, handoff) = unsafe {
             (
                 &(*worker_at).turn,
@@ -275,19 +286,19 @@ impl Queues {
         }
     }
 
-    /// Entries that nobody has taken.
+    /// Returns the number of entries that nobody has taken.
     fn len(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }
 
-    /// The number of the turn under way.
+    /// Returns the number of the current turn.
     fn turn(&self) -> u64 {
         // SAFETY: as in `of`; the owner recalls, under our lock, before its worker is closed.
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
     }
 
-    /// Takes the next entry: the cell that was woken first, then the oldest. Not the one that runs, which stands behind all others if its
-    /// turn has been away.
+    /// Takes the next entry: first the handoff cell, then the oldest entries. Skips the running
+    /// cell, which stands behind all others if its turn has been away.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
@@ -312,7 +323,7 @@ impl Queues {
 }
 
 impl Lent {
-    /// Returns whether others may do what the owner would do.
+    /// Returns true if visitors may do the owner's work.
     pub(super) fn is_open(&self) -> bool {
         self.stuck.is_some()
     }
@@ -320,7 +331,8 @@ impl Lent {
     /// Adds the cells of a list of carriers, at a home.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
-            // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have the token, as we do.
+            // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
+            // the token, as we do.
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
             let cell = cell.expect("the carrier of a token names its cell");
             self.waiting.push_back(Visit::of(cell, seat, home));
@@ -346,15 +358,15 @@ impl Lent {
             }
         }
         if !taken.is_empty() {
-            // Pairs with nothing but a compiler's fence in `Worker::send`: the owner sends to these cells by their inboxes from here on,
-            // but for one send that has passed its look already.
+            // Pairs only with a compiler fence in `Worker::send`: from here on the owner sends to
+            // these cells by their inboxes, except for one send that has passed its look already.
             fence.heavy();
         }
         for entry in taken {
             let cell = entry.cell();
             let mail = cell.snapshot(home, || queues.turn());
             if mail.is_none() {
-                // The turn under way has sent to it.
+                // The current turn has sent to the cell.
                 self.entries.push(entry);
                 self.kept.push(cell);
                 continue;
@@ -368,23 +380,24 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Cells that wait to be visited, or stand in a run queue.
+    /// Returns the number of cells that wait to be visited, or stand in a run queue.
     fn len(&self) -> usize {
         let stood = self.stood.as_ref().map_or(0, Queues::len);
         self.waiting.len() + stood
     }
 }
 
-/// Returns whether the task of an idle or scheduled cell can be run by a visitor.
+/// Returns true if a visitor may run the task of an idle or scheduled cell.
 fn may_visit(cell: CellPtr) -> bool {
     let table = cell.table();
     table.moves && !table.blocks && !(table.starts && cell.state().is_newborn())
 }
 
-/// Cells that are taken out of run queues at once: for each such time the heavy side of a fence is passed.
+/// Number of cells that are taken out of run queues at once. Each time costs the heavy side of a
+/// fence.
 const TAKEN_MAX: usize = if cfg!(garrick_loom) { 1 } else { 32 };
 
-/// Takes a cell out of a list; false if it is not in there.
+/// Removes a cell from a list. Returns false if it is not there.
 fn take_out(cells: &mut Vec<CellPtr>, cell: CellPtr) -> bool {
     let place = cells.iter().position(|&other| other == cell);
     place.map(|place| cells.swap_remove(place)).is_some()
@@ -392,11 +405,11 @@ fn take_out(cells: &mut Vec<CellPtr>, cell: CellPtr) -> bool {
 
 impl Loan {
     pub(super) fn lent(&self) -> MutexGuard<'_, Lent> {
-        // No code that holds the lock can panic half way.
+        // No code that holds the lock can panic halfway.
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells how many cells wait, under the lock.
+    /// Records how many cells wait, under the lock.
     fn note_waiting(&self, lent: &Lent) {
         // Relaxed: hints; a fence orders them against sleep.
         self.is_open.store(lent.stuck.is_some(), Relaxed);
@@ -406,15 +419,15 @@ impl Loan {
         }
     }
 
-    /// Returns whether a cell of the seat with that stack waits to be visited, as far as can be seen.
+    /// Returns true if a cell of the seat with that stack probably waits to be visited.
     fn has_to_visit(&self, ready: &Ready) -> bool {
-        // Relaxed: as above.
+        // Relaxed: a hint, as in `note_waiting`.
         self.is_open.load(Relaxed) && (self.waiting.load(Relaxed) > 0 || ready.has_lent())
     }
 }
 
 impl Crew {
-    /// Returns whether its seats lend their cells.
+    /// Returns true if the crew's seats lend their cells.
     pub(crate) fn lends(&self) -> bool {
         self.lend_by.is_some()
     }
@@ -423,8 +436,8 @@ impl Crew {
         self.lend_by.is_some_and(|by| by.at_once)
     }
 
-    /// Lends the idle cells of a seat, whose owner is stuck as far as the caller can see; false if it is not. The caller wakes somebody to
-    /// visit them.
+    /// Lends the idle cells of a seat whose owner seems to be stuck. Returns false if it is not
+    /// stuck. The caller wakes a hand to visit the cells.
     pub(super) fn lend(&self, number: usize, shared: &Shared) -> bool {
         let Some(by) = self.lend_by else {
             return false;
@@ -435,20 +448,22 @@ impl Crew {
             return false;
         };
         let mut lent = seat.loan.lent();
-        // Step L1: whoever pushes from here on leaves the seat's stack to us.
+        // Step L1: from here on every push leaves the seat's stack to visitors.
         let Some(list) = self.remote(number).ready.lend() else {
             return false;
         };
         lent.add(list, number, seat.home);
         shared.lends(true);
-        // Step L2: pairs with the light side in `Shown::name`. Either the owner sees LENT before it runs another cell than the one that it
-        // has named, or we read the name.
+        // Step L2: pairs with the light side in `Shown::name`. Either the owner sees LENT before it
+        // runs another cell than the one that it has named, or this thread reads the name.
         by.fence.heavy();
-        // Step L3: the one cell that it runs. If there is none, it is about to come by, or drops something: then nothing is visited.
+        // Step L3: the one cell that the owner runs. If there is none, the owner is about to look
+        // at its stack, or drops something: then nothing is visited.
         let stuck = shown.look();
-        // A worker that winds up has seen STOP before whatever it runs then, and so do we after the name of that.
+        // A worker that winds up has seen STOP before it runs its next cell, and so does this
+        // thread after it reads that name.
         let runs = !stuck.is_null() && !shared.signal().is_stopping();
-        // If something is lent still, the owner has taken LENT away just now, and is about to recall that.
+        // If something is still lent, the owner has removed LENT just now, and is about to recall.
         let lends = runs && lent.stood.is_none();
         lent.stuck = lends.then_some(stuck);
         if lends {
@@ -459,7 +474,7 @@ impl Crew {
         lent.stuck.is_some()
     }
 
-    /// Returns whether a cell waits to be visited, as far as can be seen.
+    /// Returns true if a cell probably waits to be visited.
     pub(super) fn has_to_visit(&self) -> bool {
         let waits = |seat: usize| {
             let ready = &self.remote(seat).ready;
@@ -496,21 +511,22 @@ impl Crew {
             };
             let cell = visit.cell;
             if lent.told.iter().any(|(other, _)| *other == cell) {
-                // What an earlier visit has left comes first.
+                // The rest of an earlier visit comes first.
                 lent.kept.push(cell);
                 continue;
             }
             if visit.mail.is_none() {
                 visit.mail = lent.mails.remove(&cell.0);
             }
-            // Not the table of the cell that runs: its owner may be about to replace it.
+            // The table of the running cell must not be read: its owner may be about to replace it.
             let runs = ptr::eq(cell.0.as_ptr(), stuck);
             if visit.mail.is_some() || !runs && cell.state().rests_at(home) && may_visit(cell) {
                 lent.visited.push((cell, visit.mail.is_some()));
                 break Some(visit);
             }
             if !runs && visit.rest.is_none() && lent.stood.as_ref().is_some_and(|s| s.len() > 0) {
-                // It may stand in a run queue that is lent: its token is at hand for when it is taken from there.
+                // The cell may stand in a run queue that is lent: its token is kept for the time
+                // when it is taken from there.
                 lent.held.insert(cell.0);
                 continue;
             }
@@ -573,7 +589,7 @@ impl Crew {
         After::Tell(cell)
     }
 
-    /// Owner only: nobody else is visited from here on.
+    /// Owner only: stops new visits.
     pub(crate) fn stop_lending(&self, seat: usize) {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -581,7 +597,7 @@ impl Crew {
         loan.note_waiting(&lent);
     }
 
-    /// Owner only: takes back what the seat has lent, whose stack is not LENT any more.
+    /// Owner only: takes back the lent cells. The seat's stack is not LENT any more.
     pub(crate) fn recall(&self, seat: usize) -> Recalled {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -594,7 +610,7 @@ impl Crew {
         };
         while let Some(mut visit) = lent.waiting.pop_front() {
             if let Some(entry) = visit.take_entry() {
-                // Nobody has begun with it.
+                // No visitor has begun with it.
                 recalled.entries.push(entry);
                 recalled.back.push(visit.cell);
             } else if visit.rest.is_none() && visit.mail.is_none() {
@@ -607,7 +623,8 @@ impl Crew {
         recalled.visited = mem::take(&mut lent.visited);
         for &(cell, stood) in &recalled.visited {
             if !stood && cell.state().is_scheduled() {
-                // The turn that took long has sent to it just before it was visited: it stands in a run queue, or is about to run.
+                // The long turn has sent to the cell just before it was visited: it stands in a run
+                // queue, or is about to run.
                 lent.awaited.push(cell);
             } else {
                 lent.recalled.push(cell);
@@ -628,7 +645,8 @@ impl Crew {
         recalled
     }
 
-    /// Owner only: waits for the visits of recalled cells that stand in its run queues. Returns what they have left.
+    /// Owner only: waits for the visits of recalled cells that stand in its run queues. Returns
+    /// what the visits have left.
     pub(crate) fn await_visits(&self, seat: usize) -> Vec<(CellPtr, Left)> {
         loop {
             {
@@ -642,7 +660,8 @@ impl Crew {
         }
     }
 
-    /// Owner only: takes what a visitor has left of a cell, if the visit has lasted longer than the loan.
+    /// Owner only: takes what a visitor has left of a cell, if the visit has lasted longer than the
+    /// loan.
     pub(crate) fn take_told(&self, seat: usize, cell: CellPtr) -> Option<Left> {
         let mut lent = self.seats[seat].loan.lent();
         let place = lent.told.iter().position(|(other, _)| *other == cell)?;
@@ -651,7 +670,7 @@ impl Crew {
 }
 
 impl Shared {
-    /// A worker lends its cells, or does so no more.
+    /// Counts a worker that begins to lend its cells, or has ended the loan.
     pub(crate) fn lends(&self, lends: bool) {
         let mut loans = self.loans.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: a hint to look closer; fences order it against sleep.
@@ -667,8 +686,8 @@ impl Shared {
     }
 }
 
-/// Sits on the second seat of a sponsor on a thread of a model, does something, and lends and visits what is to be had of the first.
-/// Returns whether it has lent.
+/// Sits on the second seat of a sponsor on a thread of a model and calls `before`. Then it lends
+/// and visits the cells of the first seat. Returns true if it has lent.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn visit_in_model(shared: &Shared, before: impl FnOnce()) -> bool {
     let (crew, seat) = shared.place_of(1);

@@ -1,4 +1,4 @@
-//! How a sponsor ends: every cell is closed, every task and message dropped.
+//! The end of a sponsor: closes every cell, and drops every task and message.
 
 use std::ptr;
 
@@ -16,28 +16,31 @@ use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Closes all cells of this worker that there are by now. True once nobody can reach it any more (README, step 7); until then
-    /// it is to be called again whenever something has come.
+    /// Closes all cells of this worker that exist by now. Returns true once nothing can reach the
+    /// worker any more (README, step 7). Until then it must be called again whenever something has
+    /// come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
         if self.remote().ready.is_lent() || self.visited.get() > 0 {
-            // What others have of ours comes back by the ready stack.
+            // Cells that other threads have borrowed come back by the ready stack.
             self.take_ready();
         }
         if self.has_cells_elsewhere() {
-            // A cell that runs elsewhere cannot be closed. It comes back here.
+            // A cell that runs on another thread cannot be closed. It comes back here.
             return false;
         }
         if !self.closes.replace(true) {
-            // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed. Cells that were made for
-            // us before newborns were refused are whole, and none comes any more.
+            // Acquire: pairs with the release in `Shared::raise`, which this worker has seen
+            // relaxed. Cells that were made for this worker before newborns were refused are
+            // complete, and none comes any more.
             fence(Acquire);
             self.close_all();
-            // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its cells.
+            // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its
+            // cells.
             self.shared.closed.fetch_add(1, Release);
             self.shared.wake_all();
         }
-        // Others may still release references to us, and tokens may be on their way.
+        // Other workers may still release references to our cells, and tokens may be on their way.
         while !self.is_over() {
             self.take_ready();
             self.close_all();
@@ -48,10 +51,11 @@ impl Worker {
         true
     }
 
-    /// Gives the home back, once all is wound up.
+    /// Gives the home back, once everything is wound up.
     pub(super) fn leave(self: Box<Self>) {
         let home = self.home;
-        // The driver and, if nobody else has it, the sponsor's world, reporter and attachment are foreign code to drop.
+        // Dropping the driver is foreign code. So is dropping the sponsor's world, reporter and
+        // attachment, if this is their last owner.
         quiet::drop(self);
         Remote::release(home);
     }
@@ -60,15 +64,15 @@ impl Worker {
         self.shared.have_all_closed() && self.awaited.get() == 0
     }
 
-    /// Drops what is scheduled and stops every cell. Destructors may make more of both, so it goes on
-    /// until there is nothing left.
+    /// Drops all scheduled entries and stops every cell. Destructors may make more of both, so the
+    /// loop runs until nothing is left.
     fn close_all(&self) {
         loop {
             self.hold(ptr::null_mut());
             self.drop_scheduled();
             let mut stopped = false;
             pool::cells_of(self.home, |cell| {
-                // One that is scheduled again, by a destructor, is stopped when its entry is popped.
+                // A cell that a destructor schedules again is stopped when its entry is popped.
                 if !cell.state().is_looked_after() {
                     stopped = true;
                     self.stop(cell, &Ended::SponsorEnded);
@@ -100,8 +104,8 @@ impl Worker {
         }
     }
 
-    /// Stops the cell of an entry that will not be run. It stays scheduled until then, because what
-    /// waits in its mailbox keeps nothing alive.
+    /// Stops the cell of an entry that will not be run. The cell stays scheduled until then,
+    /// because messages in its mailbox keep nothing alive.
     pub(crate) fn drop_dead(&self, cell: CellPtr, message: *const Slot) {
         if !message.is_null() {
             // SAFETY: its entry left the queue, so the message is ours and of the cell's type.

@@ -1,4 +1,4 @@
-//! Sponsors with threads of their own.
+//! Sponsors that own their threads.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,20 +23,21 @@ use crate::world::ThreadSpec;
 #[cfg(all(test, garrick_loom))]
 use garrick_core::prim::thread;
 
-/// How a sponsor has ended.
+/// The way in which a sponsor has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ending {
-    /// Everything that was sent was handled.
+    /// All messages that were sent were handled.
     InOrder,
-    /// Somebody lost patience. What was sent and not handled is a dead letter.
+    /// The time limit passed, and the sponsor ended at once. Messages that were sent but not
+    /// handled are dead letters.
     AtOnce,
 }
 
-/// Owns a sponsor with threads of its own; dropping it ends it at once.
+/// Owns a sponsor and its threads. Dropping it ends the sponsor at once.
 ///
-/// Tasks live on one worker at a time; a worker with more ready tasks than it can run gives some to one
-/// that is idle.
+/// Tasks live on one worker at a time. A worker with more ready tasks than it can run gives some of
+/// them to an idle worker.
 pub struct Sponsor {
     shared: Arc<Shared>,
     over: Arc<Over>,
@@ -44,52 +45,55 @@ pub struct Sponsor {
 }
 
 impl Sponsor {
-    /// A sponsor with `workers` threads.
+    /// Starts a sponsor with `workers` threads.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// A [`StartError`].
     pub fn pool(workers: usize) -> Result<Self, StartError> {
         Self::builder().name("pool").workers(workers).start()
     }
 
-    /// A sponsor with one thread, which is named `name`.
+    /// Starts a sponsor with one thread, which is named `name`.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// A [`StartError`].
     pub fn single(name: impl Into<String>) -> Result<Self, StartError> {
         Self::builder().name(name).start()
     }
 
-    /// A sponsor made to measure.
+    /// Returns a builder for a sponsor with other settings.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
-    /// A handle for spawning on it.
+    /// Returns a handle for spawning tasks on this sponsor.
     pub fn handle(&self) -> Handle {
         Handle::new(self.shared.clone())
     }
 
-    /// Ends the sponsor in order: once no task has anything left to handle, as far as its own tasks are
-    /// concerned, all tasks are dropped. Returns when its threads have ended. Timers are not
-    /// waited for. Other threads can put the end off for as long as they send, unless [`Builder::refuse_strangers`] was set.
+    /// Ends the sponsor in order: all tasks are dropped once none of them has anything left to
+    /// handle, as far as messages between them are concerned. Returns when its threads have ended.
+    /// Pending timers are not waited for. Other threads can delay the end for as long as they send,
+    /// unless [`Builder::refuse_strangers`] was set.
     ///
-    /// Called on a thread of its own, by a task or in a driver, it returns at once, and the sponsor ends later.
+    /// A call on one of the sponsor's threads, by a task or in a driver, returns at once, and the
+    /// sponsor ends later.
     pub fn shutdown(self) {
         self.shared.drain();
         self.join();
     }
 
-    /// Ends the sponsor after the turns under way: what was sent and not handled becomes dead letters.
-    /// Returns when its threads have ended, unless called on one of them.
+    /// Ends the sponsor after the current turns. Messages that were sent but not handled become
+    /// dead letters. Returns when its threads have ended, unless called on one of them.
     pub fn shutdown_now(self) {
         drop(self);
     }
 
-    /// Ends the sponsor in order, as [`Sponsor::shutdown`] does, for at most `limit`; then as [`Sponsor::shutdown_now`] does, after
-    /// the turns under way. Returns when its threads have ended.
+    /// Ends the sponsor in order, like [`Sponsor::shutdown`], for at most `limit`. After that it
+    /// ends the sponsor after the current turns, like [`Sponsor::shutdown_now`]. Returns when its
+    /// threads have ended.
     ///
-    /// Called on a thread of its own, it returns None at once, and the sponsor ends later.
+    /// A call on one of the sponsor's threads returns `None` at once, and the sponsor ends later.
     pub fn shutdown_within(self, limit: Duration) -> Option<Ending> {
         self.shared.drain();
         if current::serves(&self.shared) {
@@ -101,7 +105,7 @@ impl Sponsor {
             };
             let name = format!("{}-end", self.shared.name);
             if std::thread::Builder::new().name(name).spawn(wait).is_err() {
-                // Nobody is there to lose patience later.
+                // No thread is there to enforce the limit later.
                 self.shared.stop();
             }
             return None;
@@ -118,32 +122,34 @@ impl Sponsor {
         })
     }
 
-    /// Begins what [`Sponsor::shutdown`] does, and returns at once. Dropping the sponsor then waits for its end, as
-    /// [`Sponsor::wait`] does.
+    /// Begins an orderly end, like [`Sponsor::shutdown`], and returns at once. Dropping the sponsor
+    /// then waits for its end, like [`Sponsor::wait`].
     pub fn begin_shutdown(&self) {
         self.shared.drain();
     }
 
-    /// Begins what [`Sponsor::shutdown_now`] does, also if an end in order is under way, and returns at once.
+    /// Begins an end after the current turns, like [`Sponsor::shutdown_now`], and returns at once.
+    /// It also cuts short an orderly end.
     pub fn begin_shutdown_now(&self) {
         self.shared.stop();
     }
 
-    /// Waits for the end of the sponsor, which somebody else may begin. Called on a thread of its own, it returns at
-    /// once.
+    /// Waits for the end of the sponsor, which another thread may begin. A call on one of the
+    /// sponsor's threads returns at once.
     pub fn wait(&self) {
         self.join();
     }
 
     fn join(&self) {
-        // A worker that waited for its own thread would wait for ever, in a turn or in its driver.
+        // A worker that joined its own thread would wait forever, in a turn or in its driver.
         if current::serves(&self.shared) {
             return;
         }
-        // Held meanwhile, so that whoever else waits returns no earlier.
+        // Held meanwhile, so that other waiting threads return no earlier.
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut join = |thread: JoinHandle<()>| {
-            // A worker's panics are caught; what is left is a bug of ours, and should be heard.
+            // A worker's panics are caught. Any other panic is a bug in Garrick, and must be
+            // visible.
             if let Err(panic) = thread.join()
                 && !std::thread::panicking()
             {
@@ -151,14 +157,14 @@ impl Sponsor {
             }
         };
         threads.drain(..).for_each(&mut join);
-        // Spare hands are started by the others, which have ended.
+        // Spare hands are started by the other threads, which have ended.
         self.shared.away.take_threads().into_iter().for_each(join);
     }
 }
 
 impl Drop for Sponsor {
     fn drop(&mut self) {
-        // One that ends in order, by the hand of its own task, goes on to do so.
+        // A sponsor whose own task has begun an orderly end continues with it.
         if !self.shared.signal().is_draining() {
             self.shared.stop();
         }
@@ -172,20 +178,21 @@ impl fmt::Debug for Sponsor {
     }
 }
 
-/// A seat that waits to be opened, by the thread that calls [`Opening::serve`]. Dropped before that, it says that this
-/// will not be, so that the others do not wait for it when they end.
+/// A seat that waits to be opened, by the thread that calls [`Opening::serve`]. Dropping it before
+/// that records that the seat will never open, so that the other workers do not wait for it at the
+/// end.
 struct Opening {
-    /// The number of its worker.
+    /// Index of the seat's worker.
     index: usize,
-    /// None once it is open.
+    /// The shared state; `None` once the seat is open.
     shared: Option<Arc<Shared>>,
-    /// What the worker is to sleep in.
+    /// The driver that the worker sleeps in.
     driver: Option<Driven>,
-    /// Counts the thread as over.
+    /// Counts the thread as ended.
     _ends: Ends,
 }
 
-/// Says that a thread is over, when it is dropped.
+/// Counts a thread as ended when it is dropped.
 pub(super) struct Ends(pub(super) Arc<Over>);
 
 impl Drop for Ends {
@@ -194,7 +201,8 @@ impl Drop for Ends {
     }
 }
 
-/// A driver with its waker, which is asked for on the thread that starts the sponsor: a panic goes to whoever starts it.
+/// A driver with its waker. The waker is requested on the thread that starts the sponsor, so that a
+/// panic goes to the caller of `start`.
 pub(super) struct Driven {
     driver: Box<dyn Driver>,
     waker: Waker,
@@ -208,7 +216,7 @@ impl Driven {
 }
 
 impl Opening {
-    /// Is the worker, until the sponsor ends.
+    /// Runs the worker, until the sponsor ends.
     fn serve(mut self, core: Option<usize>) {
         let Some(shared) = self.shared.clone() else {
             return;
@@ -231,7 +239,8 @@ impl Opening {
         if !is_driven {
             return hand.serve(seat);
         }
-        // SAFETY: the seat is open until it is closed below, and used by nobody but the only hand of its crew, which this is.
+        // SAFETY: the seat is open until it is closed below, and used by nobody but the only hand
+        // of its crew, which is this one.
         unsafe { hand.crew.worker(seat).as_ref() }.live(|| hand.serve(seat));
         hand.close(seat);
     }
@@ -242,15 +251,16 @@ impl Drop for Opening {
         let Some(shared) = self.shared.take() else {
             return;
         };
-        // A sponsor that lacks a worker cannot run what is spawned on it: it ends.
+        // A sponsor that lacks a worker cannot run tasks that are spawned on it: it ends.
         shared.stop();
         // Release: pairs with the Acquire in `have_all_closed`; nobody will use this home for us.
         shared.closed.fetch_add(1, Release);
         shared.wake_all();
         shared.place_of(self.index).0.end_seat();
         let home = shared.homes[self.index];
-        // A world may let go of a thread's body after the sponsor has started. If tasks were made here by then, the number
-        // stays theirs: who got it next would take them for its own.
+        // A world may drop a thread's body after the sponsor has started. If tasks were made here
+        // by then, they keep the number: the next worker with this number would take them for its
+        // own.
         let mut is_empty = true;
         pool::cells_of(home, |_| is_empty = false);
         if is_empty {
@@ -259,7 +269,8 @@ impl Drop for Opening {
     }
 }
 
-/// Starts a thread for each home. If that fails, or panics, those that were started are ended.
+/// Starts a thread for each home. If that fails, or panics, the threads that were started are
+/// ended.
 pub(super) fn start(
     shared: &Arc<Shared>,
     cores: &[usize],
@@ -300,7 +311,8 @@ pub(super) fn start(
     Ok(sponsor)
 }
 
-/// Is worker number `index` of a sponsor on a thread of a model, until the sponsor ends. It sleeps in the driver, if it has one.
+/// Runs worker number `index` of a sponsor on a thread of a model, until the sponsor ends. The
+/// worker sleeps in the driver, if it has one.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<Box<dyn Driver>>) {
     let seat = Opening {
@@ -312,8 +324,8 @@ pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<B
     seat.serve(None);
 }
 
-/// Is such a worker for a few rounds: it runs what it has, and claims one cell, and once more. Then it winds up, for which the
-/// sponsor must be told to stop.
+/// Runs worker number `index` for some rounds on a thread of a model: in each round it runs its
+/// cells and claims one cell. Then it stops the sponsor and winds up.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: usize) {
     let hand = Hand::new(shared.clone(), index, None);
@@ -328,13 +340,13 @@ pub(crate) fn serve_rounds_in_model(shared: Arc<Shared>, index: usize, rounds: u
     hand.serve(seat);
 }
 
-/// The only hand of a sponsor, in a model, that has opened some seats and left them PARKED.
+/// The only hand of a sponsor, in a model. It has opened some seats and left them PARKED.
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct LeftInModel(Hand);
 
 #[cfg(all(test, garrick_loom))]
 impl LeftInModel {
-    /// Opens the seats of these workers. The others are opened by what the model does.
+    /// Opens the seats of these workers. The other seats are opened by the model.
     pub(crate) fn new(shared: &Arc<Shared>, seats: &[usize]) -> Self {
         let hand = Hand::new(shared.clone(), 0, None);
         for &seat in seats {
@@ -350,21 +362,21 @@ impl LeftInModel {
         hand.open(seat, Box::new(worker));
     }
 
-    /// Opens a seat, sits there, takes another one, and goes there. Whatever it does not sit on then, and is not PARKED, it has handed
-    /// over. Both are left for `serve`.
+    /// Opens a seat, sits there, takes another seat, and goes there. Hands over the seat that it
+    /// does not keep, unless that is PARKED. Leaves both seats for `serve`.
     pub(crate) fn goes(self, seat: usize, next: usize) -> Self {
         Self::open(&self.0, seat);
         if self.0.crew.remote(next).ready.sit() {
             let (sits, _) = self.0.follow(seat, next);
             self.0.crew.hand_over(sits);
         } else {
-            // Who has given something has had the other one handed over.
+            // A hand that has given something away has had the other seat handed over.
             self.0.crew.hand_over(seat);
         }
         self
     }
 
-    /// Does so after it has gone to and fro between the two for as long as it takes to bring a cell over.
+    /// Does what `goes` does, after enough trips between the two seats to bring a cell over.
     pub(crate) fn brings(self, seat: usize, next: usize) -> Self {
         self.0.path.wear(seat, next);
         self.goes(seat, next)
@@ -377,20 +389,20 @@ impl LeftInModel {
         left
     }
 
-    /// Runs the cells of a seat that is the caller's, whose turns count as fine.
+    /// Runs the cells of a seat that the caller owns. Their turns count as fine.
     pub(crate) fn runs_fine(&self, seat: usize) {
         // SAFETY: the seat is the caller's.
         unsafe { self.0.crew.worker(seat).as_ref() }.pace.be_fine();
         self.runs(seat);
     }
 
-    /// Runs the cells of a seat that is the caller's.
+    /// Runs the cells of a seat that the caller owns.
     pub(crate) fn runs(&self, seat: usize) {
         // SAFETY: the seat is the caller's.
         unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
     }
 
-    /// Hands a seat over that is the caller's.
+    /// Hands over a seat that the caller owns.
     pub(crate) fn hands_over(&self, seat: usize) {
         let crew = &self.0.crew;
         // SAFETY: the seat is the caller's.
@@ -404,13 +416,13 @@ impl LeftInModel {
         self.serve_from(seat.expect("the sponsor ends"));
     }
 
-    /// Serves the seats to their end, from one on that is the caller's.
+    /// Serves the seats to their end, starting with a seat that the caller owns.
     pub(crate) fn serve_from(self, seat: usize) {
         self.0.serve(seat);
     }
 }
 
-/// Cores of this machine.
+/// Returns the number of cores of this machine.
 pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -429,8 +441,9 @@ fn pin(core: usize) {
 #[cfg(not(target_os = "linux"))]
 fn pin(_core: usize) {}
 
-/// Lets this thread's timed sleeps end when they are over. Linux otherwise lets each of them last up to 50 us longer, to wake a
-/// core for several threads at once; a worker sleeps with a time only when a timer of its tasks is next.
+/// Makes this thread's timed sleeps end on time. By default Linux lets each of them last up to 50
+/// us longer, to wake a core for several threads at once. A worker sleeps with a timeout only when
+/// a timer of its tasks is next.
 #[cfg(target_os = "linux")]
 pub(super) fn sleep_precisely() {
     const SLACK_NS: libc::c_ulong = 1;

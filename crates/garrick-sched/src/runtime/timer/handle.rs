@@ -1,13 +1,14 @@
-//! A timer that can be cancelled, from anywhere and at any time.
+//! A timer that can be cancelled, from any thread and at any time.
 //!
-//! One that is set once has a place in the wheel of its worker from the beginning, before the turn commits that sets it. So its handle is that
-//! place, and the lock of the wheel decides between its end and its message.
+//! A timer that is set once has a place in the wheel of its worker from the beginning, before the
+//! turn commits that sets it. Its handle is that place. The lock of the wheel decides between the
+//! timer's end and its message.
 //!
-//! One that repeats lies in the wheel of another worker each time, if its task moves. So its handles and its message share a small state with a
-//! lock of its own.
+//! A repeating timer lies in the wheel of another worker each time, if its task moves. So its
+//! handles and its message share a small state with a separate lock.
 //!
-//! Locks are taken in this order: the state of one that repeats, then the register of owners or the wheel. Foreign code runs under none of
-//! them.
+//! Locks are taken in this order: first the state of a repeating timer, then the register of owners
+//! or the wheel. Foreign code runs under none of them.
 
 use std::fmt;
 use std::sync::PoisonError;
@@ -21,7 +22,7 @@ use crate::runtime::address::TaskId;
 use crate::runtime::current;
 use crate::world::Nanos;
 
-/// A timer: sends a message at its time, or one after the other, until it is cancelled.
+/// A timer: sends one message at its time, or repeated messages, until it is cancelled.
 ///
 /// Dropping a handle changes nothing.
 #[derive(Clone)]
@@ -34,7 +35,7 @@ enum Kind {
 }
 
 impl Timer {
-    /// Makes a timer that is set once, by the turn under way on the worker of that wheel.
+    /// Makes a timer that is set once, by the current turn on the worker of that wheel.
     pub(crate) fn once(wheel: &'static SharedWheel) -> Self {
         Self(Kind::Once(Once {
             key: wheel.with(|wheel| wheel.reserve()),
@@ -42,7 +43,8 @@ impl Timer {
         }))
     }
 
-    /// Makes a timer that is set again when its message has come. It belongs to its owner until it is cancelled.
+    /// Makes a timer that is set again after each message. It belongs to its owner until it is
+    /// cancelled.
     #[doc(hidden)]
     #[must_use]
     pub fn repeating() -> Self {
@@ -54,10 +56,11 @@ impl Timer {
         Self(Kind::Repeating(Repeating(Arc::new(state))))
     }
 
-    /// Ends the timer for good, and drops its message. In a turn this is staged: it happens when the turn commits, and not at all if the
-    /// turn is undone.
+    /// Ends the timer for good, and drops its message. In a turn the cancellation is staged: it
+    /// happens when the turn commits, and not at all if the turn is undone.
     ///
-    /// A message that the timer has sent already still arrives. No other does, once this has happened. One that is over is left as it is.
+    /// A message that the timer has already sent still arrives. No other message arrives after the
+    /// cancellation. Does nothing for a timer that is over.
     pub fn cancel(&self) {
         match current::worker() {
             Some(worker) => worker.stage.cancel(self.clone()),
@@ -65,7 +68,8 @@ impl Timer {
         }
     }
 
-    /// Returns whether a timer that repeats was cancelled. False may be out of date at once, true never is.
+    /// Returns true if a repeating timer was cancelled. False may be out of date at once, true
+    /// never is.
     #[doc(hidden)]
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -90,8 +94,9 @@ impl Timer {
         }
     }
 
-    /// Puts its message into a wheel, of a timer that ends with the task `owner`, if there is one. Returns what is not to be sent: that
-    /// message if the timer was cancelled, or the one before.
+    /// Puts the timer's message into a wheel. The timer ends with the task `owner`, if there is
+    /// one. Returns a message that must not be sent: the new one if the timer was cancelled, or the
+    /// previous one.
     pub(super) fn set(
         self,
         wheel: &'static SharedWheel,
@@ -105,7 +110,7 @@ impl Timer {
         }
     }
 
-    /// The turn that was to set it is undone.
+    /// Frees the timer's place after the turn that was to set it is undone.
     pub(super) fn undo(&self) {
         if let Kind::Once(once) = &self.0 {
             let unset = once.take_out();
@@ -143,7 +148,7 @@ impl Once {
     ) -> Option<Timed> {
         debug_assert!(
             std::ptr::eq(wheel, self.wheel),
-            "it is set where it was made"
+            "a timer is set where it was made"
         );
         timed.membership = owner.map(|owner| owners::enter(owner, Timer(Kind::Once(self))));
         let deadline = super::within_reach(deadline);
@@ -162,21 +167,22 @@ impl Once {
     }
 }
 
-/// The state of a timer that repeats.
+/// The state of a repeating timer.
 #[derive(Clone)]
 struct Repeating(Arc<Mutex<State>>);
 
 struct State {
-    /// Where its last message was put. It may have been sent since.
+    /// Place of the last message. The message may have been sent since.
     at: Option<Once>,
     is_cancelled: bool,
-    /// Since it was set for the first time, if it has an owner.
+    /// Entry among the owner's timers. Set when the timer is set for the first time, if it has an
+    /// owner.
     membership: Option<Membership>,
 }
 
 impl Repeating {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing under this lock can fail half way.
+        // Nothing under this lock can panic halfway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,10 +1,12 @@
 //! A worker's timers: messages to be delivered later.
 //!
-//! One timing wheel per worker. A worker with timers looks at the clock every few turns, breaks a run of messages off that takes long,
-//! and sleeps no longer than to the next of them.
+//! Each worker has one timing wheel. A worker with timers looks at the clock every few turns,
+//! interrupts a long run of messages, and sleeps no longer than to its next timer.
 //!
-//! A wheel has a lock, because two others use it: who cancels a [`Timer`] of it on another thread, and who takes what is due while its worker
-//! is in a turn that takes long (`sponsor/README.md`, rescue). The lock decides between a timer that fires and one that is cancelled.
+//! A wheel has a lock, because two other parties use it: a thread that cancels a [`Timer`], and a
+//! worker that takes due messages while the wheel's own worker is in a long turn
+//! (`sponsor/README.md`, rescue). The lock decides between a timer that fires and a timer that is
+//! cancelled.
 //!
 //! ```text
 //!   Turn::start_timer --- staged ---> commit --> [ wheel ] --- due ---> receiver
@@ -32,24 +34,25 @@ pub use handle::Timer;
 use owners::Membership;
 pub use owners::cancel_timers_of;
 
-/// Turns between two looks at the clock, while there are timers. A look costs some 30 ns.
+/// Turns between two looks at the clock, while there are timers. A look costs about 30 ns.
 const LOOK_EVERY: u64 = 8;
 
-/// How long a run of messages to one task may keep the worker from looking. Shorter ones are not worth breaking off: what
-/// is sent in batches is best handled in batches.
+/// Longest time that a run of messages to one task may keep the worker from looking at the clock.
+/// Shorter runs are not worth an interruption: messages that are sent in batches are best handled
+/// in batches.
 const NEGLECT_MAX: Nanos = 20_000;
 
-/// The latest deadline that the wheel fires, some centuries from the beginning of a world.
+/// The latest deadline that the wheel fires, several centuries after the start of a world.
 const DEADLINE_MAX: Nanos = Nanos::MAX - (1 << 20);
 
 /// A message in a wheel.
 pub(crate) struct Timed {
-    /// Kept alive by a reference of this entry's own.
+    /// The receiver, kept alive by a reference of this entry.
     cell: CellPtr,
     envelope: *mut Envelope,
-    /// True if it came with a [`Timer`].
+    /// True if the message belongs to a [`Timer`].
     can_be_cancelled: bool,
-    /// Of a timer that is set once, and ends with a task.
+    /// Entry among the owner's timers, for a timer that is set once and ends with a task.
     membership: Option<Membership>,
 }
 
@@ -59,20 +62,20 @@ impl Timed {
         (self.cell, Chain::of_one(self.envelope))
     }
 
-    /// Returns whether it came with a [`Timer`].
+    /// Returns true if the message belongs to a [`Timer`].
     pub(crate) fn can_be_cancelled(&self) -> bool {
         self.can_be_cancelled
     }
 
-    /// Drops it, which is foreign code.
+    /// Drops the unsent message, which is foreign code.
     pub(crate) fn drop_unsent(self) {
         let (cell, chain) = self.take_apart();
         if let Some(worker) = current::worker() {
             worker.drop_staged(cell, chain);
             return;
         }
-        // SAFETY: it was taken out of a wheel, so the envelope and the reference are ours; a table is never replaced by one for other
-        // messages, which are `Send`.
+        // SAFETY: it was taken out of a wheel, so the envelope and the reference are ours; a table
+        // is never replaced by one for other messages, which are `Send`.
         unsafe {
             (cell.table().drop_unread)(chain.oldest);
             current::with_pool(|pool| pool.give_envelope(chain.oldest));
@@ -80,14 +83,14 @@ impl Timed {
         }
     }
 
-    /// Its time has come: it belongs to its owner's timers no more.
+    /// Removes the timer from its owner's timers, because its time has come.
     pub(crate) fn leave_owner(&mut self) {
         if let Some(membership) = self.membership.take() {
             membership.end();
         }
     }
 
-    /// Returns whether its receiver is known to have stopped.
+    /// Returns true if the receiver is known to have stopped.
     pub(crate) fn comes_too_late(&self) -> bool {
         address::is_stopped(self.cell)
     }
@@ -95,7 +98,7 @@ impl Timed {
 
 /// A message that a turn has staged, to be sent later.
 pub(crate) struct Later {
-    /// Nanoseconds of the sponsor's world.
+    /// Deadline in nanoseconds of the sponsor's world.
     pub(crate) deadline: Nanos,
     timed: Timed,
     timer: Option<Timer>,
@@ -104,7 +107,7 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    /// Makes one of an envelope with a message for a cell, and a reference to that.
+    /// Makes a timed message of an envelope for a cell, and of a reference to that cell.
     pub(crate) fn new(deadline: Nanos, cell: CellPtr, envelope: *mut Envelope) -> Self {
         let timed = Timed {
             cell,
@@ -120,7 +123,7 @@ impl Later {
         }
     }
 
-    /// Lets a timer send it, which ends with the task `owner`, if there is one.
+    /// Assigns the message to a timer, which ends with the task `owner`, if there is one.
     pub(crate) fn by(mut self, timer: &Timer, owner: Option<TaskId>) -> Self {
         self.timed.can_be_cancelled = true;
         self.timer = Some(timer.clone());
@@ -128,7 +131,8 @@ impl Later {
         self
     }
 
-    /// Puts it into a wheel. Returns what is not to be sent, because its timer was cancelled or is set anew.
+    /// Puts the message into a wheel. Returns a message that must not be sent, because its timer
+    /// was cancelled or is set anew.
     pub(crate) fn set_in(self, wheel: &'static SharedWheel) -> Option<Timed> {
         if let Some(timer) = self.timer {
             return timer.set(wheel, self.deadline, self.timed, self.owner);
@@ -137,7 +141,7 @@ impl Later {
         None
     }
 
-    /// Takes its message back: the turn that has staged it is undone.
+    /// Takes the message back, because the turn that has staged it is undone.
     pub(crate) fn undo(self) -> (CellPtr, Chain) {
         if let Some(timer) = self.timer {
             timer.undo();
@@ -146,33 +150,35 @@ impl Later {
     }
 }
 
-/// Returns the deadline, or the latest one that a wheel fires.
+/// Returns the deadline, or the latest deadline that a wheel fires.
 fn within_reach(deadline: Nanos) -> Nanos {
     deadline.min(DEADLINE_MAX)
 }
 
-/// The wheel of one worker. No code runs under its lock that is not ours.
+/// The wheel of one worker. No foreign code runs under its lock.
 pub(crate) struct SharedWheel(Mutex<Wheel<Timed>>);
 
-// SAFETY: the wheel keeps pointers to cells and to messages. Whoever takes one out delivers it, as any thread may, or drops it: only those
-// that came with a `Timer` on another thread than the worker's, and they are `Send`.
+// SAFETY: the wheel keeps pointers to cells and to messages. Whoever takes one out delivers it, as
+// any thread may, or drops it: only those that came with a `Timer` on another thread than the
+// worker's, and they are `Send`.
 unsafe impl Send for SharedWheel {}
 // SAFETY: as above; the lock sees to the rest.
 unsafe impl Sync for SharedWheel {}
 
-/// The wheel of each number of a worker, from the first one with that number on. It stays when a worker ends, for handles of its timers.
+/// The wheel of each worker number, created for the first worker with that number. It stays when a
+/// worker ends, for handles of its timers.
 #[cfg(not(garrick_loom))]
 static WHEELS: [std::sync::OnceLock<Box<SharedWheel>>; WORKERS_MAX + 1] =
     [const { std::sync::OnceLock::new() }; WORKERS_MAX + 1];
 
 #[cfg(garrick_loom)]
 thread_local! {
-    /// The wheels of a run of a model, all of which one thread of the system runs.
+    /// The wheels of one run of a model. One system thread runs the whole model.
     static MODELLED: std::cell::RefCell<Vec<*mut SharedWheel>> =
         const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// Begins a run: frees the wheels of the one before.
+/// Starts a run: frees the wheels of the previous run.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn reset_model() {
     for wheel in MODELLED.take() {
@@ -186,7 +192,7 @@ impl SharedWheel {
         Box::new(Self(Mutex::new(Wheel::new(now))))
     }
 
-    /// The wheel of a worker that begins, which is empty.
+    /// Returns the empty wheel of a worker that starts.
     #[cfg(not(garrick_loom))]
     fn of(home: Home, now: Nanos) -> &'static Self {
         let wheel = WHEELS[usize::from(home.number())].get_or_init(|| Self::new(now));
@@ -194,7 +200,8 @@ impl SharedWheel {
         wheel
     }
 
-    /// The same in a model, where the wheel stays until the run is over.
+    /// Returns the empty wheel of a worker that starts, in a model. The wheel stays until the run
+    /// is over.
     #[cfg(garrick_loom)]
     fn of(_: Home, now: Nanos) -> &'static Self {
         let wheel = Box::into_raw(Self::new(now));
@@ -206,7 +213,7 @@ impl SharedWheel {
     /// Calls `f` with the wheel. `f` calls no foreign code, and takes no lock.
     #[inline]
     pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Wheel<Timed>) -> R) -> R {
-        // Nothing under this lock can fail half way.
+        // Nothing under this lock can panic halfway.
         let mut wheel = self
             .0
             .lock()
@@ -215,16 +222,17 @@ impl SharedWheel {
     }
 }
 
-/// See the module.
+/// The timers of a worker: its wheel, and when it last looked at the clock.
 pub(crate) struct Timers {
     pub(crate) wheel: &'static SharedWheel,
-    /// Whether there is no reason to look at the clock. Its worker writes; others look, for whom it is a hint.
+    /// True while there is no reason to look at the clock. Written by the worker; other threads
+    /// read it as a hint.
     calm: unmodelled::AtomicBool,
-    /// Whether there always is one, because the worker has a driver.
+    /// True if there always is a reason to look, because the worker has a driver.
     always: bool,
-    /// The number of the turn at the last look.
+    /// Number of the turn at the last look.
     looked_at: Cell<u64>,
-    /// The time then.
+    /// Time of the last look.
     looked: Cell<Nanos>,
 }
 
@@ -239,19 +247,19 @@ impl Timers {
         }
     }
 
-    /// Whether there is no reason to look at the clock: no timers, nor a driver.
+    /// Returns true if there is no reason to look at the clock: no timers and no driver.
     #[inline]
     pub(crate) fn are_calm(&self) -> bool {
         // Relaxed: a hint for others.
         self.calm.load(Relaxed)
     }
 
-    /// There is a reason to look at the clock.
+    /// Notes a reason to look at the clock.
     pub(crate) fn wake(&self) {
         self.calm.store(false, Relaxed);
     }
 
-    /// Whether it is time to look at the clock again, in the turn of that number.
+    /// Returns true if it is time to look at the clock again, in the turn of that number.
     pub(crate) fn wants_look(&self, turn: u64) -> bool {
         let wants = turn.wrapping_sub(self.looked_at.get()) >= LOOK_EVERY;
         if wants {
@@ -260,13 +268,14 @@ impl Timers {
         wants
     }
 
-    /// Whether the last look at the clock is long ago.
+    /// Returns true if the last look at the clock was long ago.
     pub(crate) fn are_neglected_at(&self, now: Nanos) -> bool {
         now.saturating_sub(self.looked.get()) > NEGLECT_MAX
     }
 
-    /// The clock said `now`, and something was due or not, or the wheel is empty. What was due is still to be handled, so it is calm no
-    /// earlier than with the next look.
+    /// Records a look at the clock: the time `now`, whether a timer fired, and whether the wheel is
+    /// empty. Messages that fired are still to be handled, so the timers become calm at the next
+    /// look at the earliest.
     pub(crate) fn note_look(&self, now: Nanos, fired: bool, is_empty: bool) {
         self.looked.set(now);
         if !fired && !self.always && is_empty {

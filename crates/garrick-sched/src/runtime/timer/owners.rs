@@ -1,7 +1,7 @@
-//! Whose timers are under way: by task, for those that end with one.
+//! The register of active timers by owner, for timers that end with a task.
 //!
-//! A cell has no room for its timers, and most have none. So they stand beside all cells, by what the task is known by, from the first timer on
-//! until the task ends.
+//! A cell has no room for its timers, and most tasks have none. So timers are kept outside of the
+//! cells, by task id, from the task's first timer on until the task ends.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -13,15 +13,15 @@ use super::Timer;
 use crate::runtime::address::TaskId;
 use crate::runtime::shards::Shards;
 
-/// Timers for which a task keeps room in any case.
+/// Number of timers for which a task keeps room in any case.
 const ROOM_MIN: usize = 16;
 
 /// The timers of some tasks.
 #[derive(Default)]
 struct Register {
-    /// Each with its serial.
+    /// Timers of each task, each with its serial number.
     timers: HashMap<TaskId, Slab<(u32, Timer)>>,
-    /// The serial of the next one.
+    /// Serial number of the next timer.
     next: u32,
 }
 
@@ -34,24 +34,25 @@ garrick_core::prim::lazy_static! {
     static ref OWNERS: Shards<Register> = Shards::default();
 }
 
-/// A timer among those of a task that it ends with.
+/// A timer's entry among the timers of a task that it ends with.
 pub(crate) struct Membership {
     owner: TaskId,
-    /// Its number and one.
+    /// Index of the entry, plus one.
     number: NonZeroU32,
-    /// Tells it from one that gets its number later. It would take as many as there are serials meanwhile to mistake them.
+    /// Serial number, to distinguish this timer from a later timer at the same index. A mix-up
+    /// would take 2^32 timers in between.
     serial: u32,
 }
 
 impl Membership {
-    /// Takes it out.
+    /// Removes the timer from its owner's timers.
     pub(super) fn end(self) {
         let mut shard = shard(self.owner);
         let Some(timers) = shard.timers.get_mut(&self.owner) else {
             return;
         };
         let number = self.number.get() as usize - 1;
-        // Another one may have its number by now, if all were cancelled meanwhile.
+        // Another timer may have this index by now, if all timers were cancelled meanwhile.
         if timers
             .get(number)
             .is_some_and(|&(serial, _)| serial == self.serial)
@@ -68,12 +69,12 @@ fn shard(owner: TaskId) -> MutexGuard<'static, Register> {
     OWNERS.of(owner.get())
 }
 
-/// Returns whether somebody sees to it that [`forget`] is called when the task ends.
+/// Returns true if [`forget`] will be called when the task ends.
 pub(crate) fn knows(owner: TaskId) -> bool {
     shard(owner).timers.contains_key(&owner)
 }
 
-/// Takes a timer in.
+/// Adds a timer to its owner's timers.
 pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
     let mut shard = shard(owner);
     let serial = shard.next;
@@ -91,13 +92,13 @@ pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
     }
 }
 
-/// Cancels the timers of a task that goes on, at once: it begins anew.
+/// Cancels all timers of a task that continues, at once, because it is restarted.
 pub fn cancel_timers_of(owner: TaskId) {
     let timers = shard(owner).timers.get_mut(&owner).map(std::mem::take);
     cancel_all(timers);
 }
 
-/// Cancels the timers of a task that has ended.
+/// Cancels all timers of a task that has ended.
 pub(crate) fn forget(owner: TaskId) {
     let timers = shard(owner).timers.remove(&owner);
     cancel_all(timers);

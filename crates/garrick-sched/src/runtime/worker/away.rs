@@ -1,9 +1,10 @@
 //! A turn that leaves its seat, and comes back.
 //!
-//! While a turn is away another thread sits on the seat, and runs other cells there. So whatever the turn has staged is taken out of
-//! the world first, as for undoing it, and kept as chains; and when it has come back, it sends in the way of a stranger,
-//! so that nothing overtakes what it carries. The cell counts as scheduled meanwhile: it is neither run nor given away, freed or
-//! closed, and whatever comes waits in its mailbox. `sponsor/away.rs` has the rest.
+//! While a turn is away another thread sits on the seat, and runs other cells there. So the staged
+//! effects of the turn are set aside first, as for undoing it, and kept as chains. When the turn
+//! has come back, it sends like a stranger, so that nothing overtakes the messages that it carries.
+//! The cell counts as scheduled meanwhile: it is neither run nor given away, freed or closed, and
+//! new messages wait in its mailbox. `sponsor/away.rs` has the rest.
 
 use std::collections::HashSet;
 use std::ptr::{self, NonNull};
@@ -14,15 +15,16 @@ use crate::runtime::run::Limits;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::stage::Carried;
 
-/// A turn that is away.
+/// The state of a turn that is away.
 pub(crate) struct Journey {
     cell: CellPtr,
-    /// Whether the cell was scheduled, because its activation has come to its mailbox.
+    /// True if the cell was scheduled, because its activation has come to its mailbox.
     was_scheduled: bool,
     carried: Carried,
-    /// Newborns that are to start when the turn commits, each with a reference.
+    /// Newborns that start when the turn commits, each with a reference.
     newborns: Vec<CellPtr>,
-    /// What the activation under way has left on the worker.
+    /// Permission of the current activation. It and the following fields restore the activation on
+    /// the worker.
     permit: Permission,
     limits: Limits,
     held: *mut Envelope,
@@ -30,24 +32,24 @@ pub(crate) struct Journey {
 }
 
 impl Worker {
-    /// Whether the turn under way may leave the seat.
+    /// Returns true if the current turn may leave the seat.
     pub(crate) fn may_leave(&self) -> bool {
         !self.recovers.get() && !self.is_visiting()
     }
 
-    /// Returns whether cells of ours run elsewhere: their turn is away, or they are visited.
+    /// Returns true if cells of this worker run elsewhere: their turn is away, or they are visited.
     pub(crate) fn has_cells_elsewhere(&self) -> bool {
         self.away.get() > 0 || self.visited.get() > 0
     }
 
-    /// Takes the turn of that cell, which is under way, off the seat.
+    /// Takes the current turn, which belongs to that cell, off the seat.
     pub(crate) fn carry(&self, cell: CellPtr) -> Journey {
         let turn = self.turn();
         let pool = NonNull::from(&self.pool).cast();
-        // Step 1: the cells that the turn has scheduled are so no more.
+        // Step 1: the cells that the turn has scheduled are unscheduled.
         let entries = self.unschedule(turn);
         if self.in_line.replace(false) {
-            // The turn has been away before. Since it came back it has put nothing behind its cell.
+            // The turn has been away before. Since it came back it has put nothing after its cell.
             let entry = self.old.pop_newest();
             debug_assert!(
                 entry.is_some_and(|entry| entry.cell() == cell),
@@ -65,14 +67,15 @@ impl Worker {
                 firsts.push((cell, first));
             }
         }
-        // Step 2: what it has sent becomes chains, each with a reference to its receiver.
+        // Step 2: its messages become chains, each with a reference to its receiver.
         let (carried, cut) = self.stage.carry(
             turn,
             firsts,
             // SAFETY: the messages are of the cell's type.
             |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
             |cell| {
-                // The local count of a cell with references is not 0, but of one that is scheduled (cell/README.md, invariant 6).
+                // The local count of a referenced cell is not 0, unless the cell is scheduled
+                // (cell/README.md, invariant 6).
                 if cell.local_refs() == 0 {
                     cell.clone_local();
                 } else {
@@ -80,7 +83,8 @@ impl Worker {
                 }
             },
         );
-        // Step 3: newborns wait with their start. Those that were sent to are scheduled by what they were sent.
+        // Step 3: newborns wait for their start. Newborns with messages are scheduled by the
+        // messages.
         let receivers: HashSet<_> = carried.receivers().map(|cell| cell.0).collect();
         let mut newborns = Vec::new();
         for entry in &entries {
@@ -100,19 +104,20 @@ impl Worker {
             held: self.held.replace(ptr::null_mut()),
             waiting: self.waiting.take(),
         };
-        // Step 4: the cell is looked after by nobody until it is back.
+        // Step 4: nobody looks after the cell until its turn is back.
         cell.keep_scheduled();
         self.stop_running();
         self.sends_at.set(self.home);
         self.begin_pause();
         cut.end();
         self.away.set(self.away.get() + 1);
-        // Step 5: what it has taken too much is there for others, who are foreign code.
+        // Step 5: places that it has taken too many are free for other senders, which are foreign
+        // code.
         self.stage.purse.wake_waiting();
         journey
     }
 
-    /// Goes on with a turn that was away. The caller has just sat down again.
+    /// Continues a turn that was away. The caller has just sat down again.
     pub(crate) fn resume(&self, journey: Journey) {
         let cell = journey.cell;
         debug_assert_eq!(cell.home(), self.home, "a cell whose turn is away stays");
@@ -122,7 +127,8 @@ impl Worker {
         if self.remote.ready.is_lent() {
             self.crew.stop_lending(self.seat());
         }
-        // Step 1: the cell runs again. If it was not scheduled before, what has come meanwhile schedules it.
+        // Step 1: the cell runs again. If it was not scheduled before, messages that have come
+        // meanwhile schedule it.
         if !journey.was_scheduled {
             if cell.mailbox_tail().is_null() {
                 cell.unschedule();
@@ -135,12 +141,13 @@ impl Worker {
         self.hold(journey.held);
         self.limits.set(journey.limits);
         self.waiting.set(journey.waiting);
-        // Step 2: the rest of the turn has a number of its own, and what is in the run queues is there to stay.
+        // Step 2: the rest of the turn has a separate number, and entries that are in the run
+        // queues stay there.
         self.begin_pause();
         self.sends_at.set(Home::STRANGER);
         self.stage.restore(self.turn(), journey.carried);
         for newborn in journey.newborns {
-            // One that somebody else has reached by now has started.
+            // A newborn that another thread has reached by now has started.
             if newborn.home() == self.home && newborn.state().is_newborn() {
                 self.schedule(newborn);
             }

@@ -1,89 +1,96 @@
-//! When a worker gives ready cells to others, takes some, and lets go of a cell that runs.
+//! The rules by which a worker gives ready cells to others, takes some, and interrupts a running
+//! cell.
 //!
-//! Four rules, each a type of its own; none of them asks the clock often enough to be felt:
-//! - [`SharedWait`]: what stands in the shared queue is claimed after some activations, or after some time.
-//! - [`Kept`]: the one cell that a worker keeps beside the next, while another worker is idle, is given away once it is clear
-//!   that it does not talk to the other one.
-//! - [`Patience`]: cells whose turns take less time than a message to another worker go only to a worker that is idle for long.
-//! - [`Pace`]: about once a millisecond a worker finds out how long its cells wait for each other. Who has more waiting than
-//!   the average gives the surplus, and an activation handles fewer messages where they take long.
+//! There are four rules, each a separate type. None of them reads the clock often enough to matter:
+//! - [`SharedWait`]: cells in the shared queue are claimed after some activations, or after some
+//!   time.
+//! - [`Kept`]: while another worker is idle, a worker keeps one cell beside the next one. That cell
+//!   is given away once it is clear that it does not talk to the other one.
+//! - [`Patience`]: cells whose turns take less time than a message to another worker go only to a
+//!   worker that is idle for long.
+//! - [`Pace`]: about once a millisecond a worker measures how long its cells wait for each other. A
+//!   worker with more waiting time than the average gives the surplus away. An activation handles
+//!   fewer messages if messages take long.
 
 use std::cell::Cell;
 
 use crate::world::Nanos;
 
-/// Activations between two claims from the shared queue, for a worker that has enough of its own.
+/// Activations between two claims from the shared queue, for a worker with enough cells.
 const CLAIM_EVERY: u32 = if cfg!(garrick_loom) { 2 } else { 16 };
 /// Cells that have waited in the shared queue for longer are claimed at the next look at the clock.
 const SHARED_WAIT_MAX: Nanos = 50_000;
-/// Cells claimed at once.
+/// Largest number of cells claimed at once.
 const CLAIMED_MAX: usize = 64;
 
-/// Two cells that are always ready, and do not wake each other, part after so long.
+/// Time after which two cells part that are always ready, and do not wake each other.
 const KEPT_MAX: Nanos = 50_000;
-/// Activations that are longer than this are worth a core each, whoever wakes whom.
+/// Activations that are longer than this are worth a core each, even if the cells wake each other.
 const LONG: Nanos = 20_000;
 
-/// Turns that are shorter are fine. A message between two workers takes about as long, in both of them together.
+/// Turns that are shorter than this are fine. A message between two workers takes about as long, in
+/// total on both.
 const FINE: Nanos = 250;
-/// Another worker gets cells with fine turns once it has been idle for that long.
+/// Idle time after which another worker gets cells with fine turns.
 const PATIENCE: Nanos = 10_000_000;
-/// The same for cells that wait for each other for longer than `ROUND_MIN`.
+/// Idle time after which another worker gets cells that wait for each other for longer than
+/// `ROUND_MIN`.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Looks between two looks at the clock, while another worker is idle and turns are fine.
 const PATIENT_EVERY: u32 = 64;
 
 /// Time between two looks at the clock, as far as the limits below allow.
 const LOOK_AFTER: Nanos = 1_000_000;
-/// Time over which a worker finds out how long its activations take. Shorter ones tell more of the operating system, which lets
-/// threads run for some milliseconds at a time.
+/// Time over which a worker measures its activations. Shorter measurements would depend too much on
+/// the operating system, which runs a thread for several milliseconds at a time.
 const BALANCE_AFTER: Nanos = 10_000_000;
-/// Turns between two looks at the clock.
+/// Smallest and largest number of turns between two looks at the clock.
 const TURNS_MIN: u64 = 16;
 const TURNS_MAX: u64 = 2_048;
-/// An activation is to take no longer, if each of its messages takes as long as the average turn.
+/// Target for the longest activation, if each of its messages takes as long as the average turn.
 const ACTIVATION_MAX: Nanos = 100_000;
-/// Messages that one activation handles at most, before others get their turn.
+/// Largest number of messages that one activation handles, before other cells run.
 const MESSAGES_MAX: u32 = 256;
 /// Cells that wait for each other for less time are not worth moving.
 const ROUND_MIN: Nanos = 100_000;
 
-/// How long cells have been in the shared queue, as far as one worker that has enough of its own has seen it.
+/// The time that cells have been in the shared queue, as seen by one worker with enough cells.
 #[derive(Default)]
 pub(crate) struct SharedWait {
     /// Looks since the last claim.
     looks: Cell<u32>,
-    /// The time at the second of them. Who has nothing else to do claims after the first one.
+    /// Time of the second look. A worker without other work claims after the first look.
     since: Cell<Nanos>,
-    /// Whether what stands there was given by this worker for others to take.
+    /// True if this worker has put the cells there, for others to take.
     gave: Cell<bool>,
 }
 
 impl SharedWait {
-    /// The shared queue is empty.
+    /// Records that the shared queue is empty.
     #[inline]
     pub(crate) fn is_over(&self) {
         self.looks.set(0);
         self.gave.set(false);
     }
 
-    /// The worker has nothing of its own, and claims.
+    /// Records that the worker has no ready cells, and claims.
     #[inline]
     pub(crate) fn claims(&self) {
         self.looks.set(0);
     }
 
-    /// The others have had their time to take what this worker gave.
+    /// Records that the others have had time to take what this worker gave.
     pub(crate) fn others_had_time(&self) {
         self.gave.set(false);
     }
 
-    /// The worker has put cells there, which are for others.
+    /// Records that the worker has put cells there, for others.
     pub(crate) fn gave(&self) {
         self.gave.set(true);
     }
 
-    /// Somebody waits there. Returns how many of the `queued` cells the worker, one of so many, is to claim now.
+    /// Records a look at waiting cells. Returns how many of the `queued` cells this worker, one of
+    /// `workers`, should claim now.
     pub(crate) fn look(&self, queued: usize, workers: usize, now: impl Fn() -> Nanos) -> usize {
         if self.gave.get() {
             return 0;
@@ -100,7 +107,7 @@ impl SharedWait {
             && looks.is_power_of_two()
             && now().saturating_sub(self.since.get()) > SHARED_WAIT_MAX
         {
-            // What is left has waited as long: more of it is due at the next look.
+            // The remaining cells have waited as long: more of them are due at the next look.
             self.looks.set(3);
             return queued.div_ceil(workers).min(CLAIMED_MAX);
         }
@@ -108,24 +115,25 @@ impl SharedWait {
     }
 }
 
-/// How long one cell has been kept beside the next one, while another worker is idle.
+/// The time for which a cell has been kept beside the next one, while another worker is idle.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// Looks since it is so.
+    /// Looks since the cell is kept.
     looks: Cell<u32>,
-    /// The number of the turn at the first of them, and the time.
+    /// Number of the turn at the first look, and the time.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
 
 impl Kept {
-    /// Nobody is kept, or nobody is idle.
+    /// Records that no cell is kept, or no worker is idle.
     #[inline]
     pub(crate) fn is_over(&self) {
         self.looks.set(0);
     }
 
-    /// One is kept, in the turn of that number; the last turn that woke another cell is `woke`. Whether it goes now.
+    /// Records a look at a kept cell, in turn number `turn`. `woke` is the last turn that woke
+    /// another cell. Returns true if the kept cell should go now.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -139,7 +147,7 @@ impl Kept {
         }
         let waited = now().saturating_sub(self.since.get());
         if woke > self.turn.get() {
-            // They talk to each other.
+            // The two cells talk to each other.
             self.looks.set(0);
             return waited / u64::from(looks) > LONG;
         }
@@ -147,19 +155,20 @@ impl Kept {
     }
 }
 
-/// How long another worker has been idle without a break, while this one has fine turns and something to give.
+/// The time for which another worker has been idle without a break, while this worker has fine
+/// turns and cells to give.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// Looks since it is so.
+    /// Looks since the other worker is idle.
     looks: Cell<u32>,
-    /// How often workers had sat down at the last of them, and the time at the first.
+    /// Number of times that workers had sat down at the last look, and the time of the first look.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
 
 impl Patience {
-    /// Returns whether cells are given away now. Workers have sat down so often, and cells have to wait for each other for as long as `round`
-    /// takes.
+    /// Returns true if cells should be given away now. `sits` is the number of times that workers
+    /// have sat down. `round` is the time that cells wait for each other.
     pub(crate) fn look(&self, sits: usize, round: Nanos, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -177,7 +186,7 @@ impl Patience {
         } else {
             PATIENCE
         };
-        // Turns may have become long since it was found out last.
+        // Turns may have become long since the last measurement.
         let is_over = waited > max || waited / u64::from(looks) > LONG;
         if is_over {
             self.looks.set(0);
@@ -186,26 +195,26 @@ impl Patience {
     }
 }
 
-/// How fast a worker works.
+/// The pace of a worker.
 pub(crate) struct Pace {
-    /// How long a turn took on average before the last look, and an activation.
+    /// Average duration of a turn before the last look, and of an activation.
     turn: Cell<Nanos>,
     lately: Cell<Nanos>,
     /// Activations at the last look.
     picks: Cell<u32>,
-    /// Turns at the last look, and the time; none if it has slept since.
+    /// Turns at the last look, and the time; `None` if the worker has slept since.
     turns: Cell<u64>,
     looked: Cell<Option<Nanos>>,
-    /// Activations when it was last found out how long they take, and the time.
+    /// Activations at the last measurement of their duration, and the time.
     activations: Cell<u32>,
     counted: Cell<Nanos>,
     /// Turns until the next look.
     stride: Cell<u64>,
-    /// Messages that one activation handles at most: those that fit, or one.
+    /// Largest number of messages that one activation handles: the fitting number, or one.
     messages_max: Cell<u32>,
     fitting: Cell<u32>,
     is_one_by_one: Cell<bool>,
-    /// How long an activation takes on average, once after it was found out.
+    /// Average duration of an activation, available once after each measurement.
     activation: Cell<Option<Nanos>>,
 }
 
@@ -227,42 +236,42 @@ impl Pace {
         }
     }
 
-    /// Messages that one activation handles at most, before others get their turn.
+    /// Returns the largest number of messages that one activation handles, before other cells run.
     #[inline]
     pub(crate) fn messages_max(&self) -> u32 {
         self.messages_max.get()
     }
 
-    /// Returns whether turns were fine lately.
+    /// Returns true if recent turns were fine.
     #[inline]
     pub(crate) fn is_fine(&self) -> bool {
         self.turn.get() < FINE
     }
 
-    /// A model has no clock to find that out by.
+    /// Makes turns count as fine. A model has no clock to measure them.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn be_fine(&self) {
         self.turn.set(0);
     }
 
-    /// Returns how long so many activations take, if they take as long as lately.
+    /// Returns the time of `activations` activations, at their recent duration.
     pub(crate) fn round(&self, activations: usize) -> Nanos {
         self.lately.get().saturating_mul(activations as u64)
     }
 
-    /// Returns whether the cells that are ready, so many, wait for each other for long.
+    /// Returns true if `ready` ready cells wait for each other for long.
     pub(crate) fn is_long_round(&self, ready: usize) -> bool {
         self.round(ready) > ROUND_MIN
     }
 
-    /// Sets whether each activation handles one message at most.
+    /// Sets whether each activation handles at most one message.
     pub(crate) fn set_one_by_one(&self, is_so: bool) {
         self.is_one_by_one.set(is_so);
         self.messages_max
             .set(if is_so { 1 } else { self.fitting.get() });
     }
 
-    /// The worker has had nothing to do.
+    /// Records that the worker has been idle.
     #[inline]
     pub(crate) fn rests(&self) {
         self.looked.set(None);
@@ -270,19 +279,19 @@ impl Pace {
         self.stride.set(TURNS_MIN);
     }
 
-    /// Whether it is time to look at the clock.
+    /// Returns true if it is time to look at the clock.
     #[inline]
     pub(crate) fn wants_look(&self, turns: u64) -> bool {
         turns.wrapping_sub(self.turns.get()) >= self.stride.get()
     }
 
-    /// Takes how long an activation takes on average, once after it was found out.
+    /// Takes the average duration of an activation, once after each measurement.
     #[inline]
     pub(crate) fn take_activation(&self) -> Option<Nanos> {
         self.activation.take()
     }
 
-    /// Takes note of the time, after so many turns and activations.
+    /// Records the time, after `turns` turns and `activations` activations.
     pub(crate) fn look(&self, turns: u64, activations: u32, now: Nanos) {
         let taken = turns.wrapping_sub(self.turns.get()).max(1);
         self.turns.set(turns);
@@ -320,8 +329,8 @@ impl Pace {
     }
 }
 
-/// How many of its `ready` cells a worker with such a round gives away, if the average round of all is that long: what is above
-/// the average, if it is by a quarter.
+/// Returns how many of its `ready` cells a worker with that round gives away, if the average round
+/// of all workers is `average`: the part above the average, if the round exceeds it by a quarter.
 pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
     if round < ROUND_MIN || round <= average.saturating_add(average / 4) {
         return 0;
@@ -334,7 +343,7 @@ pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Looks with a clock that goes on by `each` from look to look.
+    /// Looks until a claim, with a clock that advances by `each` from look to look.
     fn looks_until_claim(each: Nanos, queued: usize, workers: usize) -> (u32, usize) {
         let (wait, now) = (SharedWait::default(), Cell::new(0));
         for look in 1.. {
@@ -366,7 +375,7 @@ mod tests {
         assert!((0..5).any(|now| wait.look(10, 2, || now * 1_000_000) > 0));
     }
 
-    /// After how many looks a cell goes that is kept.
+    /// Returns the number of looks after which a kept cell goes.
     fn kept_for(each: Nanos, wakes: bool) -> Option<u64> {
         let kept = Kept::default();
         (1..100_000).find(|&look| {
@@ -384,8 +393,8 @@ mod tests {
         assert!((500..600).contains(&looks), "{looks}");
     }
 
-    /// After how many looks, `each` apart, cells with fine turns go that wait for each other for so long. Somebody sits down at every look of
-    /// the numbers that `sits` returns.
+    /// Returns the number of looks, `each` apart, after which cells with fine turns go that wait
+    /// for each other for `round`. A worker sits down at every look for which `sits` returns true.
     fn patient_for(each: Nanos, round: Nanos, sits: impl Fn(u64) -> bool) -> Option<u64> {
         let (patience, mut sat) = (Patience::default(), 0);
         (1..100_000).find(|&look| {

@@ -1,4 +1,4 @@
-//! A worker with a driver: what it sleeps in, and looks after while it is busy.
+//! A worker with a driver: it sleeps in the driver, and polls it while it is busy.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use crate::quiet;
 use crate::runtime::current::Entered;
 use crate::world::Nanos;
 
-/// The shortest time between two polls of the driver while the worker is busy. A poll costs about half a microsecond, so
-/// this keeps it below one percent. In the load test of the example `sessions`, 25, 100 and 400 us made no difference that
-/// the noise does not cover.
+/// The shortest time between two polls of the driver while the worker is busy. A poll costs about
+/// half a microsecond, so its cost stays below one percent. In the load test of the example
+/// `sessions`, 25, 100 and 400 us made no difference beyond the noise.
 const POLL_EVERY_NS: Nanos = 100_000;
 
-/// The name under which a driver's panics are reported.
+/// Name under which a driver's panics are reported.
 const NAME: &str = "the worker's driver";
 
 /// A worker's driver.
 pub(super) struct Drive {
     driver: Box<dyn Driver>,
-    /// When it was polled last, or slept in.
+    /// Time of the last poll or sleep.
     polled: Cell<Nanos>,
 }
 
@@ -36,13 +36,13 @@ impl Drive {
 }
 
 impl Worker {
-    /// Whether it has a driver.
+    /// Returns true if the worker has a driver.
     pub(crate) fn is_driven(&self) -> bool {
         self.driver.is_some()
     }
 
-    /// Calls `life` where its tasks are to live, once, whatever the driver makes of it: tasks would never end otherwise, and
-    /// their worker's number would go to another one.
+    /// Calls `life` inside of the driver, once, whatever the driver does: otherwise tasks would
+    /// never end, and their worker's number would go to another worker.
     pub(crate) fn live(&self, life: impl FnOnce()) {
         let mut life = Some(life);
         if let Some(drive) = &self.driver {
@@ -60,12 +60,12 @@ impl Worker {
         }
     }
 
-    /// Sleeps until somebody wakes this thread, but not longer than `timeout`.
+    /// Sleeps until this thread is woken, for `timeout` at most.
     pub(crate) fn wait(&self, timeout: Option<Duration>) {
         match (&self.driver, timeout) {
             (Some(drive), _) => {
                 self.leave_to(|| drive.driver.park(timeout));
-                // What it slept in, it has looked at.
+                // The sleep included a poll.
                 drive.polled.set(self.now());
             }
             (None, None) => thread::park(),
@@ -73,7 +73,7 @@ impl Worker {
         }
     }
 
-    /// Polls the driver, if there is one and it is time to.
+    /// Polls the driver, if there is one and it is time.
     pub(super) fn poll_driver(&self, now: Nanos) {
         let Some(drive) = &self.driver else { return };
         if now.saturating_sub(drive.polled.get()) >= POLL_EVERY_NS {
@@ -82,7 +82,8 @@ impl Worker {
         }
     }
 
-    /// Leaves the thread to foreign code, which is in no turn. A panic of it must not take the worker down.
+    /// Leaves the thread to foreign code, which is in no turn. A panic of it must not stop the
+    /// worker.
     fn leave_to(&self, foreign: impl FnOnce()) {
         let _nobody = Entered::nobody();
         if let Err(panic) = quiet::call(foreign) {

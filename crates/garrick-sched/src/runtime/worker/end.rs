@@ -1,4 +1,4 @@
-//! How tasks end: unreachable, stopped, or failed.
+//! The ends of tasks: unreachable, stopped, or failed.
 
 use std::ptr::{self, NonNull};
 
@@ -19,15 +19,16 @@ impl Worker {
         self.stage.set_dirty();
     }
 
-    /// Drops the cells that nobody can reach; dropping one may make more of them.
+    /// Drops the unreachable cells. Dropping one cell may make others unreachable.
     pub(super) fn sweep(&self) {
         loop {
             let Some(cell) = self.garbage.borrow_mut().pop() else {
                 return;
             };
-            // A destructor may take long, or wait for what the seat has.
+            // A destructor may take long, or wait for something that the seat has.
             self.let_others();
-            // SAFETY: ours and unreachable, so the task is dropped once and then the block is freed.
+            // SAFETY: ours and unreachable, so the task is dropped once and then the block is
+            // freed.
             unsafe {
                 let table = cell.table();
                 self.lane.ended(cell);
@@ -42,17 +43,18 @@ impl Worker {
         }
     }
 
-    /// Stops a task of ours: drops it and what waits for it, and closes its cell.
+    /// Stops a task of this worker: drops it and its waiting messages, and closes its cell.
     #[cold]
     pub(crate) fn stop(&self, cell: CellPtr, ended: &Ended) {
         debug_assert_eq!(cell.home(), self.home, "a cell is closed once");
         // A destructor may take long.
         self.let_others();
-        // It runs no more, and another cell may get its block before this is over.
+        // The cell runs no more, and its block may be reused before this is over.
         self.forget_running();
         self.retire(cell, ended);
         self.drop_mailbox(cell);
-        // What was dropped just now, or with the message that it was scheduled with, may have sent to it, and its block is about to go.
+        // Values dropped just now, or with the message that the cell was scheduled with, may have
+        // sent to it, and its block is about to go.
         self.stage.forget_appended();
         cell.unschedule();
         if cell.try_hold() {
@@ -63,14 +65,14 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops the task of a cell, lets the dead one take its place, and tells who watches.
+    /// Drops the task of a cell, replaces its table by the dead one, and notifies its watchers.
     pub(crate) fn retire(&self, cell: CellPtr, ended: &Ended) {
         cell.check_home(self.home);
         if !cell.retire() {
             return;
         }
-        // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead table
-        // takes the place of the live one first.
+        // SAFETY: the cell is ours and does not run; its task is dropped once, because the dead
+        // table takes the place of the live one first.
         unsafe {
             let table = cell.table();
             self.lane.ended(cell);
@@ -84,7 +86,7 @@ impl Worker {
         }
     }
 
-    /// Tells who watches a cell that is about to be freed.
+    /// Notifies the watchers of a cell that is about to be freed.
     #[inline]
     pub(crate) fn tell_watchers(&self, cell: CellPtr, ended: &Ended) {
         if cell.table().watched.is_none() {
@@ -92,8 +94,8 @@ impl Worker {
         }
     }
 
-    /// Takes note of somebody who wants to know of a cell's end. What is left to do with foreign code in it goes to
-    /// `late`: watchers who have come too late, and such as were cancelled.
+    /// Registers a watcher of a cell's end. Watchers that still need foreign code go to `late`:
+    /// watchers that have come too late, and cancelled watchers.
     ///
     /// # Safety
     /// The envelope is the caller's, of kind `Watch`, and freed by it.
@@ -110,7 +112,8 @@ impl Worker {
         // SAFETY: by contract.
         while let Some(watcher) = unsafe { parcel::get::<Watcher>(envelope) } {
             if cell.state().is_stopped() {
-                // Those who watch have been told already: the task is gone, and only its cell is still to be closed.
+                // The watchers have been notified already: the task is gone, and only its cell is
+                // still to be closed.
                 late.push(watcher);
                 continue;
             }
@@ -121,7 +124,7 @@ impl Worker {
         }
     }
 
-    /// Tells those who come to watch a task that has ended. The envelopes are left empty.
+    /// Notifies watchers that come after the task has ended. The envelopes are left empty.
     ///
     /// # Safety
     /// The list is the caller's.
@@ -142,7 +145,7 @@ impl Worker {
     /// Drops a task. A panic of its destructor must not keep the cell from being closed or freed.
     ///
     /// # Safety
-    /// As for `Table::drop_task`.
+    /// The contract of `Table::drop_task`.
     pub(super) unsafe fn drop_task(&self, cell: CellPtr, table: &Table) {
         // SAFETY: by contract.
         if let Err(panic) = quiet::call(|| unsafe { (table.drop_task)(cell) }) {
@@ -165,7 +168,7 @@ impl Worker {
         }
     }
 
-    /// Drops what came through the inbox of a closed cell.
+    /// Drops the rest of a closed cell's inbox.
     fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
         let mut releases = 0;
         let mut at = list;
@@ -188,34 +191,35 @@ impl Worker {
         }
     }
 
-    /// Closes a stopped cell whose token we hold (README, step 7).
+    /// Closes a stopped cell whose token this worker holds (README, step 7).
     fn close(&self, cell: CellPtr) {
         let list = self.shut(cell);
         self.leave_closed(cell, list);
     }
 
-    /// Closes its inbox, which calls no foreign code, and returns what was left in there.
+    /// Closes a cell's inbox, which calls no foreign code, and returns what was left there.
     pub(super) fn shut(&self, cell: CellPtr) -> *mut Envelope {
         cell.orphan_refs();
         let left = cell.close();
-        // Not before: until it is closed, a stranger asks the gate of its home.
+        // Not before: until the inbox is closed, a stranger asks the gate of its home.
         cell.set_home(Home::NOBODY);
         left
     }
 
-    /// Drops what was left in the inbox of a closed cell, and lets go of that.
+    /// Drops the rest of a closed cell's inbox, and releases this worker's reference to the cell.
     pub(super) fn leave_closed(&self, cell: CellPtr, list: *mut Envelope) {
         self.drop_inbox(cell, list);
         // SAFETY: the reference that `orphan_refs` made for us.
         unsafe { release_foreign(cell) };
     }
 
-    /// A turn ended in a panic: its effects vanish, and its task stops if it cannot recover.
+    /// Handles the panic of a turn: its effects are undone, and its task stops if it cannot
+    /// recover.
     #[cold]
     pub(super) fn turn_panicked(&self, panic: &Panic) {
         let Some(cell) = self.shown.get() else {
-            // No foreign code is called outside of turns but where its panics are caught: this is a bug of ours, which
-            // should be heard, and the tasks of this worker go on.
+            // Foreign code outside of turns is called only where its panics are caught. So this is
+            // a bug in Garrick, which must be visible, and the tasks of this worker continue.
             return self.report_as("a worker", panic);
         };
         let is_at_mailbox = self.undo();
@@ -223,32 +227,33 @@ impl Worker {
         self.drop_waiting(cell);
         self.lane.end(self.turns(), || self.now());
         self.lane.panicked(cell);
-        // It counts as running meanwhile: the reporter may drop its last address.
+        // The cell counts as running meanwhile: the reporter may drop its last address.
         self.report(cell, panic);
-        // What the reporter sent is not for the task to undo while it recovers.
+        // Messages that the reporter sent must not be undone by the task while it recovers.
         self.commit();
         self.shown.name_none();
         self.let_others();
         self.fail(cell, &panic.message(), is_at_mailbox);
     }
 
-    /// The task of a turn that panicked, and was undone, goes on if it can, and stops if not.
+    /// Continues the task of a turn that panicked and was undone, if it can recover, and stops the
+    /// task if not.
     pub(super) fn fail(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) {
         if !self.recovers(cell, message, is_at_mailbox) {
             let ended = Ended::Failed(message.into());
             if is_at_mailbox || !cell.state().is_scheduled() {
                 self.stop(cell, &ended);
             } else {
-                // It has been sent to, by itself or by a destructor, and stands in a run queue. The cell is closed
-                // when it is taken from there.
+                // The cell has been sent to, by itself or by a destructor, and stands in a run
+                // queue. It is closed when it is taken from there.
                 self.retire(cell, &ended);
             }
         }
-        // What the reporter sent of a second failure.
+        // Commits messages that the reporter sent about a second failure.
         self.commit();
     }
 
-    /// Lets the task of a turn that panicked go on, if it can.
+    /// Tries to recover the task of a turn that panicked. Returns true if it continues.
     fn recovers(&self, cell: CellPtr, message: &str, is_at_mailbox: bool) -> bool {
         let table = cell.table();
         let Some(recover) = table.recover else {
@@ -284,7 +289,7 @@ impl Worker {
         self.report_as(cell.table().name_of(), panic);
     }
 
-    /// Reports a panic of what goes by that name.
+    /// Reports a panic under that name.
     pub(crate) fn report_as(&self, task: &'static str, panic: &Panic) {
         self.shared.report(&Failure {
             task,

@@ -1,7 +1,8 @@
-//! A worker: the run queues, blocks and staged turn of one seat, and the order in which it runs cells.
+//! A worker: the run queues, blocks and staged turn of one seat, and the order in which it runs
+//! cells.
 //!
-//! Nothing in here is touched but by the thread that sits there (`sponsor/README.md`, seats); what others may touch is in
-//! [`Remote`](crate::remote::Remote) and in the cells.
+//! Only the thread that sits on the seat accesses a worker (`sponsor/README.md`, seats). State that
+//! other threads may access is in [`Remote`](crate::remote::Remote) and in the cells.
 
 mod away;
 pub(crate) mod balance;
@@ -43,83 +44,89 @@ use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
 use crate::world::Nanos;
 
-/// Every so many picks the order is looked at again.
+/// Number of picks between two fair picks.
 const FAIR_EVERY: u32 = 16;
-/// Every so many of those looks a newborn is next, whoever was woken, and half way between the oldest of the
-/// others. Rarely, because what is old may make newborns faster than they are run.
+/// Every 16th fair pick takes a newborn, even if another cell was woken. Halfway in between, a fair
+/// pick takes the oldest other cell. Both are rare, because old cells may make newborns faster than
+/// they are run.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
-/// Envelopes whose messages are counted where a mailbox is long; the last of them have room for hundreds.
+/// Number of envelopes whose messages are counted in a long mailbox. The last of them have room for
+/// hundreds of messages.
 const ENVELOPES_LOOKED_AT: u32 = 64;
 
-/// The end of a step of the worker's loop.
+/// The result of a step of the worker's loop.
 enum Step {
-    /// A cell has run, or there is one to run.
+    /// A cell has run, or there is a cell to run.
     Ran,
-    /// There is none.
+    /// There is no cell to run.
     Nothing,
-    /// The worker was told to stop.
+    /// The worker must stop.
     Stopped,
 }
 
-/// See the module.
+/// A worker, used by the thread that sits on its seat.
 pub(crate) struct Worker {
     pub(crate) home: Home,
-    /// Its number among the workers of its sponsor.
+    /// Index among the workers of the sponsor.
     pub(crate) index: usize,
     /// Cells that have run before, oldest first.
     pub(crate) old: RunQueue,
-    /// Cells that have not, newest first.
+    /// Cells that have not run yet, newest first.
     pub(crate) born: RunQueue,
     /// The cell that the last turn woke first.
     pub(crate) handoff: Handoff,
-    /// The number of the turn under way, or of the last one. What a turn leaves in the run queues is known
-    /// by it. Others look at it, while the worker is in a turn that takes long; not modelled, as the run queues are not.
+    /// Number of the current turn, or of the last turn. It marks the entries that a turn leaves in
+    /// the run queues. Other threads read it while the worker is in a long turn. Not modelled, like
+    /// the run queues.
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// The watch of the depot for which it has given away its spare blocks last.
+    /// Number of the depot's watch for which this worker has last given away its spare blocks.
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// The same, for guests.
+    /// A second owner of the shared state, for guests.
     pub(crate) hold: Arc<Hold>,
-    /// Who serves it.
+    /// The crew that serves the worker.
     pub(crate) crew: Arc<Crew>,
-    /// The seat that the last turn woke, if the hand that sits here goes there next: it has that seat already.
+    /// The seat that the last turn woke, if the hand that sits here goes there next. The hand owns
+    /// that seat already.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// The cell that was gathered since the last look around.
     pub(crate) gathered: Cell<Option<CellPtr>>,
-    /// Whether it closes its cells, because the sponsor ends.
+    /// True while the worker closes its cells, because the sponsor ends.
     pub(crate) closes: Cell<bool>,
-    /// Its home, to whose cells the turn under way sends by their mailboxes; nobody's if the turn has been away, so that what it
-    /// sends comes behind what it carries.
+    /// The home to whose cells the current turn sends by their mailboxes: this worker's home. A
+    /// stranger's home if the turn has been away, so that its sends come after the messages that it
+    /// carries.
     pub(crate) sends_at: Cell<Home>,
-    /// Turns of its cells that have left the seat, and come back.
+    /// Number of turns of its cells that have left the seat, and come back.
     pub(crate) away: Cell<usize>,
-    /// Whether the cell that runs stands in a run queue since its turn has come back.
+    /// True if the running cell stands in a run queue since its turn has come back.
     in_line: Cell<bool>,
-    /// Whether the activation under way may leave the seat where it blocks.
+    /// Permission of the current activation to leave the seat when it blocks.
     pub(crate) permit: Cell<Permission>,
-    /// Whether a task recovers, whose cell may stand in a run queue: its turn stays.
+    /// True while a task recovers whose cell may stand in a run queue: its turn stays on the seat.
     recovers: Cell<bool>,
-    /// The cell that runs.
+    /// The running cell.
     pub(crate) shown: Shown,
-    /// The cell of another worker that this one visits.
+    /// The cell of another worker that this worker visits.
     visiting: Visiting,
-    /// Cells of ours that others visit, since we have seen that they do.
+    /// Number of cells of this worker that others are known to visit.
     pub(crate) visited: Cell<usize>,
     /// The cell that was taken out of its queue, and is about to run, unless others visit it.
     in_hand: Cell<Option<CellPtr>>,
-    /// How far the activation under way goes, once it has come to the mailbox.
+    /// Limits of the current activation, once it has come to the mailbox.
     pub(crate) limits: Cell<Limits>,
-    /// The envelope of the message handled last, if it was the last in there, or null: no mailbox has it any
-    /// more, but it may still be read.
+    /// Envelope of the message handled last, if that was its last message, or null. It is in no
+    /// mailbox any more, but may still be read.
     held: Cell<*mut Envelope>,
-    /// The message that waits for the start of its task, which is under way; a dead letter if that fails.
+    /// The message that waits for the start of its task, which is in progress. A dead letter if the
+    /// start fails.
     pub(crate) waiting: Cell<Option<Slot>>,
-    /// Cells that nobody can reach, to be dropped before the next activation.
+    /// Unreachable cells, to be dropped before the next activation.
     garbage: RefCell<Vec<CellPtr>>,
     pub(crate) shared_wait: SharedWait,
     pub(crate) kept: Kept,
@@ -127,17 +134,18 @@ pub(crate) struct Worker {
     pub(crate) pace: Pace,
     pub(crate) visit_times: VisitTimes,
     pub(crate) timers: Timers,
-    /// What it sleeps in, if that is more than its thread's sleep.
+    /// The driver that the worker sleeps in, if it has one.
     driver: Option<Drive>,
-    /// What it counts; apart, so that what each turn needs stays close together.
+    /// The worker's counters. Boxed, so that the fields that each turn needs stay close together.
     pub(crate) lane: Box<Lane>,
-    /// Cells to be closed whose token is still on its way.
+    /// Number of cells to be closed whose token is still on its way.
     pub(crate) awaited: Cell<usize>,
-    /// Lets models see who sits here, and that each has what the one before has left.
+    /// Shows models who sits here, and that each sitter sees what the previous one has left.
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
-    /// How often `turn` was raised for something else than a turn. Not beside `turn`: the compiler would raise both by one
-    /// load and one store of 16 bytes, and that load waits until the two stores of 8 bytes before it are in the cache.
+    /// Number of times `turn` was raised for something else than a turn. Not beside `turn`: the
+    /// compiler would raise both by one load and one store of 16 bytes, and that load waits until
+    /// the two stores of 8 bytes before it are in the cache.
     pauses: Cell<u64>,
 }
 
@@ -193,7 +201,7 @@ impl Worker {
         }
     }
 
-    /// Tells models that the caller sits here.
+    /// Shows models that the caller sits here.
     #[inline(always)]
     pub(crate) fn touch(&self) {
         #[cfg(garrick_loom)]
@@ -212,8 +220,8 @@ impl Worker {
         self.remote
     }
 
-    /// Whether the activation under way should end early: the sponsor ends, somebody wants the seat back, or another worker is idle and
-    /// could run what waits here.
+    /// Returns true if the current activation should end early: the sponsor ends, the seat is
+    /// wanted back, or another worker is idle and could run cells that wait here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
@@ -221,22 +229,22 @@ impl Worker {
             && (self.is_to_stop(signal) || !self.pace.is_fine() && self.may_give(self.backlog()))
     }
 
-    /// Cells that wait to be run here.
+    /// Returns the number of cells that wait to be run here.
     #[inline]
     pub(crate) fn backlog(&self) -> usize {
         self.old.len() + self.born.len() + usize::from(!self.handoff.is_empty())
     }
 
-    /// Takes a cell out of the run queues, the oldest newborn first and the one that is to run next last.
+    /// Takes a cell out of the run queues: the oldest newborn first, and the handoff cell last.
     pub(crate) fn take_oldest(&self) -> Option<Entry> {
         let queued = self.born.pop_oldest().or_else(|| self.old.pop_oldest());
         queued.copied().or_else(|| self.handoff.take_entry())
     }
 
-    /// Runs cells until there is nothing to run, or `until` says stop.
+    /// Runs cells until there is nothing to run, or `until` returns true.
     pub(crate) fn run_ready(&self, until: impl Fn(Signal) -> bool) {
         let _entered = Entered::new(self);
-        // One landing pad for all turns, so that a turn itself pays nothing for it.
+        // A single landing pad for all turns, so that a turn itself pays nothing for it.
         let run_cells = if self.lane.counts() {
             Self::run_cells::<true>
         } else {
@@ -248,15 +256,15 @@ impl Worker {
         self.stop_running();
     }
 
-    /// A turn has panicked, and the others go on.
+    /// Handles the panic of a turn, so that the other cells continue.
     pub(crate) fn survive(&self, panic: Panic) {
         self.turn_panicked(&panic);
-        // What the panic carried may send while it is dropped, which is in no turn either.
+        // The panic's payload may send while it is dropped, which belongs to no turn either.
         drop(panic);
         self.commit();
     }
 
-    /// No cell runs any more.
+    /// Notes that no cell runs any more.
     pub(crate) fn stop_running(&self) {
         self.shown.name_none();
         self.lane.show_turns(self.turns());
@@ -278,7 +286,8 @@ impl Worker {
         }
     }
 
-    /// `COUNTED` is for sponsors that count what each kind of task does.
+    /// Runs cells until there is nothing to run, or `until` returns true. `COUNTED` is true for
+    /// sponsors that count the activity of each kind of task.
     fn run_cells<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) {
         loop {
             match self.step::<COUNTED>(until) {
@@ -293,13 +302,14 @@ impl Worker {
         }
     }
 
-    /// Returns whether nothing is to be looked after before the next activation.
+    /// Returns true if nothing needs attention before the next activation.
     #[inline(always)]
     fn is_calm(&self) -> bool {
         !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
     }
 
-    /// Takes back what is lent. No cell runs here from then on, so nothing is lent until one is named.
+    /// Takes back the lent cells. No cell runs here from then on, so nothing is lent until a cell
+    /// is named.
     fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
@@ -308,7 +318,8 @@ impl Worker {
         }
     }
 
-    /// Does what is to be done between two activations; true if that is to end. So many cells are in hand, about to run.
+    /// Does the work between two activations. Returns true if the worker should stop. `in_hand`
+    /// cells are about to run.
     #[inline(never)]
     fn attend(&self, in_hand: usize, until: &impl Fn(Signal) -> bool) -> bool {
         // Before anything is taken out of a queue, or done to a timer.
@@ -318,18 +329,19 @@ impl Worker {
             let now = self.fire_timers();
             self.poll_driver(now);
         }
-        // What was due is among it.
+        // Cells of due timers are among it.
         if self.remote.ready.has_some() {
             self.take_ready();
         }
         if self.backlog() + in_hand > 0 {
-            // There is something to do here after all.
+            // There is work here after all.
             self.give_next_seat();
         }
         let signal = self.shared.signal();
         if !signal.is_quiet() {
             if until(signal) {
-                // The caller puts back what it has in hand. A task that has recovered just now may have counted as one that runs.
+                // The caller puts back the cell that it has in hand. A task that has recovered just
+                // now may have counted as running.
                 self.end_loan();
                 return true;
             }
@@ -338,11 +350,12 @@ impl Worker {
         false
     }
 
-    /// Runs the next cell, if there is one. That is the one that the last turn woke first, because
-    /// it and its message are warm; else newborns, newest first, which is depth first; else the rest,
-    /// oldest first; and every now and then in another order, so that nothing starves.
+    /// Runs the next cell, if there is one. First comes the cell that the last turn woke first,
+    /// because the cell and its message are warm in the cache. Then come newborns, newest first,
+    /// which is depth first. Then come the other cells, oldest first. From time to time the order
+    /// is different, so that nothing starves.
     ///
-    /// Each case runs its cell itself, which gives each its own place in the branch predictor.
+    /// Each case runs its cell itself, which gives each its own entry in the branch predictor.
     #[inline(always)]
     fn step<const COUNTED: bool>(&self, until: &impl Fn(Signal) -> bool) -> Step {
         let picks = self.shown.count_pick();
@@ -371,7 +384,7 @@ impl Worker {
         Step::Nothing
     }
 
-    /// Looks at the clock now and then, to find out how fast this worker works.
+    /// Looks at the clock from time to time, to measure the pace of this worker.
     #[inline]
     pub(crate) fn keep_pace(&self) {
         if self.pace.wants_look(self.turn()) {
@@ -379,7 +392,7 @@ impl Worker {
         }
     }
 
-    /// The pick that no flood of others can keep a cell from.
+    /// Makes a fair pick, which no flood of other cells can prevent.
     #[inline(never)]
     fn pick_fairly(&self, looks: u32) -> Option<&Entry> {
         self.keep_pace();
@@ -394,13 +407,14 @@ impl Worker {
             0 if (looks / NEWBORN_EVERY).is_multiple_of(2) => self.born.pop_oldest(),
             0 => self.born.pop_newest(),
             OLDEST_AT => self.old.pop_oldest(),
-            // With no newborns to run, those that wake each other must not keep the rest waiting.
+            // Without newborns, cells that wake each other must not keep the others waiting.
             _ if self.born.is_empty() => self.old.pop_oldest(),
             _ => None,
         }
     }
 
-    /// Runs a cell with the message that it was scheduled with, or null, after a look at what is to be done before.
+    /// Runs a cell with the message that it was scheduled with, or null, after a check for other
+    /// work.
     #[inline(always)]
     fn activate<const COUNTED: bool>(
         &self,
@@ -417,7 +431,8 @@ impl Worker {
         Step::Ran
     }
 
-    /// Does what is to be done before a cell runs that was taken out of its queue, and runs it, if this is not to end.
+    /// Does the other work before a cell runs that was taken out of its queue. Then runs the cell,
+    /// unless the worker should stop.
     #[cold]
     #[inline(never)]
     fn attend_before<const COUNTED: bool>(
@@ -426,14 +441,15 @@ impl Worker {
         message: *const Slot,
         until: &impl Fn(Signal) -> bool,
     ) -> Step {
-        // What is done now may write where the message lies.
+        // This work may overwrite the place of the message.
         // SAFETY: it came out of a queue of ours with the cell, and is read once, here.
         let entry = unsafe { Entry::with_slot(cell, message) };
         self.in_hand.set(Some(cell));
         loop {
             let ends = self.attend(1, until);
             if self.in_hand.get().is_none() {
-                // Others have it. This is no activation, but what ends it is seen before the next.
+                // Others have the cell. This is no activation, but its result is checked before the
+                // next one.
                 return if ends { Step::Stopped } else { Step::Ran };
             }
             if ends {
@@ -461,7 +477,7 @@ impl Worker {
         unsafe { (cell.table().run)(cell, NonNull::from(self).cast(), message) };
     }
 
-    /// Runs a cell, and counts that.
+    /// Runs a cell, and counts the activation.
     #[inline(never)]
     fn run_counted(&self, cell: CellPtr, message: *const Slot) {
         let table = cell.table();
@@ -472,7 +488,7 @@ impl Worker {
         self.lane.end(self.turns(), || self.now());
     }
 
-    /// Messages that wait in the mailbox of a cell of ours, as far as it is worth counting.
+    /// Returns the number of messages in the mailbox of a cell of this worker, up to a limit.
     fn waiting(&self, cell: CellPtr) -> u64 {
         let tail = cell.mailbox_tail();
         let (mut at, mut waiting) = (tail, 0);
@@ -492,24 +508,24 @@ impl Worker {
         waiting
     }
 
-    /// Whether a cell of ours runs just now.
+    /// Returns true if a cell of this worker is running.
     #[inline]
     pub(crate) fn is_running(&self, cell: CellPtr) -> bool {
         self.shown.get() == Some(cell)
     }
 
-    /// The cell that runs is about to be freed or closed.
+    /// Forgets the running cell, which is about to be freed or closed.
     #[inline]
     pub(crate) fn forget_running(&self) {
         self.shown.name_none();
     }
 
-    /// The cell whose turn is under way.
+    /// Returns the cell whose turn is in progress.
     pub(crate) fn running(&self) -> Option<CellPtr> {
         self.shown.get()
     }
 
-    /// A turn begins: what is in the run queues is there to stay.
+    /// Begins a turn: entries that are in the run queues stay there.
     #[inline]
     pub(crate) fn begin_turn(&self) {
         self.stage.purse.check_settled();
@@ -517,30 +533,30 @@ impl Worker {
         self.turn.store(self.turn() + 1, Relaxed);
     }
 
-    /// What is done now belongs to no turn: what is in the run queues is there to stay.
+    /// Begins work that belongs to no turn: entries that are in the run queues stay there.
     #[inline]
     pub(crate) fn begin_pause(&self) {
         self.begin_turn();
         self.pauses.set(self.pauses.get() + 1);
     }
 
-    /// Turns so far.
+    /// Returns the number of turns so far.
     pub(crate) fn turns(&self) -> u64 {
         self.turn() - self.pauses.get()
     }
 
-    /// The number of the turn under way, or of the last one.
+    /// Returns the number of the current turn, or of the last turn.
     #[inline]
     pub(crate) fn turn(&self) -> u64 {
         self.turn.load(Relaxed)
     }
 
-    /// A cell that has just run goes to the end of the line.
+    /// Puts a cell that has just run at the end of the queue.
     pub(crate) fn requeue(&self, cell: CellPtr) {
         self.old.push_cell(self.turn(), cell);
     }
 
-    /// The turn's effects happen.
+    /// Commits the effects of the turn.
     #[inline]
     pub(crate) fn commit(&self) {
         if self.stage.is_dirty() {
@@ -552,7 +568,7 @@ impl Worker {
     fn commit_dirty(&self) {
         self.sends_at.set(self.home);
         self.in_line.set(false);
-        // What is dropped here may send while it is dropped, hence the loop.
+        // Dropped values may send, hence the loop.
         while self.stage.is_dirty() {
             self.stage.clear_dirty();
             self.stage
@@ -560,13 +576,13 @@ impl Worker {
             self.commit_timers();
             self.stage.purse.wake_waiting();
             self.stage.commit_given(|given| {
-                // Whoever is woken may take long.
+                // A woken asker may take long.
                 self.let_others();
                 // SAFETY: it was given in this turn, and is taken out of the stage.
                 unsafe { (given.publish)(given.slot) };
             });
             for door in self.stage.take_kept() {
-                // It may be dropped here.
+                // The door may be dropped here.
                 self.let_others();
                 // SAFETY: the reference that came with it.
                 unsafe { release_foreign(door) };
@@ -576,15 +592,16 @@ impl Worker {
         self.gather();
     }
 
-    /// Whether there is anything to run, or to look after.
+    /// Returns true if there is anything to run, or to look after.
     pub(crate) fn has_something(&self) -> bool {
         self.backlog() > 0 || self.remote.ready.has_some()
     }
 
-    /// Pushes a chain as [`push_out`] does. If that wakes a seat, this hand sits there next, or another one does.
+    /// Pushes a chain like [`push_out`]. If that wakes a seat, this hand sits there next, or
+    /// another hand does.
     ///
     /// # Safety
-    /// As for [`push_out`].
+    /// The contract of [`push_out`].
     unsafe fn deliver(&self, cell: CellPtr, chain: Chain) -> bool {
         let mut kept = None;
         let keeps = |remote: &Remote| {
@@ -608,7 +625,7 @@ impl Worker {
         // SAFETY: the chain comes with a reference of its own.
         unsafe {
             if let Some(door) = cell.table().door {
-                // Timers alone get here with one; they keep single envelopes.
+                // Only timers send to a door here; they keep single envelopes.
                 let refused = (door.pass_unread)(cell, chain.oldest);
                 self.count_dead_letters(refused);
                 self.pool.give_envelope(chain.oldest);
@@ -619,7 +636,8 @@ impl Worker {
         }
     }
 
-    /// Drops a chain that will not be delivered, with its reference; says how many letters were in it.
+    /// Drops a chain that will not be delivered, with its reference. Returns the number of letters
+    /// in it.
     pub(crate) fn drop_staged(&self, cell: CellPtr, chain: Chain) -> u64 {
         let dropped = self.drop_chain(cell, chain);
         self.let_go(cell);

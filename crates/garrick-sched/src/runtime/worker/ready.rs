@@ -1,4 +1,4 @@
-//! What came from other threads, and what is left of a cell without references.
+//! Messages from other threads, and the fate of a cell without references.
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, Settled, reverse};
@@ -6,7 +6,7 @@ use crate::runtime::address::release_foreign;
 use crate::runtime::watch::Ended;
 
 impl Worker {
-    /// Looks after the cells whose token others took (README, step 2).
+    /// Looks after the cells whose token other threads took (README, step 2).
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
@@ -15,8 +15,8 @@ impl Worker {
         } else {
             (Vec::new(), Vec::new())
         };
-        // All that are to be closed are closed before anything is dropped: senders are refused at once, however much there is
-        // to be dropped.
+        // All cells to be closed are closed before anything is dropped: senders are refused at
+        // once, however much there is to drop.
         let mut closed = Vec::new();
         let mut look_after = |cell: CellPtr| match self.take_told(cell) {
             Some(told) => left.push((cell, told)),
@@ -32,15 +32,16 @@ impl Worker {
         for (cell, list) in closed {
             self.leave_closed(cell, list);
         }
-        // Last, because what ends by it is dropped.
+        // Last, because tasks that end by it are dropped.
         for (cell, visited) in left {
             self.welcome(cell, visited);
         }
-        // What cannot be reached any more is dropped now, not with the next turn, which may be far.
+        // Unreachable cells are dropped now, not with the next turn, which may be far off.
         self.commit();
     }
 
-    /// Takes a cell's inbox, with its token in hand. A cell that has stopped is closed; then what was left in there is returned.
+    /// Takes a cell's inbox, with its token in hand. A cell that has stopped is closed; then the
+    /// rest of its inbox is returned.
     pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {
@@ -52,15 +53,15 @@ impl Worker {
         None
     }
 
-    /// Sorts what came through an inbox into the mailbox, and schedules the cell if need be. References
-    /// are given back last: a cell with something in its mailbox must be scheduled before that, or it would
-    /// be freed.
+    /// Sorts envelopes from an inbox into the mailbox, and schedules the cell if need be.
+    /// References are given back last: a cell with something in its mailbox must be scheduled
+    /// before that, or it would be freed.
     pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
         // SAFETY: the list was taken from the inbox, so it is ours.
         self.sort_in_order(cell, unsafe { reverse(list) });
     }
 
-    /// Does what `sort_in` does for a list whose oldest is the first.
+    /// Sorts a list of envelopes, oldest first, into the mailbox, like `sort_in`.
     pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) {
         cell.check_home(self.home);
         let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());
@@ -114,7 +115,7 @@ impl Worker {
         }
     }
 
-    /// Gives back a reference to a cell, wherever it is.
+    /// Gives back a reference to a cell, wherever the cell is.
     pub(crate) fn let_go(&self, cell: CellPtr) {
         if cell.home() == self.home {
             self.drop_reference(cell);
@@ -133,13 +134,13 @@ impl Worker {
         }
     }
 
-    /// Our count of a cell of ours is zero.
+    /// Settles a cell of this worker whose local count is zero.
     pub(crate) fn settle(&self, cell: CellPtr) {
         if cell.settle() == Settled::Referenced
             || cell.state().is_looked_after()
             || self.is_running(cell)
         {
-            // What is scheduled or runs is looked at more closely when its activation ends.
+            // A cell that is scheduled or runs is looked at more closely when its activation ends.
             return;
         }
         if cell.inbox_is_idle() {
@@ -147,15 +148,15 @@ impl Worker {
         }
     }
 
-    /// Whether nobody can reach a cell of ours whose local count is zero. With its inbox idle, nobody
-    /// ever will.
+    /// Returns true if nothing can reach a cell of this worker whose local count is zero. If its
+    /// inbox is idle too, nothing ever will.
     #[inline]
     pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
     }
 
-    /// Sees to it that a reference to the cell is counted here while there are any. Frees a cell that is not scheduled, if nobody can
-    /// reach it.
+    /// Ensures that a reference to the cell is counted here as long as there are any. Frees a cell
+    /// that is not scheduled, if nothing can reach it.
     pub(super) fn free_if_unreachable(&self, cell: CellPtr) {
         if cell.local_refs() <= 0 {
             self.settle(cell);

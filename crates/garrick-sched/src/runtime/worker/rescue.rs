@@ -1,8 +1,9 @@
-//! A cell that is visited: another worker handles what came for it, while its own one is in a turn that takes long.
+//! A visited cell: another worker handles its messages, while its own worker is in a long turn.
 //!
-//! The visitor holds the cell's token, and writes nothing but the inbox, the shared count and the task itself. The owner fields stay
-//! the owner's, who may send to the cell meanwhile, clone its addresses and drop them. `sponsor/rescue.rs` says which cells may be
-//! visited, and `sponsor/README.md` the protocol.
+//! The visitor holds the cell's token, and writes only the inbox, the shared count and the task
+//! itself. The owner fields stay the owner's, which may send to the cell meanwhile, clone its
+//! addresses and drop them. `sponsor/rescue.rs` defines which cells may be visited, and
+//! `sponsor/README.md` the protocol.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -16,13 +17,13 @@ use crate::run_queue::Entry;
 use crate::runtime::sponsor::rescue::{After, Left, Outcome, Parted, Rest, Visit};
 use crate::runtime::watch::Ended;
 
-/// Messages that a visit handles at most, before the visitor looks after its own cells.
+/// Largest number of messages that a visit handles, before the visitor looks after its own cells.
 const MESSAGES_MAX: u32 = if cfg!(garrick_loom) { 2 } else { 64 };
 
-/// The cell of another worker that this one visits.
+/// The cell of another worker that this worker visits.
 #[derive(Default)]
 pub(super) struct Visiting {
-    /// The envelope with the message that is to be handled, or is; null if nothing is visited.
+    /// Envelope of the message that is being handled, or is next; null if nothing is visited.
     envelope: Cell<*mut Envelope>,
     /// True if another message is there.
     has_more: Cell<bool>,
@@ -31,13 +32,13 @@ pub(super) struct Visiting {
 }
 
 impl Worker {
-    /// Returns whether the turn under way is of a cell that is visited.
+    /// Returns true if the current turn belongs to a visited cell.
     #[inline]
     pub(crate) fn is_visiting(&self) -> bool {
         !self.visiting.envelope.get().is_null()
     }
 
-    /// Panics in debug builds if the cell is neither ours nor visited.
+    /// Panics in debug builds if the cell neither belongs to this worker nor is visited.
     #[inline(always)]
     pub(crate) fn check_runs(&self, cell: CellPtr) {
         if cfg!(debug_assertions) && !self.is_visiting() {
@@ -45,11 +46,13 @@ impl Worker {
         }
     }
 
-    /// Takes the next message of the cell that is visited out of its envelope, and returns where it lies; none if nothing is visited.
+    /// Takes the next message of the visited cell out of its envelope, and returns its place.
+    /// `None` if nothing is visited.
     #[inline]
     pub(crate) fn next_of_visit<M>(&self) -> Option<*const u8> {
         let envelope = NonNull::new(self.visiting.envelope.get())?;
-        // SAFETY: `handle` has put an envelope there that is ours, with an unread message of the cell's type.
+        // SAFETY: `handle` has put an envelope there that is ours, with an unread message of the
+        // cell's type.
         unsafe {
             let slot = u32::from(envelope.as_ref().read()) - 1;
             envelope.as_ref().set_read(slot as u16);
@@ -57,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// The task of the turn under way stops. Returns whether its cell is visited.
+    /// Records that the task of the current turn stops, if its cell is visited. Returns true if so.
     pub(crate) fn visit_stops(&self) -> bool {
         let is_visiting = self.is_visiting();
         if is_visiting {
@@ -66,12 +69,13 @@ impl Worker {
         is_visiting
     }
 
-    /// Returns whether another message is there for the cell that is visited; none if nothing is visited.
+    /// Returns whether another message waits for the visited cell; `None` if nothing is visited.
     pub(crate) fn visit_has_more(&self) -> Option<bool> {
         self.is_visiting().then(|| self.visiting.has_more.get())
     }
 
-    /// Visits a cell that another worker of the crew has lent; false if there is none.
+    /// Visits a cell that another worker of the crew has lent, and fires lent timers. Returns false
+    /// if there was neither.
     #[cold]
     pub(crate) fn visit_some(&self) -> bool {
         self.shown.name_none();
@@ -95,7 +99,8 @@ impl Worker {
         }
     }
 
-    /// Handles what stood in a run queue with the cell, and in its mailbox; then what came by its inbox.
+    /// Handles the entry of the cell in a run queue, then its mailbox, then the messages from its
+    /// inbox.
     fn go_on(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let message = visit
             .take_entry()
@@ -120,15 +125,15 @@ impl Worker {
         if visit.has_mail() {
             return self.handle_mail(visit, left);
         }
-        // Messages that were left by the last visit come first.
+        // Messages that the last visit has left come first.
         let list = match rest {
             Some(rest) if !rest.is_older => rest.list,
             // SAFETY: taken out of the inbox, so it is ours.
             _ => unsafe { reverse(visit.cell.take_and_hold()) },
         };
         if visit.is_calm() {
-            // The look at the cell comes after its inbox was taken. What its owner has sent to it in its mailbox, before something in
-            // this list, is seen.
+            // The look at the cell comes after its inbox was taken. Messages that its owner has
+            // sent to its mailbox, before something in this list, are seen.
             return self.handle(visit, list, false, left);
         }
         Parted {
@@ -140,7 +145,7 @@ impl Worker {
         }
     }
 
-    /// Puts the message of an entry, if there is one, into an envelope of its own.
+    /// Puts the message of an entry, if there is one, into a separate envelope.
     fn unwrap_entry(&self, entry: &Entry) -> Option<*mut Envelope> {
         let pool = NonNull::from(&self.pool).cast();
         let (message, wrap) = (entry.message(), entry.cell().table().wrap_slot);
@@ -148,7 +153,7 @@ impl Worker {
         (!message.is_null()).then(|| unsafe { wrap(pool, message) })
     }
 
-    /// Handles what waits in the mailbox of a cell that stood in a run queue.
+    /// Handles the mailbox of a cell that stood in a run queue.
     fn handle_mail(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let mut outcome = Outcome::Done;
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {
@@ -162,7 +167,8 @@ impl Worker {
             // SAFETY: as above.
             let is_read = unsafe { u32::from((*envelope).read()) == free };
             if is_read && let Some(read) = visit.next_envelope() {
-                // SAFETY: nothing is left in it, and the owner mends the list before it looks at that.
+                // SAFETY: nothing is left in it, and the owner mends the list before it looks at
+                // that.
                 unsafe { self.pool.give_envelope(read) };
             }
         }
@@ -172,10 +178,11 @@ impl Worker {
         }
     }
 
-    /// Gives a cell that we visited, and whose token we have, back to its owner.
+    /// Returns a visited cell, whose token this worker has, to its owner.
     fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
-        // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have the token for it.
+        // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
+        // the token for it.
         let wake = unsafe {
             (*note).set_token_of(Some(cell));
             let pushed = cell.push(Chain::of_one(note));
@@ -185,7 +192,7 @@ impl Worker {
         wake.call();
     }
 
-    /// Handles a list of what came for a cell that is visited.
+    /// Handles a list of envelopes for a visited cell.
     fn handle(
         &self,
         visit: &mut Visit,
@@ -211,7 +218,8 @@ impl Worker {
                     visit.releases += 1;
                     Outcome::Done
                 }
-                // They do something to the cell that only its owner may do, or wait for a turn that its owner runs.
+                // These kinds need something that only the owner may do, or wait for a turn that
+                // the owner runs.
                 Kind::Nudge | Kind::Stop | Kind::Move | Kind::Watch => Outcome::ForOwner,
             };
             let is_over = match envelope.kind() {
@@ -232,7 +240,8 @@ impl Worker {
         }
     }
 
-    /// Handles the messages of an envelope, down to the slot `free`. Others follow or not.
+    /// Handles the messages of an envelope, down to the slot `free`. `follows` is true if others
+    /// follow.
     fn handle_messages(
         &self,
         cell: CellPtr,
@@ -267,7 +276,8 @@ impl Worker {
             self.lane.begin(table, self.turns(), || (self.now(), 0));
         }
         let worker = NonNull::from(self).cast();
-        // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is of its type.
+        // SAFETY: we have the cell's token, its owner does not run it (`Visit`), and the message is
+        // of its type.
         let ran = quiet::call(|| unsafe { (table.run)(cell, worker, ptr::null()) });
         let outcome = match ran {
             Ok(()) if self.visiting.stops.take() => Outcome::Stops,
@@ -289,18 +299,19 @@ impl Worker {
         self.lane.panicked(cell);
         self.report(cell, &panic);
         let message = panic.message();
-        // What the panic carried may send while it is dropped, which is in no turn either.
+        // The panic's payload may send while it is dropped, which belongs to no turn either.
         drop(panic);
         self.commit();
         Outcome::Failed(message)
     }
 
-    /// Owner only: ends the lending of its cells, after LENT was taken off its stack. Returns those that are to be looked after, whose token
-    /// is ours, and those of which others have left something.
+    /// Owner only: ends the lending of its cells, after LENT was taken off its stack. Returns the
+    /// cells to look after, whose token this worker has, and the cells of which visitors have left
+    /// something.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
-        // Its next timers come behind those.
+        // The owner's next timers come after the timers being delivered.
         self.crew.await_firing(self.seat());
         self.shared.lends(false);
         self.visited.set(self.visited.get() + recalled.to_be_told);
@@ -313,7 +324,7 @@ impl Worker {
         }
         let in_hand = self.in_hand.get();
         for &entry in recalled.entries.iter().rev() {
-            // One that was taken out of its queue while it was lent is in hand still.
+            // An entry that was taken out of its queue while it was lent is still in hand.
             if Some(entry.cell()) != in_hand {
                 self.put_back(entry);
             }
@@ -351,21 +362,21 @@ impl Worker {
             }
         }
         if recalled.visited.len() > recalled.to_be_told {
-            // A task that a visit has stopped gets no message any more.
+            // A task that a visit has stopped gets no more messages.
             let left = self.crew.await_visits(self.seat());
             recalled.left.extend(left);
         }
         (recalled.back, recalled.left)
     }
 
-    /// A cell was taken out of its queue, and others have run it meanwhile.
+    /// Takes a cell out of this worker's hand, because others have run it meanwhile.
     fn drop_from_hand(&self, cell: CellPtr) {
         if self.in_hand.get() == Some(cell) {
             self.in_hand.set(None);
         }
     }
 
-    /// Puts an entry that was lent back to where it was.
+    /// Puts a lent entry back in its place.
     fn put_back(&self, entry: Entry) {
         let queue = if entry.cell().state().is_newborn() {
             &self.born
@@ -375,8 +386,8 @@ impl Worker {
         queue.push_oldest(entry);
     }
 
-    /// Takes a cell back that stood in a run queue, and was visited. Returns whether something waits in its mailbox: then it stays
-    /// scheduled, and stands in no run queue.
+    /// Takes back a visited cell that stood in a run queue. Returns true if messages wait in its
+    /// mailbox: then it stays scheduled, but stands in no run queue.
     fn take_back(&self, cell: CellPtr, mail: &Mail) -> bool {
         if let Some(read) = cell.mend(mail) {
             // SAFETY: all of it is read, and it is in no list any more.
@@ -389,7 +400,8 @@ impl Worker {
         waits
     }
 
-    /// Owner only: takes what a visitor has left of a cell of ours, whose token we hold, if we had recalled it from a visit.
+    /// Owner only: takes what a visitor has left of a cell of this worker, whose token it holds, if
+    /// the cell was recalled from a visit.
     pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
         if self.visited.get() == 0 {
             return None;
@@ -399,7 +411,8 @@ impl Worker {
         Some(told)
     }
 
-    /// Owner only: looks after a cell of ours, whose token we hold, and of which others have left that.
+    /// Owner only: looks after a cell of this worker, whose token it holds, and of which a visitor
+    /// has left `left`.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         let mut waits = left.mail.is_some_and(|mail| self.take_back(cell, &mail));
@@ -415,7 +428,8 @@ impl Worker {
         for _ in 0..left.releases {
             self.drop_reference(cell);
         }
-        // What notices and destructors have sent by now is not for the task to undo while it recovers.
+        // Messages that notices and destructors have sent by now must not be undone by the task
+        // while it recovers.
         self.commit();
         match left.outcome {
             Outcome::Done | Outcome::Later | Outcome::ForOwner => {

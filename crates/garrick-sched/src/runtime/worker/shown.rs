@@ -1,4 +1,4 @@
-//! The cell that a worker runs, for a hand that finds out whether the worker is stuck.
+//! The cell that a worker runs, shown to the hand that checks whether the worker is stuck.
 
 use std::ptr;
 
@@ -14,14 +14,15 @@ use garrick_core::prim::{
 
 use crate::cell::{CellPtr, Header};
 
-/// The cell that runs now, or ran last; none once anything else has been done. Its worker writes, others read.
+/// The cell that runs now, or ran last; none once anything else has been done. Its worker writes,
+/// others read.
 ///
-/// A worker names a cell before it looks at its ready stack for the last time (`sponsor/README.md`, rescue). So who has
-/// left LENT on that stack, and passed the heavy side of the fence, reads the one cell that the worker runs without having seen
-/// LENT.
+/// A worker names a cell before its last look at its ready stack (`sponsor/README.md`, rescue). So
+/// a thread that has left LENT on that stack, and passed the heavy side of the fence, reads the one
+/// cell that the worker runs without having seen LENT.
 pub(crate) struct Shown {
     running: AtomicPtr<Header>,
-    /// Activations so far. A hint.
+    /// Number of activations so far. A hint.
     picks: unmodelled::AtomicUsize,
     /// A copy of `running` for the worker itself: a model need not switch threads at each look.
     #[cfg(garrick_loom)]
@@ -51,17 +52,18 @@ impl Shown {
         self.fence();
     }
 
-    /// Owner only: no cell runs, which whoever lends sees before anything is done that it must not meet.
+    /// Owner only: notes that no cell runs. A lending thread sees this before the owner does
+    /// anything that lending must not meet.
     pub(crate) fn name_none_and_fence(&self) {
         self.name_none();
         self.fence();
     }
 
-    /// Owner only: the light side of the fence of those who lend.
+    /// Owner only: passes the light side of the fence, whose heavy side lending threads pass.
     #[inline(always)]
     #[cfg_attr(not(garrick_loom), expect(clippy::unused_self, reason = "for models"))]
     pub(super) fn fence(&self) {
-        // Pairs with the heavy side in `Crew::lend`. Where no process-wide fence is to be had, nothing is lent.
+        // Pairs with the heavy side in `Crew::lend`. Without a process-wide fence, nothing is lent.
         #[cfg(not(garrick_loom))]
         garrick_core::prim::atomic::compiler_fence(SeqCst);
         #[cfg(garrick_loom)]
@@ -70,7 +72,7 @@ impl Shown {
         }
     }
 
-    /// Owner only: no cell runs.
+    /// Owner only: notes that no cell runs.
     #[inline(always)]
     pub(super) fn name_none(&self) {
         self.set(ptr::null_mut());
@@ -85,11 +87,12 @@ impl Shown {
                 return;
             }
         }
-        // Release: pairs with the Acquire in `look`; who visits other cells has what was done to them before.
+        // Release: pairs with the Acquire in `look`; a visitor of other cells sees what was done to
+        // them before.
         self.running.store(cell, Release);
     }
 
-    /// Owner only: the cell that runs.
+    /// Owner only: returns the running cell.
     #[inline(always)]
     pub(super) fn get(&self) -> Option<CellPtr> {
         #[cfg(not(garrick_loom))]
@@ -99,13 +102,13 @@ impl Shown {
         ptr::NonNull::new(cell).map(CellPtr)
     }
 
-    /// The cell that runs, for others. It may be gone.
+    /// Returns the running cell, for other threads. It may be gone.
     pub(crate) fn look(&self) -> *const Header {
         // Acquire: pairs with the Release in `set`.
         self.running.load(Acquire)
     }
 
-    /// Owner only: counts an activation. Returns how many there were.
+    /// Owner only: counts an activation. Returns the number of activations so far.
     #[inline(always)]
     pub(super) fn count_pick(&self) -> u32 {
         // Relaxed: a hint for others. No read-modify-write, because nobody else writes.
@@ -114,7 +117,7 @@ impl Shown {
         picks as u32
     }
 
-    /// Activations so far.
+    /// Returns the number of activations so far.
     pub(crate) fn picks(&self) -> u32 {
         self.picks.load(Relaxed) as u32
     }

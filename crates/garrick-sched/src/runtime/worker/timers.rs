@@ -1,4 +1,4 @@
-//! The timers of a worker, as the worker uses them.
+//! The timers of a worker, as seen by the worker.
 
 use garrick_core::wheel::Wheel;
 
@@ -10,7 +10,9 @@ use crate::runtime::timer::{Later, Timed};
 use crate::world::Nanos;
 
 impl Worker {
-    /// Calls `f` with the wheel, as [`SharedWheel::with`](crate::runtime::timer::SharedWheel::with) does.
+    /// Calls `f` with the wheel, like
+    /// [`SharedWheel::with`](crate::runtime::timer::SharedWheel::with), and records the next
+    /// deadline.
     #[inline]
     fn with_wheel<R>(&self, f: impl FnOnce(&mut Wheel<Timed>) -> R) -> R {
         let result = self.timers.wheel.with(f);
@@ -18,18 +20,19 @@ impl Worker {
         result
     }
 
-    /// Tells those who take part in the wheel when the next one is due.
+    /// Records the deadline of the next timer for visitors of the wheel.
     #[inline]
     fn note_next_timer(&self) {
-        // Whoever lends leaves LENT before it looks at the wheel. So either it has seen there what was done just now, or this is seen here:
-        // the lock of the wheel has been theirs in between.
+        // A lending hand leaves LENT before it looks at the wheel. So either it has seen there what
+        // was done just now, or LENT is seen here: the lock of the wheel has been the hand's in
+        // between.
         if self.remote().ready.is_lent() {
             let loan = self.crew.hold_loan(self.seat());
             loan.note_next(self.timers.wheel.with(|wheel| wheel.next_deadline()));
         }
     }
 
-    /// Puts a message into the wheel that is to be sent later. Returns one that is not to be sent.
+    /// Puts a delayed message into the wheel. Returns a message that must not be sent.
     pub(super) fn insert_timed(&self, later: Later) -> Option<Timed> {
         let deadline = later.deadline;
         let unsent = later.set_in(self.timers.wheel);
@@ -37,24 +40,25 @@ impl Worker {
         self.timers.wake();
         if self.remote().ready.is_lent() {
             if self.crew.next_due_of_lent() >= deadline {
-                // The hand that keeps watch may sleep for longer than until then.
+                // The watching hand may sleep past that deadline.
                 self.crew.call_watch();
             }
         } else if self.shared.signal().idle() > 0 && self.backlog() > 0 {
-            // The next turn may take longer than until then.
+            // The next turn may last past that deadline.
             self.crew.has_ready();
         }
         unsent
     }
 
-    /// Cancels the timers that the turn has cancelled, and sets those that it has set.
+    /// Cancels the timers that the turn has cancelled, and sets the timers that it has set.
     pub(super) fn commit_timers(&self) {
-        // First: one that is in both lists must not lie in the wheel for a moment, because others may take what is due there.
+        // First: a timer that is in both lists must not lie in the wheel for a moment, because
+        // others may take due timers there.
         self.stage
             .commit_cancelled(|timer| self.stage.keep_unsent(timer.take_out()));
         self.stage
             .commit_later(|later| self.stage.keep_unsent(self.insert_timed(later)));
-        // Foreign code from here on: all messages are where they belong.
+        // Foreign code from here on: all messages are in their places.
         self.stage.take_unsent(|timed| self.drop_unsent(timed));
     }
 
@@ -69,20 +73,20 @@ impl Worker {
         self.with_wheel(|wheel| wheel.pop_due(Nanos::MAX))
     }
 
-    /// Returns when the next timer is due.
+    /// Returns the deadline of the next timer.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
         self.with_wheel(|wheel| wheel.next_deadline())
     }
 
-    /// Delivers what is due, on a worker that is not in its loop.
+    /// Delivers due timers, on a worker that is not in its loop.
     pub(crate) fn fire_due(&self) {
         let _entered = Entered::new(self);
-        // What others have taken comes first.
+        // Timers that others have taken come first.
         self.end_loan();
         self.fire_timers();
     }
 
-    /// Delivers what is due, and says what time that was.
+    /// Delivers due timers, and returns the time.
     #[cold]
     pub(crate) fn fire_timers(&self) -> Nanos {
         let now = self.now();
@@ -94,7 +98,7 @@ impl Worker {
             self.fire(timed);
         };
         self.timers.note_look(now, fired, is_empty);
-        // What a message to nobody did while it was dropped.
+        // Commits effects of refused messages that were dropped.
         self.commit();
         now
     }
@@ -103,12 +107,12 @@ impl Worker {
     fn fire(&self, mut timed: Timed) {
         timed.leave_owner();
         if timed.can_be_cancelled() && timed.comes_too_late() {
-            // Who sets a timer that can be cancelled does not miss its message.
+            // The message of a cancellable timer is no dead letter.
             return timed.drop_unsent();
         }
         let (cell, chain) = timed.take_apart();
         if cell.is_bounded() {
-            // Its sender was told that it will come.
+            // Its sender was promised delivery.
             // SAFETY: it is bounded, and the timer has a reference.
             unsafe { room_of(cell) }.take_anyway();
         }
@@ -121,7 +125,7 @@ impl Worker {
         self.let_go(cell);
     }
 
-    /// Delivers what is due of seats that lend; false if there is nothing.
+    /// Delivers due timers of lending seats. Returns false if there are none.
     #[cold]
     pub(super) fn fire_lent(&self) -> bool {
         if !self.crew.lends_timers() {

@@ -1,4 +1,4 @@
-//! Undoing turns, and dropping what nobody will handle.
+//! Undoing turns, and dropping messages that will not be handled.
 
 use std::ptr::{self, NonNull};
 
@@ -14,11 +14,12 @@ use crate::runtime::timer::Later;
 use crate::runtime::watch::Watcher;
 
 impl Worker {
-    /// The turn's effects vanish. Everything is taken out of the world before any of it is dropped, because
+    /// Undoes the effects of the turn. Everything is taken out before any of it is dropped, because
     /// a message may send while it is dropped.
     ///
-    /// Says whether the cell that runs is at its mailbox, and so stays scheduled without standing in a run queue. That
-    /// can be seen only here, in between: what is sent to the cell while messages are dropped puts it into one.
+    /// Returns true if the running cell is at its mailbox, and so stays scheduled without standing
+    /// in a run queue. That can be seen only here, in between: messages that are sent to the cell
+    /// while others are dropped put it into a run queue.
     #[cold]
     pub(crate) fn undo(&self) -> bool {
         self.sends_at.set(self.home);
@@ -42,7 +43,8 @@ impl Worker {
         cut.end();
         let owed = self.stage.take_owed(turn);
         let given = self.stage.take_given();
-        // First of all: an asker is not scheduled by its answer any more, and what is called below may drop its last address.
+        // First of all: an asker is not scheduled by its answer any more, and code called below may
+        // drop its last address.
         for owed in &owed {
             self.count_reference(owed.cell);
         }
@@ -68,12 +70,12 @@ impl Worker {
         for entry in &entries {
             self.drop_entry(entry);
         }
-        // What was sent meanwhile was sent by destructors, not by the turn.
+        // Messages sent meanwhile came from destructors, not from the turn.
         self.commit();
         is_at_mailbox
     }
 
-    /// Takes the entries out of the run queues that the turn of that number has put there.
+    /// Takes the entries out of the run queues that turn number `turn` has put there.
     pub(super) fn unschedule(&self, turn: u64) -> Vec<Entry> {
         let mut entries = Vec::from_iter(self.handoff.take_of_turn(turn));
         for queue in [&self.old, &self.born] {
@@ -82,7 +84,8 @@ impl Worker {
         for entry in &entries {
             entry.cell().unschedule();
         }
-        // Release: pairs with the Acquire of `Queues::of`. Who sees the next number of a turn sees that these are gone.
+        // Release: pairs with the Acquire of `Queues::of`. A reader that sees the next number of a
+        // turn sees that these are gone.
         fence(Release);
         entries
     }
@@ -99,7 +102,7 @@ impl Worker {
         }
     }
 
-    /// Drops the message in a slot, and says whether it was a letter.
+    /// Drops the message in a slot. Returns true if it was a letter.
     ///
     /// # Safety
     /// The slot holds a message of the cell's type, which is not used again.
@@ -109,7 +112,8 @@ impl Worker {
         unsafe { (cell.table().drop_slot)(NonNull::from(&self.pool).cast(), slot) }
     }
 
-    /// Drops the message that waits for the start of the cell's task, if there is one. What it does meanwhile is in no turn.
+    /// Drops the message that waits for the start of the cell's task, if there is one. Its
+    /// destructor runs in no turn.
     pub(crate) fn drop_waiting(&self, cell: CellPtr) {
         if let Some(slot) = self.waiting.take() {
             // SAFETY: the slot holds a message of the cell's type, which nobody else has.
@@ -118,7 +122,7 @@ impl Worker {
         }
     }
 
-    /// A chain came back from a closed cell: its messages are dead letters.
+    /// Drops a chain that came back from a closed cell: its messages are dead letters.
     pub(super) fn discard(&self, cell: CellPtr, chain: Chain) {
         // A destructor may take long.
         self.let_others();
@@ -131,7 +135,7 @@ impl Worker {
         self.count_dead_letters(dropped);
     }
 
-    /// Drops a chain that was not pushed, and says how many letters were in it.
+    /// Drops a chain that was not pushed. Returns the number of letters in it.
     pub(super) fn drop_chain(&self, cell: CellPtr, chain: Chain) -> u64 {
         // SAFETY: the chain is ours; its oldest may have a stale link from a push that failed.
         unsafe {
@@ -140,7 +144,7 @@ impl Worker {
         }
     }
 
-    /// Drops a list of envelopes, and says how many letters were in it.
+    /// Drops a list of envelopes. Returns the number of letters in it.
     ///
     /// # Safety
     /// The list is the caller's, and its messages are of the cell's type.
@@ -167,7 +171,7 @@ impl Worker {
         dropped
     }
 
-    /// Takes the oldest envelope, which is read, out of the mailbox and frees it.
+    /// Takes the oldest envelope, which has been read, out of the mailbox and frees it.
     #[inline]
     pub(crate) fn drop_oldest(&self, cell: CellPtr) {
         let oldest = cell.take_oldest();
@@ -175,7 +179,8 @@ impl Worker {
         unsafe { self.pool.give_envelope(oldest) };
     }
 
-    /// Keeps an envelope while its last message is handled, and frees the one before; null for none.
+    /// Keeps an envelope while its last message is handled, and frees the previous one; null for
+    /// none.
     pub(crate) fn hold(&self, envelope: *mut Envelope) {
         let before = self.held.replace(envelope);
         if !before.is_null() {
@@ -184,7 +189,7 @@ impl Worker {
         }
     }
 
-    /// Counts messages that nobody will handle.
+    /// Counts messages that will not be handled.
     pub(crate) fn count_dead_letters(&self, count: u64) {
         self.shared.count_dead_letters(count);
     }
