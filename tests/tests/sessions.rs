@@ -148,10 +148,7 @@ fn a_bad_name_is_refused_with_what_is_wrong() {
             ),
         ];
         for (room, name, why) in refused {
-            let error = Client::enter(at, room, name)
-                .await
-                .err()
-                .expect("it is bad");
+            let error = Client::enter(at, room, name).await.expect_err("it is bad");
             let error = error.to_string();
             assert!(error.contains("400") && error.contains(why), "{error}");
         }

@@ -85,7 +85,6 @@ mod scenario;
 mod machine;
 
 mod list;
-mod machine;
 mod stop;
 pub mod yardstick;
 

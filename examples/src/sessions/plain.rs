@@ -1,7 +1,7 @@
 //! The same server of plain tokio tasks and channels, to compare with: a task for each session, each room and the lobby.
 //!
-//! It keeps to the same protocol and the same limits, and its sessions write by the same [`Wire`]. What actors are given has to be
-//! done by hand: a [`Place`] tells the room of a session that panics, and the lobby counts.
+//! It keeps to the same protocol and the same limits, and its sessions write by the same `Wire`. What actors are given has to be
+//! done by hand: a `Place` tells the room of a session that panics, and the lobby counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -6,6 +6,7 @@
 //! | [`crates`] | a crate depends only on crates of a lower rank |
 //! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
+//! | [`english`] | no doc comment opens with a word that leans on what stands elsewhere |
 //! | [`unsafety`] | `unsafe` in three crates, forbidden in every other root |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
 //! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
@@ -23,6 +24,7 @@ mod tree;
 
 mod crates;
 mod documents;
+mod english;
 mod imports;
 mod includes;
 mod layers;
@@ -182,6 +184,8 @@ impl Findings {
             self.violations
                 .extend(unsafety::check(&package.name, source));
             self.violations.extend(unfinished::check(source));
+            self.violations
+                .extend(english::check(&package.name, source));
         }
     }
 }
