@@ -31,7 +31,7 @@ const WORKERS: [usize; 4] = [1, 2, 4, 8];
 /// Number of steps of a round.
 const FUEL: i64 = 2_000;
 
-/// How to run a round again.
+/// Returns the command that runs a round again.
 fn again(seed: u64, workers: usize) -> String {
     format!(
         "GARRICK_CHAOS_SEED={seed} GARRICK_CHAOS_WORKERS={workers} GARRICK_CHAOS_ROUNDS=1 \

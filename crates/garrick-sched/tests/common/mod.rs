@@ -1,5 +1,5 @@
-//! What the scenarios share: a task made of a closure, and one that listens. What the tests of other crates need as well is in
-//! `garrick-testkit`.
+//! Shared code of the scenarios: a task made of a closure, and one that listens. Code that tests of
+//! other crates share as well is in `garrick-testkit`.
 #![allow(dead_code, unused_imports, reason = "each scenario uses a part of it")]
 
 mod listening;

@@ -74,8 +74,7 @@ impl Worker {
             // SAFETY: the messages are of the cell's type.
             |cell, envelope, count| unsafe { (cell.table().split_newest)(pool, envelope, count) },
             |cell| {
-                // The local count of a referenced cell is not 0, unless the cell is scheduled
-                // (cell/README.md, invariant 6).
+                // Only a scheduled cell has references and a local count of 0 (invariant 6).
                 if cell.local_refs() == 0 {
                     cell.clone_local();
                 } else {
@@ -83,8 +82,7 @@ impl Worker {
                 }
             },
         );
-        // Step 3: newborns wait for their start. Newborns with messages are scheduled by the
-        // messages.
+        // Step 3: newborns wait for their start. Their messages schedule those that have some.
         let receivers: HashSet<_> = carried.receivers().map(|cell| cell.0).collect();
         let mut newborns = Vec::new();
         for entry in &entries {
@@ -111,8 +109,7 @@ impl Worker {
         self.begin_pause();
         cut.end();
         self.away.set(self.away.get() + 1);
-        // Step 5: places that it has taken too many are free for other senders, which are foreign
-        // code.
+        // Step 5: wakes senders that wait for places taken ahead. Their wakers are foreign code.
         self.stage.purse.wake_waiting();
         journey
     }
