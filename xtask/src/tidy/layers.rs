@@ -1,46 +1,159 @@
-//! Rule: inside a crate, a module uses only modules declared above it.
+//! Rule: a module uses only modules declared above it in the same file.
 //!
-//! The order of the `mod` lines in the crate root is the order of the layers. A name that the root
-//! re-exports counts as the module that it comes from. Test code is exempt, and so is the root.
+//! The order of the `mod` lines in a crate root is the order of its layers, and that in a `mod.rs` the order inside the folder.
+//! A name that a file re-exports counts as the module that it comes from. A file may use all modules that it declares. Test code
+//! is exempt.
 
 use std::collections::HashMap;
 
-use proc_macro2::Span;
 use syn::{Item, UseTree};
 
-use super::paths;
+use super::paths::{self, FoundPath};
 use super::source::{Source, is_test};
 use super::violation::Violation;
 
-/// The modules of one crate in their order.
+/// A package, a folder in it, and modules of that folder that may use one another.
+type Ring = (&'static str, &'static str, &'static [&'static str]);
+
+/// The rings that are left to cut. This list only gets shorter.
+const RINGS: &[Ring] = &[
+    ("garrick-actor", "future", &["gate", "shared"]),
+    ("garrick-actor", "mailbox", &["inlet", "latest", "outlet"]),
+    ("garrick-actor", "route", &["policy", "router"]),
+    ("garrick-actor", "supervise", &["face", "member", "note"]),
+    ("garrick-actor", "supervise::crew", &["plan", "slot"]),
+    (
+        "garrick-core",
+        "ring",
+        &["consumer", "map", "peek", "poke", "producer"],
+    ),
+    (
+        "garrick-examples",
+        "sessions::actors",
+        &["lobby", "room", "session"],
+    ),
+    ("garrick-flow", "graph", &["running", "straggler"]),
+    ("garrick-flow", "graph", &["plan", "team"]),
+    ("garrick-rivals", "latency", &["garrick", "peers"]),
+    (
+        "garrick-sched",
+        "cell",
+        &["envelope", "header", "homes", "inbox", "refs", "state"],
+    ),
+    (
+        "garrick-sched",
+        "runtime",
+        &[
+            "address", "bounded", "current", "door", "purse", "room", "run", "sponsor", "stage",
+            "task", "timer", "turn", "worker",
+        ],
+    ),
+    (
+        "garrick-sched",
+        "runtime::sponsor",
+        &["crew", "idle", "lent_timers", "looks", "partners", "rescue"],
+    ),
+    (
+        "garrick-sched",
+        "runtime::sponsor",
+        &["builder", "here", "thread"],
+    ),
+    ("garrick-sched", "runtime::timer", &["handle", "owners"]),
+    (
+        "garrick-secure",
+        "link",
+        &["buffer", "keeper", "reader", "scribe", "source"],
+    ),
+    ("garrick-steal", "deque", &["stealer", "worker"]),
+    ("garrick-telemetry", "alert", &["probe", "threshold"]),
+];
+
+/// The modules of one target in their order, folder by folder.
 #[derive(Debug)]
 pub(crate) struct Layers {
+    package: String,
+    /// The folders by their paths in the crate; the root's is empty.
+    folders: HashMap<Vec<String>, Folder>,
+}
+
+/// The modules that one file declares.
+#[derive(Debug, Default)]
+struct Folder {
     /// Module names, the lowest layer first.
     order: Vec<String>,
-    /// Names that the root re-exports, and the module each comes from.
+    /// Names that the file re-exports, and the module each comes from.
     aliases: HashMap<String, String>,
 }
 
 impl Layers {
-    /// Reads the order from a crate root.
-    pub(crate) fn of(root: &Source) -> Self {
-        let mut layers = Self {
-            order: Vec::new(),
-            aliases: HashMap::new(),
-        };
-        for item in &root.syntax.items {
+    /// Reads the order from the sources of a target of that package.
+    pub(crate) fn of(package: &str, sources: &[Source]) -> Self {
+        let folder = |source: &Source| (source.modules.clone(), Folder::of(source));
+        Self {
+            package: package.to_owned(),
+            folders: sources.iter().map(folder).collect(),
+        }
+    }
+
+    /// Checks one file of the target.
+    pub(crate) fn check(&self, source: &Source) -> Vec<Violation> {
+        paths::find(&source.tokens, &["crate", "super"])
+            .iter()
+            .filter(|path| !source.in_test(path.span))
+            .filter_map(|path| self.check_path(source, path))
+            .collect()
+    }
+
+    fn check_path(&self, source: &Source, path: &FoundPath) -> Option<Violation> {
+        let used = from_root(path, &source.modules)?;
+        let own = &source.modules;
+        let shared = own.iter().zip(&used).take_while(|(a, b)| a == b).count();
+        // A file may use what it declares itself.
+        let here = own.get(shared)?;
+        let name = used.get(shared)?;
+        let folder = self.folders.get(&own[..shared])?;
+        let layer = folder.layer(here)?;
+        let is_below = folder.layer(name)? > layer;
+        (is_below && !self.is_ring(&own[..shared], here, folder.module(name)?)).then(|| {
+            let place = crate_path(&own[..shared]);
+            source.violation(
+                path.span,
+                format!("module `{here}` uses `{place}{name}`, which is declared below it"),
+                format!("`{place}` {}", folder.order[..=layer].join(", ")),
+            )
+        })
+    }
+}
+
+impl Layers {
+    /// Returns true if two modules of a folder are in one ring of [`RINGS`].
+    fn is_ring(&self, folder: &[String], one: &str, other: &str) -> bool {
+        let folder = folder.join("::");
+        RINGS.iter().any(|(package, place, ring)| {
+            *package == self.package
+                && *place == folder
+                && ring.contains(&one)
+                && ring.contains(&other)
+        })
+    }
+}
+
+impl Folder {
+    fn of(source: &Source) -> Self {
+        let mut folder = Self::default();
+        for item in &source.syntax.items {
             match item {
                 Item::Mod(module) if !is_test(&module.attrs) => {
-                    layers.order.push(module.ident.to_string());
+                    folder.order.push(module.ident.to_string());
                 }
-                Item::Use(item) => layers.add_aliases(&item.tree, None),
+                Item::Use(item) => folder.add_aliases(&item.tree, None),
                 _ => {}
             }
         }
-        layers
+        folder
     }
 
-    /// Notes the names that `tree` brings into the root; `module` is the path's first word so far.
+    /// Notes the names that `tree` brings into the file; `module` is the path's first word so far.
     fn add_aliases(&mut self, tree: &UseTree, module: Option<&str>) {
         match tree {
             UseTree::Path(path) => {
@@ -69,49 +182,40 @@ impl Layers {
         }
     }
 
-    /// The layer of the module that `name` is, or comes from, in the crate root.
+    /// Returns the layer of the module that `name` is, or comes from.
     fn layer(&self, name: &str) -> Option<usize> {
         let position = |name: &str| self.order.iter().position(|module| module == name);
         position(name).or_else(|| position(self.aliases.get(name)?))
     }
 
-    /// Checks one file of the crate.
-    pub(crate) fn check(&self, source: &Source) -> Vec<Violation> {
-        let Some(own) = source.modules.first().and_then(|name| self.layer(name)) else {
-            return Vec::new();
-        };
-        paths::find(&source.tokens, &["crate", "super"])
-            .iter()
-            .filter(|path| !source.in_test(path.span))
-            .filter_map(|path| {
-                let name = name_in_root(path, source.modules.len())?;
-                (self.layer(name)? > own).then(|| self.violation(source, path.span, own, name))
-            })
-            .collect()
-    }
-
-    fn violation(&self, source: &Source, span: Span, own: usize, name: &str) -> Violation {
-        source.violation(
-            span,
-            format!(
-                "module `{}` uses `crate::{name}`, which is declared below it in the crate root",
-                self.order[own]
-            ),
-            format!("`crate::` {}", self.order[..=own].join(", ")),
-        )
+    /// Returns the module that `name` is, or comes from.
+    fn module(&self, name: &str) -> Option<&str> {
+        self.layer(name).map(|layer| self.order[layer].as_str())
     }
 }
 
-/// The word of `path` that is looked up in the crate root, if it reaches that far up.
-fn name_in_root(path: &paths::FoundPath, depth_of_file: usize) -> Option<&str> {
-    let ups = match path.segments[0].as_str() {
-        "crate" => 1,
-        _ => {
-            let supers = path.segments.iter().take_while(|s| *s == "super").count();
-            (supers == depth_of_file + path.depth).then_some(supers)?
-        }
+/// Returns the words of a path from the crate root on, for one in a file of that module. None if it leads out of the crate.
+fn from_root(path: &FoundPath, modules: &[String]) -> Option<Vec<String>> {
+    if path.segments[0] == "crate" {
+        return Some(path.segments[1..].to_vec());
+    }
+    let supers = path.segments.iter().take_while(|s| *s == "super").count();
+    // Inline modules of the file are left first.
+    let Some(ups) = supers.checked_sub(path.depth) else {
+        return None;
     };
-    path.segments.get(ups).map(String::as_str)
+    let kept = modules.len().checked_sub(ups)?;
+    let mut words = modules[..kept].to_vec();
+    words.extend_from_slice(&path.segments[supers..]);
+    Some(words)
+}
+
+/// Returns the path of a module as code writes it, with `::` at its end.
+fn crate_path(modules: &[String]) -> String {
+    let words = ["crate"]
+        .into_iter()
+        .chain(modules.iter().map(String::as_str));
+    words.map(|word| format!("{word}::")).collect()
 }
 
 #[cfg(test)]
@@ -128,7 +232,71 @@ mod tests {
     }
 
     fn check(modules: &[&str], text: &str) -> Vec<Violation> {
-        Layers::of(&parse(&[], ROOT)).check(&parse(modules, text))
+        check_in(&[parse(&[], ROOT)], modules, text)
+    }
+
+    fn check_in(others: &[Source], modules: &[&str], text: &str) -> Vec<Violation> {
+        Layers::of("garrick-sched", others).check(&parse(modules, text))
+    }
+
+    fn folder() -> [Source; 2] {
+        let front = "mod first; mod second; pub(crate) use second::Name; pub(crate) struct Shared;";
+        [parse(&[], ROOT), parse(&["middle"], front)]
+    }
+
+    #[test]
+    fn the_order_holds_inside_a_folder_too() {
+        let check = |modules: &[&str], text: &str| check_in(&folder(), modules, text);
+        for text in [
+            "use super::second::x;",
+            "use crate::middle::second::x;",
+            "use super::Name;",
+            "mod inner { use super::super::second; }",
+        ] {
+            let found = check(&["middle", "first"], text);
+            assert_eq!(found.len(), 1, "{text}");
+            assert_eq!(found[0].allowed, "`crate::middle::` first");
+        }
+        assert_eq!(
+            check(&["middle", "first", "part"], "use super::super::Name;").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_ring_is_free_inside_and_holds_to_the_order_outside() {
+        let front = "mod first; mod owners; mod handle; mod last;";
+        let folder = [
+            parse(&[], "mod runtime;"),
+            parse(&["runtime"], "mod timer;"),
+            parse(&["runtime", "timer"], front),
+        ];
+        let check =
+            |file: &str, text: &str| check_in(&folder, &["runtime", "timer", file], text).len();
+        assert_eq!(check("owners", "use super::handle;"), 0);
+        assert_eq!(check("owners", "use super::last;"), 1);
+        assert_eq!(check("first", "use super::handle;"), 1);
+    }
+
+    #[test]
+    fn inside_a_folder_what_is_above_and_what_the_front_file_has_is_free() {
+        let check = |modules: &[&str], text: &str| check_in(&folder(), modules, text);
+        assert_eq!(
+            check(
+                &["middle", "second"],
+                "use super::first; use super::Shared;"
+            ),
+            []
+        );
+        assert_eq!(
+            check(
+                &["middle", "first"],
+                "use super::Shared; use super::first::x;"
+            ),
+            []
+        );
+        assert_eq!(check(&["middle"], "use crate::middle::second;"), []);
+        assert_eq!(check(&["middle", "first"], "use crate::low;"), []);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! | module | rules |
 //! | --- | --- |
-//! | [`layers`] | a module uses only modules declared above it in the crate root |
+//! | [`layers`] | a module uses only modules declared above it in the same file |
 //! | [`crates`] | a crate depends only on crates of a lower rank |
 //! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
@@ -135,7 +135,7 @@ impl Findings {
             reached.extend(tree.sources.iter().map(|source| source.path.clone()));
             if let Some(root) = tree.sources.first() {
                 self.check_root(package, target.kind, root);
-                self.check_sources(package, &Layers::of(root), &tree.sources);
+                self.check_sources(package, &tree.sources);
             }
             if target.kind == Kind::Lib {
                 self.check_library(package, &tree.sources);
@@ -174,7 +174,8 @@ impl Findings {
         }
     }
 
-    fn check_sources(&mut self, package: &Package, layers: &Layers, sources: &[Source]) {
+    fn check_sources(&mut self, package: &Package, sources: &[Source]) {
+        let layers = Layers::of(&package.name, sources);
         for source in sources {
             self.violations.extend(layers.check(source));
             self.violations

@@ -27,14 +27,15 @@
 
 mod sleepers;
 
+mod sleep;
+
+mod queue;
 mod shared;
 
 mod gate;
 
-mod sleep;
-
 mod context;
-
+mod hand;
 mod incoming;
 
 mod body;
@@ -42,8 +43,6 @@ mod body;
 mod actor;
 mod spawn;
 
-mod hand;
-mod queue;
 mod resident;
 
 mod piped;

@@ -12,10 +12,11 @@
 //! ```
 
 mod behind;
-mod bounded;
 mod inlet;
 mod latest;
 mod outlet;
+
+mod bounded;
 mod priority;
 mod sink;
 

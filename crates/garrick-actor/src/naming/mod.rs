@@ -21,9 +21,9 @@
 //! others when it is next come across, or when what they hold has doubled.
 
 pub(crate) mod front;
-mod subscribers;
 mod sweep;
 
+mod subscribers;
 mod topic;
 
 mod dead_letters;

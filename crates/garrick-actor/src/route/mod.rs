@@ -20,14 +20,17 @@
 //!
 //! Both are actors with a handle in front, so what is done through a handle inside of a turn is staged.
 
-mod gather;
-mod hash;
 mod load;
-mod policy;
 mod pool;
-mod random;
 mod routees;
+
+mod policy;
 mod router;
+
+mod gather;
+mod random;
+
+mod hash;
 
 pub use gather::FirstCompleted;
 pub use hash::ConsistentHash;

@@ -19,11 +19,13 @@
 //! [`hand_written`] does the same work in plain loops over the same rings, with the same functions and
 //! batches: what is lost against it is the price of the stages.
 
-mod config;
 mod fizz_buzz;
+
+mod config;
 mod hand_written;
-mod run;
 mod stages;
+
+mod run;
 
 #[cfg(test)]
 mod tests;

@@ -13,24 +13,28 @@ pub(crate) mod ask_tokio;
 mod blocked;
 mod blocking;
 mod deque;
-mod fan_in;
-pub(crate) mod flood_memory;
 pub(crate) mod fork_bomb;
-pub(crate) mod idle_cpu;
 pub(crate) mod idle_memory;
+
+pub(crate) mod idle_cpu;
 pub(crate) mod ping_pong;
 mod pipeline;
 mod queue;
-pub(crate) mod rest_memory;
 pub(crate) mod ring;
 mod rmw;
 mod scale;
 pub(crate) mod spawn;
 pub(crate) mod tell;
+
+mod fan_in;
 mod tell_cross;
 mod tell_outside;
 mod tell_ways;
 mod timer;
+
+pub(crate) mod rest_memory;
+
+pub(crate) mod flood_memory;
 
 use garrick_measure::{Contender, Effort, Point, Scenario, Swept};
 

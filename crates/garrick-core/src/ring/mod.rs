@@ -38,19 +38,24 @@
 //! A panic in a closure ends the batch at that value. The values made before are published once,
 //! the values consumed before are gone, and the rest stays. Only a [`Poke`] that is dropped without
 //! [`commit`](Poke::commit) takes back the values written.
+mod spread;
+
+mod slots;
+
+mod shared;
+
 mod consumer;
 mod map;
 mod peek;
 mod poke;
 mod producer;
-mod shared;
-mod slots;
-mod spread;
 
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
+
 #[cfg(all(test, not(garrick_loom)))]
 mod model_tests;
+
 #[cfg(all(test, not(garrick_loom)))]
 mod tests;
 

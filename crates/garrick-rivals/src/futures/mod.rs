@@ -11,9 +11,10 @@
 //! Why the first one needs to be freed of the budget is what [`budget`] shows by itself.
 
 mod budget;
-mod garrick;
 mod load;
 mod rounds;
+
+mod garrick;
 mod table;
 mod tokio;
 

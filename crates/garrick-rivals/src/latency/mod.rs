@@ -22,9 +22,10 @@ mod busy;
 
 mod ask_tokio;
 mod asks;
-mod blocking;
 mod equal;
 mod late;
+
+mod blocking;
 mod pair;
 mod radix;
 mod spread;

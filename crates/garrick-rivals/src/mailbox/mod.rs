@@ -2,10 +2,11 @@
 //!
 //! The values of each producer are numbered, and the one who takes them sees that they come in order, each once.
 
-mod actor;
-mod queue;
 mod rivals;
 mod tally;
+
+mod actor;
+mod queue;
 
 use garrick_bench::{Channel, Ours, Std};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario, Span};

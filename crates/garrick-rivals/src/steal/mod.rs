@@ -4,10 +4,11 @@
 //! All threads of a contender meet at a barrier, and time runs from there to the end of the last one. Values are
 //! numbered, and counted and summed up where they are received.
 
+mod team;
+
 mod channels;
 mod deques;
 mod shapes;
-mod team;
 
 use garrick_measure::{Contender, Effort, Scenario};
 

@@ -4,10 +4,12 @@
 //! runs from the first actor's creation, or the first task's submission, to the last answer. Systems and pools
 //! have a worker for every core, and stand before the time begins; so do actors that are reused.
 
-mod actors;
-mod crew;
-mod threads;
 mod work;
+
+mod crew;
+
+mod actors;
+mod threads;
 
 use garrick_measure::{Contender, Effort, Scenario};
 

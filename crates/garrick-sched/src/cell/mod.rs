@@ -8,13 +8,15 @@
 
 mod envelope;
 mod header;
-#[cfg(garrick_loom)]
-pub(crate) mod homes;
 mod inbox;
-mod mail;
-mod ready;
 mod refs;
 mod state;
+
+#[cfg(garrick_loom)]
+pub(crate) mod homes;
+
+mod mail;
+mod ready;
 
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use header::{CellPtr, DoorTable, Header, Slot, Table};

@@ -20,11 +20,10 @@
 //! between. So an activation pays for no clock, and the duration of a turn that hangs is known to
 //! within the distance of two samples.
 
-mod activity;
 mod kinds;
 
+mod activity;
 mod away;
-
 mod lane;
 
 pub(crate) use lane::{Lane, Lanes};

@@ -11,6 +11,9 @@
 //! - `worker` is the main loop and its order;
 //! - `sponsor` is the threads, their rest and their end.
 
+pub(crate) mod shards;
+pub(crate) mod watch;
+
 pub(crate) mod address;
 pub(crate) mod bounded;
 pub(crate) mod current;
@@ -18,15 +21,14 @@ pub(crate) mod door;
 pub(crate) mod purse;
 pub(crate) mod room;
 pub(crate) mod run;
-pub(crate) mod send;
-pub(crate) mod shards;
 pub(crate) mod sponsor;
 pub(crate) mod stage;
 pub(crate) mod task;
 pub(crate) mod timer;
 pub(crate) mod turn;
-pub(crate) mod watch;
 pub(crate) mod worker;
+
+pub(crate) mod send;
 
 use crate::pool::{self, Audit};
 

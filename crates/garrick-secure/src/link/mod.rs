@@ -22,14 +22,16 @@
 //! All errors go to the keeper. It reports the first error, and ends the other actors. Other
 //! connections are not affected.
 
+mod timely;
+mod transport;
+
 mod buffer;
 mod keeper;
-mod open;
 mod reader;
 mod scribe;
 mod source;
-mod timely;
-mod transport;
+
+mod open;
 
 pub use open::{Connection, OpenError, open};
 pub use transport::Transport;

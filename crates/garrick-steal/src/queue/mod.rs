@@ -19,16 +19,18 @@
 //!
 //! The traits are static: code generic over [`Queue`] compiles to the chosen queue.
 
+mod error;
+pub mod locked;
+mod wait;
+
 pub mod banker;
 pub mod chunked;
-pub mod locked;
 
-mod error;
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
+
 #[cfg(all(test, not(garrick_loom)))]
 mod tests;
-mod wait;
 
 use std::time::Duration;
 

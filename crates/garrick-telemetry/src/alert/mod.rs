@@ -16,8 +16,9 @@
 
 mod glob;
 mod probe;
-mod rules;
 mod threshold;
+
+mod rules;
 
 use serde::{Deserialize, Serialize};
 

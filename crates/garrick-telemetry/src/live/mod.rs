@@ -8,10 +8,12 @@
 //! The sampling thread sleeps between two samples, and sleeps longer when nothing is watched. The
 //! serving thread only wakes for its clients.
 
-mod bind;
-mod builder;
 mod error;
+
+mod bind;
 mod orders;
+
+mod builder;
 
 use std::fmt;
 use std::net::SocketAddr;

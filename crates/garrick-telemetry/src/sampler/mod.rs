@@ -8,9 +8,10 @@
 //! The sampler has no clock and no thread. Its owner calls it and passes the time.
 //! [`Telemetry`](crate::Telemetry) does so from a thread of its own, tests do so by hand.
 
-mod build;
 mod settings;
 mod track;
+
+mod build;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,10 +9,11 @@
 //! request's head, the time that sent data may stay unread, and the size of the buffer for it.
 //! Bodies of requests are never read.
 
-mod connection;
 mod events;
 mod guard;
 mod patient;
+
+mod connection;
 mod routes;
 mod token;
 

@@ -1,7 +1,8 @@
 //! Sources for Garrick's own parts: pipelines, and the sponsors of actors.
 
-mod flow;
 mod names;
+
+mod flow;
 mod sponsor;
 
 pub use sponsor::SponsorSource;

@@ -1,21 +1,23 @@
 //! Sponsors, which run cells: on a pool of threads, on one thread, or on the caller's own thread.
 
-pub(crate) mod away;
-mod builder;
 mod crew;
 mod gate;
 mod give;
-pub(crate) mod guest;
-mod here;
 pub(crate) mod idle;
-pub(crate) mod keep;
 mod lent_timers;
 mod looks;
 mod over;
 mod partners;
 pub(crate) mod rescue;
+
+mod builder;
+pub(crate) mod guest;
+mod here;
+pub(crate) mod keep;
 mod shutdown;
 mod thread;
+
+pub(crate) mod away;
 
 use garrick_core::prim::{
     Mutex, MutexGuard, RwLock, RwLockReadGuard,
