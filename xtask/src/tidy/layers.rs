@@ -201,9 +201,7 @@ fn from_root(path: &FoundPath, modules: &[String]) -> Option<Vec<String>> {
     }
     let supers = path.segments.iter().take_while(|s| *s == "super").count();
     // Inline modules of the file are left first.
-    let Some(ups) = supers.checked_sub(path.depth) else {
-        return None;
-    };
+    let ups = supers.checked_sub(path.depth)?;
     let kept = modules.len().checked_sub(ups)?;
     let mut words = modules[..kept].to_vec();
     words.extend_from_slice(&path.segments[supers..]);
