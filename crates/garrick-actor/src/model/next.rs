@@ -17,7 +17,7 @@ pub enum Next {
     Undo,
     /// What the turn staged vanishes, and the actor has failed, as if it had panicked: its
     /// [`Supervisor`](crate::Supervisor) decides what becomes of it, and without one it is dropped.
-    /// [`Context::fail`] says why.
+    /// [`Context::fail`](crate::Context::fail) says why.
     Fail,
 }
 
