@@ -109,7 +109,7 @@ impl fmt::Debug for Dut {
     }
 }
 
-/// Not inlined: the loop is compiled in the same way for every use.
+/// Calls the function in a loop. Not inlined: the loop is compiled in the same way for every use.
 #[inline(never)]
 fn call<R>(mut function: impl FnMut() -> R, ops: u64) {
     for _ in 0..ops {

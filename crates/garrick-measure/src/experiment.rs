@@ -67,8 +67,8 @@ impl Experiment {
         }
     }
 
-    /// Measures at each of these values of a parameter, and at each pair of values if there are two such
-    /// parameters.
+    /// Measures at each of these values of a parameter, and at each pair of values if there are two
+    /// such parameters.
     #[must_use]
     pub fn sweep(mut self, parameter: &str, values: impl IntoIterator<Item = u64>) -> Self {
         self.axes.push(Axis {

@@ -130,7 +130,7 @@ impl Effort {
 /// Number of operations in one repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// As many operations as fill the time, up to a limit.
+    /// Number of operations that fills the time, up to a limit.
     Fitted {
         /// Upper limit that memory, or the patience of a reader, sets.
         ops_max: u64,

@@ -24,7 +24,7 @@ const INTERRUPTED: i32 = 130;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Creates a request that nobody has made yet.
+    /// Creates a request that is not made yet.
     pub fn new() -> Self {
         Self::default()
     }

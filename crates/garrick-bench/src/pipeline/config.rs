@@ -11,9 +11,9 @@ use super::Counts;
 /// Method by which the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// From ring to ring, in place on both sides.
+    /// Works from ring to ring, in place on both sides.
     ZeroCopy,
-    /// Out of the ring into a private buffer, and from there into the next ring.
+    /// Copies out of the ring into a private buffer, and from there into the next ring.
     DoubleBuffer,
 }
 

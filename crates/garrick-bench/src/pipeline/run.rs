@@ -24,11 +24,11 @@ const CHANNELS: usize = 3;
 pub struct Outcome {
     /// Totals of the stages.
     pub totals: Totals,
-    /// Traffic of each channel, in the order in which they were made.
+    /// Traffic of each channel, in the order of their creation.
     pub traffic: Vec<Traffic>,
 }
 
-/// Runs the pipeline to its end. Once it runs, passes its probes to `watch`. Reports the progress
+/// Runs the pipeline to its end. Once it runs, passes its monitor to `watch`. Reports the progress
 /// to `progress` at regular intervals.
 ///
 /// # Errors

@@ -41,7 +41,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     PLACES.into_iter().map(at).collect()
 }
 
-/// One of the ready actors.
+/// A ready actor.
 struct Ready {
     /// True for the actor that blocks.
     blocks: bool,

@@ -3,8 +3,9 @@
 //! [`SCENARIOS`] is the only list: the command's help, `--list`, the tables and the JSON come from
 //! it.
 //!
-//! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU time. Those
-//! of several threads count the CPU time of the whole process, waiting and waking included.
+//! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU
+//! time. Those of several threads count the CPU time of the whole process, waiting and waking
+//! included.
 
 pub(crate) mod actors;
 mod child;

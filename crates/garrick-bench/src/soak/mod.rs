@@ -78,7 +78,7 @@ impl Soak {
         self.rounds
     }
 
-    /// Returns the number of actors, including those that the system has created for itself.
+    /// Returns the number of actors, including what the system has created for itself.
     pub fn actors(&self) -> u64 {
         living(&self.system.handle())
     }

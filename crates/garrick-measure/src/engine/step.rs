@@ -35,7 +35,7 @@ impl Desk {
     }
 }
 
-/// One run of a contender, of a number of operations.
+/// A run of a contender, of a number of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial {
     pub(super) who: Who,

@@ -12,11 +12,11 @@ pub(crate) trait Load: Copy + Send + 'static {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nothing;
 
-/// This many random numbers.
+/// A load of random numbers, by their count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Randoms(pub(crate) u32);
 
-/// Complementary error function of this many random numbers.
+/// A load of complementary error functions of random numbers, by their count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Erfc(pub(crate) u32);
 

@@ -158,7 +158,7 @@ enum Tree<L> {
     Two(Address<Message<L>>),
     /// Waits for any message, and then sends to its customer.
     One(Address<Message<L>>),
-    /// Has sent to its customer.
+    /// Sent to its customer, and is done.
     Done,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     measured
 }
 
-/// Not inlined into itself: that would make fewer calls than there are nodes.
+/// Recurses. Not inlined into itself: that would make fewer calls than there are nodes.
 #[inline(never)]
 fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     seen.set(seen.get() + 1);
