@@ -80,7 +80,7 @@ fn available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Returns how much of this process's memory is resident now.
+/// Returns the resident memory of this process in bytes.
 ///
 /// # Errors
 /// Fails if the system does not report it.

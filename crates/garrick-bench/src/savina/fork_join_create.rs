@@ -66,7 +66,7 @@ impl Latch {
     }
 }
 
-/// Computes once.
+/// Computes once, and counts down the latch.
 struct Worker {
     latch: Arc<Latch>,
     /// Expected result.

@@ -65,7 +65,7 @@ struct Table {
     taken: usize,
 }
 
-/// Keeps the forks.
+/// Keeps the forks, and grants or denies them.
 struct Arbitrator {
     /// True for each fork that is taken. Philosopher i uses fork i and the one behind it.
     taken: Vec<bool>,

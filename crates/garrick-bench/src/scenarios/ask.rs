@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Questions to an actor and their answers.
 
 use std::sync::mpsc;
 use std::time::Duration;

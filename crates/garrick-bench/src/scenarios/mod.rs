@@ -4,8 +4,8 @@
 //! it.
 //!
 //! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU
-//! time. Those of several threads count the CPU time of the whole process, waiting and waking
-//! included.
+//! time. Scenarios of several threads count the CPU time of the whole process, including waiting
+//! and waking.
 
 pub(crate) mod actors;
 mod child;

@@ -189,7 +189,7 @@ impl Producers {
         Ok(Self { barrier, threads })
     }
 
-    /// Releases the producers, and starts the measurement.
+    /// Starts the producers and the measurement.
     fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);

@@ -28,7 +28,7 @@ pub(super) struct Flags {
     #[arg(long)]
     pub(super) list: bool,
 
-    /// Less time for each row, and smaller trees and crowds.
+    /// Measure each row for less time, with smaller trees and crowds.
     #[arg(long)]
     quick: bool,
 

@@ -1,4 +1,4 @@
-//! The measuring engine: a small dataflow of actors, after the benchmark actors of TActors.
+//! The measuring engine: a small dataflow of actors, modeled on the benchmark actors of TActors.
 //!
 //! ```text
 //!    +----> Sweep            which set comes next: a scenario, or a point of a sweep

@@ -47,9 +47,9 @@ pub(super) struct Trial {
 /// Participant of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
-    /// The atomic addition.
+    /// Selects the atomic addition.
     Yardstick,
-    /// The contender of this number.
+    /// Selects the contender of this number.
     Entrant(usize),
 }
 

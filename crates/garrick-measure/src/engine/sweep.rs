@@ -1,4 +1,4 @@
-//! The actor that goes from set to set.
+//! The actor that orders one set after another.
 
 use std::rc::Rc;
 

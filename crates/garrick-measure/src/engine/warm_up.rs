@@ -135,7 +135,7 @@ fn fit(pace: Pace, size: Size, ops: u64, took: &Measured) -> ControlFlow<(u64, u
             Break((0, fitting.clamp(2, pace.rounds.max(2)).min(rounds_max)))
         }
         Size::Fitted { ops_max } => {
-            // The cast saturates, which is as large as `ops_max` can be.
+            // The cast saturates, at a value that `ops_max` cannot exceed.
             let wanted = (ops as f64 * growth.clamp(0.01, GROWTH_MAX)) as u64;
             let wanted = wanted.clamp(1, ops_max);
             if growth < GROWTH_ENOUGH || ops == ops_max {
