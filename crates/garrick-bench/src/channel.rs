@@ -1,10 +1,10 @@
-//! Queues with many senders and one receiver, seen alike: what scenarios measure them through.
+//! Queues with many senders and one receiver, behind one trait for scenarios.
 
 use std::sync::mpsc;
 
 use garrick_steal::queue::{Queue, Receiver, Sender};
 
-/// A queue of numbers, to push to and pop from without waiting.
+/// A queue of numbers, with push and pop that do not wait.
 ///
 /// # Examples
 /// ```
@@ -19,26 +19,26 @@ use garrick_steal::queue::{Queue, Receiver, Sender};
 /// assert_eq!(relay::<Std>(), Some(7));
 /// ```
 pub trait Channel: 'static {
-    /// The handle that pushes. Clones push into the same queue.
+    /// Handle that pushes. Clones push into the same queue.
     type Sender: Clone + Send + 'static;
-    /// The handle that pops, on whichever thread.
+    /// Handle that pops, on any thread.
     type Receiver: Send;
 
-    /// Makes an empty one.
+    /// Creates an empty queue.
     fn open() -> (Self::Sender, Self::Receiver);
-    /// Appends a value; the receiver is there.
+    /// Appends a value. The receiver exists.
     fn push(sender: &Self::Sender, value: u64);
     /// Takes the oldest value, if there is one.
     fn try_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// One whose receiver can sleep.
+/// A queue whose receiver can sleep.
 pub trait Parked: Channel {
-    /// Takes the oldest value, parked until there is one, or none can come.
+    /// Takes the oldest value. Parks until there is one, or returns `None` if none can come.
     fn wait_pop(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// One of `garrick_steal`'s queues.
+/// A queue of `garrick_steal`.
 #[derive(Debug)]
 pub struct Ours<Q>(Q);
 

@@ -1,4 +1,4 @@
-//! Parts of scenarios that need a process of their own.
+//! Parts of scenarios that need their own process.
 
 use clap::Subcommand;
 use garrick_measure::{Measured, Result};
@@ -6,66 +6,67 @@ use garrick_measure::{Measured, Result};
 use crate::scenarios::flood_memory::{self, When};
 use crate::scenarios::{fork_bomb, idle_cpu, idle_memory, rest_memory};
 
-/// A hidden subcommand: what a scenario asks the program to do that it runs in. Whoever measures [`SCENARIOS`] has it
-/// among its commands, and prints what [`run`] returns as JSON.
+/// A hidden subcommand: work that a scenario asks its own program to do in a fresh process. A
+/// program that measures [`SCENARIOS`] has it among its commands, and prints the result of [`run`]
+/// as JSON.
 ///
 /// [`SCENARIOS`]: crate::SCENARIOS
 /// [`run`]: Self::run
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
 pub enum Child {
-    /// The part of the idle-memory scenario that needs a process of its own.
+    /// The part of the idle-memory scenario that needs its own process.
     #[command(name = idle_memory::CHILD, hide = true)]
     IdleMemory {
-        /// How many to make.
+        /// Number of actors to create.
         actors: u64,
     },
-    /// The part of the idle-cpu scenario that needs a process of its own.
+    /// The part of the idle-cpu scenario that needs its own process.
     #[command(name = idle_cpu::CHILD, hide = true)]
     IdleCpu {
-        /// How long to watch.
+        /// Number of seconds to watch.
         seconds: u64,
     },
-    /// The part of the flood-memory scenario that needs a process of its own.
+    /// The part of the flood-memory scenario that measures the peak in its own process.
     #[command(name = flood_memory::CHILD_PEAK, hide = true)]
     FloodPeak {
-        /// How many to send.
+        /// Number of messages to send.
         messages: u64,
     },
-    /// The other part of it.
+    /// The part of the flood-memory scenario that measures the rest in its own process.
     #[command(name = flood_memory::CHILD_REST, hide = true)]
     FloodRest {
-        /// How many to send.
+        /// Number of messages to send.
         messages: u64,
     },
-    /// The part of the timer-memory scenario that needs a process of its own.
+    /// The part of the timer-memory scenario that needs its own process.
     #[command(name = rest_memory::CHILD_TIMERS, hide = true)]
     TimerMemory {
-        /// Timers to start and cancel.
+        /// Number of timers to start and cancel.
         timers: u64,
-        /// Timers that are there at once.
+        /// Number of timers that exist at once.
         #[arg(value_parser = clap::value_parser!(u64).range(1..))]
         at_once: u64,
     },
-    /// The part of the ask-memory scenario that needs a process of its own.
+    /// The part of the ask-memory scenario that needs its own process.
     #[command(name = rest_memory::CHILD_ASKS, hide = true)]
     AskMemory {
-        /// Questions to ask.
+        /// Number of questions to ask.
         asks: u64,
     },
-    /// The part of the fork-bomb suite that needs a process of its own.
+    /// The part of the fork-bomb suite that needs its own process.
     #[command(name = fork_bomb::CHILD, hide = true)]
     ForkBomb {
-        /// How deep the tree is to be.
+        /// Depth of the tree.
         #[arg(value_parser = clap::value_parser!(u32).range(0..=24))]
         depth: u32,
     },
 }
 
 impl Child {
-    /// Does it in this process.
+    /// Does the work in this process.
     ///
     /// # Errors
-    /// If the thread can run no actors, or the system does not say what is asked of it.
+    /// Fails if the thread can run no actors, or if the system does not report the figure.
     pub fn run(self) -> Result<Measured> {
         match self {
             Self::IdleMemory { actors } => idle_memory::in_this_process(actors),

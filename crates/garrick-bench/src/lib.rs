@@ -1,8 +1,10 @@
-//! Garrick's own scenarios, suites and soak: what `garrick bench`, `garrick suite` and `garrick soak` do.
+//! Scenarios, suites and soak of Garrick, behind `garrick bench`, `garrick suite` and `garrick
+//! soak`.
 //!
-//! [`SCENARIOS`], [`SAVINA`] and [`SWEPT`] are measured by `garrick_measure`, one by one or as [`SUITES`]. Whoever
-//! measures others beside them takes [`contenders`] of a scenario. [`Soak`] does work of all kinds at once and checks it.
-//! [`pipeline`] is the demonstration, which a scenario measures too.
+//! `garrick_measure` measures [`SCENARIOS`], [`SAVINA`] and [`SWEPT`], one by one or as [`SUITES`].
+//! A program that measures others beside them takes the [`contenders`] of a scenario. [`Soak`] does
+//! work of all kinds at once and checks it. [`pipeline`] is the demonstration, which a scenario
+//! measures too.
 //!
 //! # Examples
 //! ```

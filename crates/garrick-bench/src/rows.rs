@@ -1,9 +1,9 @@
-//! Rows for the tests of what is found in them.
+//! Rows for the tests of findings.
 
 use garrick_measure::Row;
 use serde_json::json;
 
-/// Makes a row that takes `ns` nanoseconds.
+/// Creates a row that takes `ns` nanoseconds.
 pub(crate) fn row(scenario: &str, contender: &str, ns: f64) -> Row {
     let time = json!({"median": ns, "min": ns, "max": ns});
     let row = json!({

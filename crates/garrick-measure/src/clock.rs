@@ -1,24 +1,25 @@
 //! CPU time and wall time, side by side.
 //!
-//! On a shared machine wall time says what else ran. CPU time is what the work itself cost, and what
-//! figures are compared by; wall time beside it shows waiting, and what a second core gains.
+//! On a shared machine wall time includes what else ran. CPU time is the cost of the work itself,
+//! and figures are compared by it. Wall time beside it shows waiting, and the gain from a second
+//! core.
 
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Whose CPU time is counted.
+/// Selects the threads whose CPU time counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The calling thread's.
+    /// CPU time of the calling thread.
     Thread,
-    /// That of all threads of the process.
+    /// CPU time of all threads of the process.
     Process,
 }
 
 impl Clock {
-    /// CPU time used so far.
+    /// Returns the CPU time used so far.
     fn now(self) -> Duration {
         let id = match self {
             Self::Thread => ClockId::CLOCK_THREAD_CPUTIME_ID,
@@ -29,7 +30,7 @@ impl Clock {
     }
 }
 
-/// A time span, measured both ways.
+/// A time span in CPU time and wall time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Span {
     /// CPU time.
@@ -38,7 +39,7 @@ pub struct Span {
     pub wall: Duration,
 }
 
-/// For what is measured in pieces, with other things between them.
+/// Adds up spans that are measured in pieces, with other work between them.
 impl AddAssign for Span {
     fn add_assign(&mut self, piece: Self) {
         self.cpu += piece.cpu;
@@ -46,10 +47,10 @@ impl AddAssign for Span {
     }
 }
 
-/// Measures one [`Span`], from its making on.
+/// Measures one [`Span`], starting at its creation.
 #[derive(Debug)]
 pub struct Stopwatch {
-    /// Whose CPU time counts.
+    /// Selects the threads whose CPU time counts.
     clock: Clock,
     /// CPU time at the start.
     cpu: Duration,
@@ -58,7 +59,7 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// Starts now.
+    /// Starts a stopwatch.
     pub fn start(clock: Clock) -> Self {
         Self {
             clock,
@@ -67,7 +68,7 @@ impl Stopwatch {
         }
     }
 
-    /// The time since the start.
+    /// Returns the time since the start.
     pub fn stop(&self) -> Span {
         Span {
             cpu: self.clock.now().saturating_sub(self.cpu),

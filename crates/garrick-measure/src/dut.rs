@@ -1,7 +1,7 @@
-//! The thing under test: a function to measure, and where it runs.
+//! Things under test: a function to measure, and the threads that call it.
 //!
-//! What is timed is a loop of direct calls, made for each function by the compiler: measuring adds nothing to
-//! what is measured but the loop itself and two looks at the clocks.
+//! The timed code is a loop of direct calls, which the compiler makes for each function. Measuring
+//! adds only the loop itself and two readings of the clocks.
 
 use std::fmt;
 use std::hint::black_box;
@@ -13,7 +13,7 @@ use crate::clock::{Clock, Stopwatch};
 use crate::point::Point;
 use crate::scenario::{Contender, Measured, Result};
 
-/// A thing under test: made anew at each point of a sweep, then called often.
+/// A thing under test: created anew at each point of a sweep, then called often.
 ///
 /// # Examples
 /// ```
@@ -32,12 +32,13 @@ pub struct Dut {
     make: Make,
 }
 
-/// What makes a contender at a point.
+/// Creates a contender at a point.
 type Make = Box<dyn Fn(&Point) -> Result<Contender>>;
 
 impl Dut {
-    /// Measures the function that `make` makes, called on the measuring thread. What `make` does is not part
-    /// of the time, and what the function returns is seen, so that it cannot be left out.
+    /// Measures the function that `make` creates, called on the measuring thread. The time does not
+    /// include `make`. The function's return value is used, so that the compiler cannot remove the
+    /// call.
     pub fn new<F, R>(name: &'static str, make: impl Fn(&Point) -> F + 'static) -> Self
     where
         F: FnMut() -> R + 'static,
@@ -52,9 +53,9 @@ impl Dut {
         })
     }
 
-    /// Measures the function that `make` makes, called by as many actors at once as a system of its own has
-    /// `workers`. Wall time is the time until the last of them is done, divided by all calls; CPU time is that
-    /// of the whole process.
+    /// Measures the function that `make` creates, called by as many actors at once as a system of
+    /// its own has `workers`. Wall time is the time until the last actor is done, divided by all
+    /// calls. CPU time is that of the whole process.
     pub fn on_pool<F, R>(
         name: &'static str,
         workers: usize,
@@ -71,7 +72,7 @@ impl Dut {
         })
     }
 
-    /// Measures what times itself: a contender made at each point of a sweep.
+    /// Measures a contender that times itself, made at each point of a sweep.
     pub fn contender(
         name: &'static str,
         make: impl Fn(&Point) -> Result<Contender> + 'static,
@@ -82,15 +83,15 @@ impl Dut {
         }
     }
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The contender at a point, which says where it is.
+    /// Returns the contender at a point, with the point among its parameters.
     ///
     /// # Errors
-    /// If the system gives no threads for it.
+    /// Fails if the system gives no threads for it.
     pub fn at(&self, point: &Point) -> Result<Contender> {
         let contender = (self.make)(point)?;
         let parameters = point.parameters();
@@ -108,7 +109,7 @@ impl fmt::Debug for Dut {
     }
 }
 
-/// Not inlined: however it is used, the loop is compiled in the same way.
+/// Calls the function in a loop. Not inlined: the loop is compiled in the same way for every use.
 #[inline(never)]
 fn call<R>(mut function: impl FnMut() -> R, ops: u64) {
     for _ in 0..ops {
@@ -122,13 +123,13 @@ struct Crew {
     _system: System,
 }
 
-/// How often to call, and whom to tell when that is done.
+/// Request to call the function a number of times and to report the end.
 struct Call {
     ops: u64,
     done: mpsc::Sender<()>,
 }
 
-/// Calls a function as often as it is told.
+/// Calls a function as often as a message asks for.
 struct Caller<F>(Arc<F>);
 
 impl<F, R> Actor for Caller<F>
@@ -142,7 +143,7 @@ where
 
     fn receive(&mut self, Call { ops, done }: Call, _: &mut Context<'_, Call>) {
         call(&*self.0, ops);
-        // Nobody waits any more only if a run was given up.
+        // A missing receiver means that the run was given up.
         let _ = done.send(());
     }
 }
@@ -170,7 +171,8 @@ impl Crew {
             let sent = caller.send(Call { ops: share, done });
             sent.map_err(|_| GONE)?;
         }
-        // Should a caller panic, its end of the channel goes with it, and then there is nothing to wait for.
+        // If a caller panics, its end of the channel is dropped, and then there is nothing to wait
+        // for.
         drop(done);
         for _ in &self.callers {
             waiting.recv().map_err(|_| GONE)?;
@@ -182,7 +184,7 @@ impl Crew {
     }
 }
 
-/// A function that panics ends the actor that calls it.
+/// Error for a function that panics: the panic ends the actor that calls it.
 const GONE: &str = "the function that is measured panicked";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Measuring anything: things under test, parameters to sweep, and go.
+//! Experiments: things under test, and parameters to sweep.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use crate::report::Report;
 use crate::scenario::{ROUNDS_MAX, Result};
 use crate::stop::Stop;
 
-/// What a picture has room for: one parameter along its axis, one more told apart by lines.
+/// Most parameters that a picture has room for: one along its axis, one more told apart by lines.
 const AXES_MAX: usize = 2;
 
-/// Measurements of each thing at each point, unless told.
+/// Default number of measurements of each thing at each point.
 const ROUNDS: usize = 15;
 
-/// About how long all of them take, in seconds, unless told.
+/// Default time for all measurements of a thing at a point, in seconds.
 const SECONDS_PER_ROW: f64 = 0.5;
 
 /// Things to measure side by side, over one or two parameters or none.
@@ -51,7 +51,7 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// One that has nothing to measure yet. `operation` says what one call does.
+    /// Creates an experiment that has nothing to measure yet. `operation` describes one call.
     pub fn new(name: &str, operation: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -67,8 +67,8 @@ impl Experiment {
         }
     }
 
-    /// Measures at each of these values of a parameter, and at each pair of values if there are two such
-    /// parameters.
+    /// Measures at each of these values of a parameter, and at each pair of values if there are two
+    /// such parameters.
     #[must_use]
     pub fn sweep(mut self, parameter: &str, values: impl IntoIterator<Item = u64>) -> Self {
         self.axes.push(Axis {
@@ -78,48 +78,48 @@ impl Experiment {
         self
     }
 
-    /// Adds a thing to measure. Things take turns at each point.
+    /// Adds a thing under test. Things take turns at each point.
     #[must_use]
     pub fn dut(mut self, dut: Dut) -> Self {
         self.duts.push(dut);
         self
     }
 
-    /// Puts times in relation to those of the thing of this name.
+    /// Normalizes times to those of the thing of this name.
     #[must_use]
     pub fn reference(mut self, name: &str) -> Self {
         self.reference = Some(name.to_owned());
         self
     }
 
-    /// About how long each thing is measured at each point, in seconds: half a second, unless told.
+    /// Sets the approximate time of each thing at each point, in seconds. Default: half a second.
     #[must_use]
     pub fn seconds_per_row(mut self, seconds: f64) -> Self {
         self.pace.seconds_per_row = seconds;
         self
     }
 
-    /// How often each thing is measured at each point: fifteen times, unless told. Six are the fewest of which a
-    /// median is known with 95 % certainty.
+    /// Sets the number of measurements of each thing at each point. Default: fifteen. A median with
+    /// 95 % certainty needs at least six.
     #[must_use]
     pub fn rounds(mut self, rounds: usize) -> Self {
         self.pace.rounds = rounds;
         self
     }
 
-    /// Ends early when this is wished, with what was measured until then.
+    /// Ends early when `stop` requests it, with the measurements made until then.
     #[must_use]
     pub fn stop(mut self, stop: &Stop) -> Self {
         self.stop = stop.clone();
         self
     }
 
-    /// What it is called.
+    /// Returns the experiment's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What one call does.
+    /// Returns the description of one call.
     pub fn operation(&self) -> &str {
         &self.operation
     }
@@ -127,13 +127,14 @@ impl Experiment {
     /// Measures everything.
     ///
     /// # Errors
-    /// If there is nothing to measure, more than two parameters, one without values, a reference that is not
-    /// there, or a number of rounds or seconds that cannot be; and what a thing under test fails with.
+    /// Fails if there is nothing to measure, if there are more than two parameters, or if one has
+    /// no values. Fails if the reference does not exist, or if the number of rounds or seconds is
+    /// invalid. Passes on the errors of a thing under test.
     pub fn run(self) -> Result<Report> {
         self.run_with(&mut |_| {})
     }
 
-    /// The same, and tells how far it has come.
+    /// Measures everything and reports progress.
     pub(crate) fn run_with(self, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Report> {
         self.check()?;
         let points = self.points();
@@ -143,7 +144,7 @@ impl Experiment {
         Ok(Report::new(rows))
     }
 
-    /// All points of the sweep.
+    /// Returns all points of the sweep.
     pub(crate) fn points(&self) -> Vec<Point> {
         grid(&self.axes)
     }
@@ -156,7 +157,7 @@ impl Experiment {
         }
     }
 
-    /// Says what is wrong with it, if anything is.
+    /// Checks the experiment and describes what is wrong with it, if anything.
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
         let Self { name, pace, .. } = self;
         if self.duts.is_empty() {

@@ -1,13 +1,13 @@
 //! Measures anything: functions, contenders of a scenario, suites of published experiments.
 //!
-//! An [`Experiment`] measures functions of one's own, over parameters if there are any, and [`experiment`] makes a
-//! command of it. [`measure`] makes one of a list of scenarios, as `garrick bench` is one.
-//! All go through one engine of actors, with the same flags, tables, pictures and JSON: contenders take turns
-//! beside an atomic addition, and a figure stands with its machine, compiler and commit. The guide is
-//! `docs/measuring.md`.
+//! An [`Experiment`] measures functions, optionally over parameters, and [`experiment`] turns it
+//! into a command. [`measure`] turns a list of scenarios into a command such as `garrick bench`.
+//! All go through one engine of actors, with the same flags, tables, pictures and JSON. Contenders
+//! take turns, with an atomic addition between them. Each figure is shown with its machine,
+//! compiler and commit. The guide is `docs/measuring.md`.
 //!
 //! # Examples
-//! A function of one's own:
+//! Measuring a function:
 //!
 //! ```
 //! use garrick_measure::{Dut, Experiment};
@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A scenario with two contenders who take their time themselves:
+//! A scenario with two contenders that measure their own time:
 //!
 //! ```
 //! use std::hint::black_box;
@@ -61,7 +61,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
-/// The guide, whose examples run as tests.
+/// The guide to measuring, whose examples run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/measuring.md")]
 pub struct Measuring;

@@ -1,12 +1,12 @@
-//! Lists of scenarios: finding in one what was asked for by name.
+//! Lists of scenarios: finds scenarios by name.
 //!
-//! A name is a scenario's own, or that of a family: `mailbox` stands for `mailbox-offer` and `mailbox-take`
-//! where no scenario is called `mailbox` itself.
+//! A name is that of a scenario or of a family: `mailbox` stands for `mailbox-offer` and
+//! `mailbox-take` if no scenario is called `mailbox` itself.
 
 use crate::scenario::Scenario;
 
-/// The scenarios of these names in the list's order, or all if there are no names. Fails with the first
-/// name that is not there.
+/// Returns the scenarios of these names in the list's order, or all if there are no names. Fails
+/// with the first name that is not in the list.
 pub(crate) fn choose<'a>(
     list: &[&'static Scenario],
     names: &'a [String],
@@ -23,7 +23,7 @@ pub(crate) fn choose<'a>(
     Ok(chosen.collect())
 }
 
-/// Whether `name` asks for `scenario`, one of `list`.
+/// Returns true if `name` asks for `scenario`, one of `list`.
 fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     if list.iter().any(|other| other.name == name) {
         return scenario.name == name;
@@ -32,7 +32,7 @@ fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     !name.is_empty() && rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
-/// All names, for messages.
+/// Returns all names, for messages.
 pub(crate) fn names(list: &[&Scenario]) -> String {
     let names: Vec<&str> = list.iter().map(|scenario| scenario.name).collect();
     names.join(", ")

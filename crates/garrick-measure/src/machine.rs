@@ -1,4 +1,4 @@
-//! Where figures come from: machine, compiler and commit.
+//! Origin of figures: machine, compiler and commit.
 
 use std::thread;
 use std::{fmt, fs};
@@ -8,27 +8,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Result;
 
-/// The commit that the command was built from, with `-dirty` after it if files had changed since, or
-/// `unknown` outside of git.
+/// Commit that the command was built from. Ends in `-dirty` if files had changed since; `unknown`
+/// outside of git.
 pub(crate) const COMMIT: &str = env!("GARRICK_COMMIT");
 
-/// The machine that runs the command, and the compiler that made it.
+/// The machine that runs the command, and the compiler that built the command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    /// The processor's own name.
+    /// Name of the processor.
     pub(crate) cpu: String,
-    /// Cores that this process may use.
+    /// Number of cores that this process may use.
     pub(crate) cores: usize,
     /// Operating system and architecture.
     pub(crate) system: String,
     /// `rustc --version` at build time.
     pub(crate) compiler: String,
-    /// The profile that it was built in: `measure`, or else figures cannot be compared with those of others.
+    /// Cargo profile of the build: `measure`, or else figures cannot be compared with those of
+    /// others.
     pub(crate) profile: String,
 }
 
 impl Machine {
-    /// This machine.
+    /// Returns a description of this machine.
     pub(crate) fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
@@ -46,7 +47,7 @@ impl Machine {
     }
 }
 
-/// The machine and the compiler in words.
+/// Describes the machine and the compiler in words.
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -60,18 +61,18 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Where the figures of this process come from, in one line: machine, compiler and commit.
+/// Returns the origin of this process's figures in one line: machine, compiler and commit.
 pub fn provenance() -> String {
     format!("{}; commit {COMMIT}", Machine::this())
 }
 
-/// Bytes of memory that can be had without anything having to be put aside, if the system says so.
+/// Returns the bytes of memory available without swapping, if the system reports them.
 pub(crate) fn available_bytes() -> Option<u64> {
     let meminfo = fs::read_to_string("/proc/meminfo").ok()?;
     available(&meminfo)
 }
 
-/// The same from the text of `/proc/meminfo`.
+/// Returns the available bytes from the text of `/proc/meminfo`.
 fn available(meminfo: &str) -> Option<u64> {
     let mut lines = meminfo.lines();
     let rest = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -79,10 +80,10 @@ fn available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Returns how much of this process's memory is resident now.
+/// Returns the resident memory of this process in bytes.
 ///
 /// # Errors
-/// If the system does not say.
+/// Fails if the system does not report it.
 ///
 /// # Examples
 /// ```
@@ -100,7 +101,7 @@ pub fn resident_bytes() -> Result<u64> {
     Ok(pages * u64::try_from(page_bytes)?)
 }
 
-/// The first processor's name in the text of `/proc/cpuinfo`.
+/// Returns the first processor's name in the text of `/proc/cpuinfo`.
 fn cpu_model(cpuinfo: &str) -> Option<&str> {
     let line = cpuinfo
         .lines()

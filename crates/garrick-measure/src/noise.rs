@@ -1,8 +1,9 @@
-//! What else the machine did meanwhile, and whether figures are to be believed.
+//! Noise: what else the machine did during a measurement, and if figures are reliable.
 //!
-//! Two witnesses. `/proc/stat` counts what all programs together used and what the host took away; less what
-//! this process and its children used, that is the part of others. And the yardstick runs on one thread and
-//! waits for nothing, so where its wall time exceeds its CPU time, the thread was held up.
+//! There are two sources. `/proc/stat` counts what all programs used and what the host took away.
+//! Less the use of this process and its children, that is the part of others. The yardstick runs on
+//! one thread and waits for nothing. So where its wall time exceeds its CPU time, the thread was
+//! held up.
 
 use std::fs;
 
@@ -10,37 +11,37 @@ use crate::clock::Span;
 use crate::statistics::Summary;
 use crate::units;
 
-/// Fewer ticks of the clock than this say nothing: a tick is 10 ms.
+/// Fewest clock ticks that give a meaningful result. A tick is 10 ms.
 const TICKS_MIN: u64 = 20;
 
-/// What others may use of the machine, as a part of all cores.
+/// Greatest share of all cores that other programs may use.
 const OTHERS_MAX: f64 = 0.25;
 
-/// What the host may take away.
+/// Greatest share of all cores that the host may take away.
 const STOLEN_MAX: f64 = 0.05;
 
-/// How much longer than its CPU time the yardstick may take by the wall.
+/// Greatest ratio of wall time to CPU time of the yardstick.
 const HELD_UP_MAX: f64 = 1.25;
 
-/// How much the yardstick may change while a scenario is measured.
+/// Greatest factor by which the yardstick may change while a scenario is measured.
 const PACE_CHANGE_MAX: f64 = 1.5;
 
-/// How wide an interval may be, as a part of the median.
+/// Greatest width of an interval, as a part of the median.
 const SPREAD_MAX: f64 = 0.3;
 
 /// Ticks of all cores since the machine was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Ticks {
-    /// Those in which programs ran.
+    /// Ticks in which programs ran.
     busy: u64,
-    /// Those that the host took away.
+    /// Ticks that the host took away.
     stolen: u64,
-    /// Those in which there was nothing to do.
+    /// Ticks in which there was nothing to do.
     idle: u64,
 }
 
 impl Ticks {
-    /// What the first line of `/proc/stat` says.
+    /// Parses the first line of `/proc/stat`.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let fields: Vec<u64> = line
@@ -58,8 +59,8 @@ impl Ticks {
     }
 }
 
-/// The ticks that `/proc/self/stat` says of a process and its children: fields 14 to 17, of which the second is
-/// a name in parentheses that may have anything in it.
+/// Returns the ticks of a process and its children from `/proc/self/stat`. They are fields 14 to
+/// 17. The second field is a name in parentheses that may contain anything.
 fn own_ticks(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields = fields.split(' ').skip(11).take(4);
@@ -67,26 +68,26 @@ fn own_ticks(stat: &str) -> Option<u64> {
     (ticks.len() == 4).then(|| ticks.iter().sum())
 }
 
-/// The machine at one moment. Nothing where the system does not tell.
+/// State of the machine at one moment. Empty if the system does not report it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    /// What all programs have used.
+    /// Ticks of all programs.
     ticks: Option<Ticks>,
-    /// What this process has used, and those of its children that have ended.
+    /// Ticks of this process and of those of its children that have ended.
     own: Option<u64>,
 }
 
-/// What went on between two moments, as parts of all cores.
+/// Activity between two moments, as parts of all cores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
-    /// What other programs used.
+    /// Share that other programs used.
     others: f64,
-    /// What the host took away.
+    /// Share that the host took away.
     stolen: f64,
 }
 
 impl Moment {
-    /// This one.
+    /// Takes the current state of the machine.
     pub(crate) fn now() -> Self {
         let read = |file| fs::read_to_string(file).unwrap_or_default();
         Self {
@@ -95,7 +96,7 @@ impl Moment {
         }
     }
 
-    /// What went on from then to `end`, if it was long enough to tell.
+    /// Returns the activity from this moment to `end`, if the time was long enough.
     pub(crate) fn until(&self, end: &Self) -> Option<Noise> {
         let (before, after) = (self.ticks?, end.ticks?);
         let busy = after.busy.saturating_sub(before.busy);
@@ -109,9 +110,9 @@ impl Moment {
     }
 }
 
-/// What speaks against a scenario's figures, in words: of what kind it is, a colon, and how much. Nothing if the
-/// machine was quiet. `yardsticks` are all
-/// that were measured meanwhile, as time and additions.
+/// Returns the doubts about a scenario's figures, in words: the kind, a colon, and the amount.
+/// Empty if the machine was quiet. `yardsticks` are all yardstick trials of that time, as time and
+/// additions.
 pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
     let mut doubts = Vec::new();
     let percent = |part: f64| (100.0 * part).round();
@@ -150,7 +151,7 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     doubts
 }
 
-/// What speaks against a row's own figures.
+/// Returns the doubt about a row's own figures.
 pub(crate) fn spread(cpu: &Summary) -> Option<String> {
     let interval = cpu.interval?;
     let wide = interval.high - interval.low > SPREAD_MAX * cpu.median;
@@ -183,7 +184,7 @@ mod tests {
     fn what_others_used_is_told_from_ones_own() {
         let before = moment("cpu  100 0 50 1000 0 0 0 10 0 0\ncpu0 1 2 3\n", 50);
         let after = moment("cpu  180 10 60 1070 10 0 0 30 0 0\n", 150);
-        // 100 ticks were busy, all of them this process's.
+        // 100 ticks were busy, all of them from this process.
         let noise = before.until(&after).unwrap();
         assert_eq!(noise.others, 0.0);
         assert_eq!(noise.stolen, 0.1);

@@ -3,10 +3,10 @@
 use std::ops::Index;
 use std::str::FromStr;
 
-/// More values of one parameter than these are a mistake.
+/// Greatest number of values of one parameter. More are a mistake.
 const VALUES_MAX: usize = 256;
 
-/// What the parameters are in one part of a sweep.
+/// Values of the parameters at one point of a sweep.
 ///
 /// # Examples
 /// ```
@@ -20,29 +20,29 @@ const VALUES_MAX: usize = 256;
 pub struct Point(Vec<(String, u64)>);
 
 impl Point {
-    /// The value of the parameter `name`, if it is swept.
+    /// Returns the value of the parameter `name`, if it is swept.
     pub fn get(&self, name: &str) -> Option<u64> {
         let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
         Some(*value)
     }
 
-    /// This point with one more parameter.
+    /// Returns this point with one more parameter.
     #[must_use]
     pub fn with(mut self, name: &str, value: u64) -> Self {
         self.0.push((name.to_owned(), value));
         self
     }
 
-    /// Names and values, in order.
+    /// Returns names and values, in order.
     pub fn parameters(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(name, value)| (name.as_str(), *value))
     }
 }
 
-/// The value of a parameter that is swept.
+/// Returns the value of a parameter that is swept.
 ///
 /// # Panics
-/// If there is none of this name; [`Point::get`] does not.
+/// Panics if there is no parameter of this name. [`Point::get`] does not panic.
 impl Index<&str> for Point {
     type Output = u64;
 
@@ -55,16 +55,17 @@ impl Index<&str> for Point {
     }
 }
 
-/// A parameter and all the values that it is to have.
+/// A parameter and all values that it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// The parameter's name.
+    /// Name of the parameter.
     pub(crate) name: String,
-    /// Its values, in order.
+    /// Values, in order.
     pub(crate) values: Vec<u64>,
 }
 
-/// Every combination, the last axis changing fastest. One point without parameters if there are no axes.
+/// Returns every combination of values, the last axis changing fastest. Returns one point without
+/// parameters if there are no axes.
 pub(crate) fn grid(axes: &[Axis]) -> Vec<Point> {
     let mut points = vec![Point::default()];
     for axis in axes {
@@ -77,8 +78,8 @@ pub(crate) fn grid(axes: &[Axis]) -> Vec<Point> {
     points
 }
 
-/// What can be typed: `depth=5..24` is every number from 5 to 24, `n=0..1000+100` every hundredth, `n=1..4096*2`
-/// doubles, and `n=1,10,500` says them all.
+/// Parses an axis: `depth=5..24` is every number from 5 to 24, `n=0..1000+100` every hundredth,
+/// `n=1..4096*2` doubles, and `n=1,10,500` lists the values.
 impl FromStr for Axis {
     type Err = String;
 
@@ -104,7 +105,7 @@ impl FromStr for Axis {
     }
 }
 
-/// The values of a range, of which `rest` is what follows the two dots.
+/// Parses the values of a range. `rest` is the text after the two dots.
 fn range(from: &str, rest: &str) -> Result<Vec<u64>, String> {
     let from = whole(from)?;
     let (to, next): (_, Box<dyn Fn(u64) -> Option<u64>>) = match rest.split_once(['+', '*']) {
@@ -128,7 +129,7 @@ fn range(from: &str, rest: &str) -> Result<Vec<u64>, String> {
         }
     };
     let values = std::iter::successors(Some(from), |value| next(*value));
-    // One more than allowed is enough to see that there are too many.
+    // One value more than allowed is enough to see that there are too many.
     Ok(values
         .take_while(|value| *value <= to)
         .take(VALUES_MAX + 1)

@@ -8,40 +8,40 @@ use serde_json::{Map, Value};
 use crate::statistics::Summary;
 use crate::units;
 
-/// What was measured of one contender, with one set of parameters.
+/// Measurements of one contender, with one set of parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Who did it.
+    /// Name of the contender.
     pub contender: String,
-    /// What distinguishes it from others of that name.
+    /// Parameters that distinguish the contender from others of its name.
     pub params: Map<String, Value>,
-    /// Of `cpu` and `wall`: always `ns`.
+    /// Unit of `cpu` and `wall`: always `ns`.
     pub unit: String,
     /// CPU time of one operation.
     pub cpu: Summary,
     /// Wall time of one operation.
     pub wall: Summary,
-    /// Operations in a second of wall time.
+    /// Operations per second of wall time.
     pub ops_per_s: f64,
-    /// Resident bytes for each actor, if that is what was looked at.
+    /// Resident bytes for each actor, if memory was measured.
     pub bytes_per_actor: Option<f64>,
-    /// CPU time of one operation, where the yardstick's is 1: the median of `to_rmw`.
+    /// CPU time of one operation relative to the yardstick: the median of `to_rmw`.
     pub ratio_to_rmw: f64,
-    /// CPU time of one operation, where the yardstick's just before and after is 1.
+    /// CPU time of one operation relative to the yardstick just before and after it.
     #[serde(default)]
     pub to_rmw: Option<Summary>,
-    /// CPU time of one operation, where that of another contender in the same round is 1.
+    /// CPU time of one operation relative to that of another contender in the same round.
     #[serde(default)]
     pub to_reference: Option<Relative>,
-    /// How often it was measured.
+    /// Number of measurements.
     #[serde(default)]
     pub rounds: usize,
-    /// How many of these fell out of line.
+    /// Number of outliers among the measurements.
     #[serde(default)]
     pub outliers: usize,
-    /// What speaks against these figures; nothing if the machine was quiet.
+    /// Doubts about these figures. Empty if the machine was quiet.
     #[serde(default)]
     pub doubts: Vec<String>,
 }
@@ -49,24 +49,25 @@ pub struct Row {
 /// A ratio to another contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Relative {
-    /// Whose time is 1.
+    /// Name of the contender whose time is 1.
     pub contender: String,
-    /// The ratio.
+    /// Ratio to that contender's time.
     pub ratio: Summary,
 }
 
 impl Row {
-    /// The contender, and what distinguishes it from others of its name.
+    /// Returns the contender with the parameters that distinguish it from others of its name.
     pub fn label(&self) -> String {
         labelled(&self.contender, &self.params, "")
     }
 
-    /// The same without the parameter `but`.
+    /// Returns the label without the parameter `but`.
     pub(crate) fn label_without(&self, but: &str) -> String {
         labelled(&self.contender, &self.params, but)
     }
 
-    /// Whether `other` was to measure the same.
+    /// Returns true if `other` measures the same contender of the same scenario with the same
+    /// parameters.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.scenario == other.scenario
             && self.contender == other.contender
@@ -74,7 +75,7 @@ impl Row {
     }
 }
 
-/// A parameter's value in words: whole numbers in groups of three digits.
+/// Writes a parameter's value. Whole numbers stand in groups of three digits.
 pub(crate) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -96,7 +97,8 @@ fn labelled(name: &str, params: &Map<String, Value>, but: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// A row of which each round took one of `cpu` nanoseconds, ten times as many as an atomic addition.
+    /// Creates a row in which each round took one of `cpu` nanoseconds, ten times as many as an
+    /// atomic addition.
     pub(crate) fn row(scenario: &str, contender: &str, cpu: &[f64]) -> Row {
         let of = |factor: f64| Summary::of(cpu.iter().map(|ns| factor * ns));
         Row {
@@ -117,7 +119,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The same row with a parameter.
+    /// Adds a parameter to a row.
     pub(crate) fn at(mut row: Row, key: &str, value: u64) -> Row {
         row.params.insert(key.to_owned(), value.into());
         row

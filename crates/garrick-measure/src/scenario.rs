@@ -1,4 +1,4 @@
-//! What a scenario is: something to do many times, and several contenders who do it.
+//! Scenarios: an operation to do many times, and the contenders that do it.
 
 use std::error::Error;
 use std::fmt;
@@ -11,34 +11,35 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 use crate::point::Point;
 
-/// What can keep a scenario from running: a thread or a process that the system does not give.
+/// Result of a scenario. The error is a thread or a process that the system does not give.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// One thing that is measured.
+/// An operation that is measured.
 pub struct Scenario {
-    /// What it is called on the command line, in tables and in JSON.
+    /// Name on the command line, in tables and in JSON.
     pub name: &'static str,
-    /// What exactly one operation is.
+    /// Description of exactly one operation.
     pub operation: &'static str,
-    /// Makes those who do it, in the order in which they are shown.
+    /// Creates the contenders, in the order in which they are shown.
     pub contenders: fn(&Effort) -> Vec<Contender>,
 }
 
-/// What is measured in a way of its own, and shown in tables of its own: a subcommand.
+/// A subcommand that measures in its own way and prints its own tables.
 pub struct Study {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// The line about it in the help.
+    /// Line about the study in the help.
     pub about: &'static str,
-    /// Its sections, in the order in which they are shown. Of several, some can be chosen.
+    /// Sections, in the order in which they are shown. If there are several, the user can choose
+    /// some.
     pub sections: &'static [Section],
 }
 
 /// A part of a [`Study`].
 pub struct Section {
-    /// Its name on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Measures, in a few seconds if told to be quick, and says what came of it.
+    /// Measures, in a few seconds if `quick`, and returns the results as text.
     pub run: fn(quick: bool) -> Result<String>,
 }
 
@@ -66,13 +67,13 @@ impl fmt::Debug for Scenario {
     }
 }
 
-/// A scenario that can be measured at other parameters than its own.
+/// A scenario that can also be measured at other parameters.
 pub struct Swept {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub scenario: &'static str,
-    /// What can be swept: names, and the least and the most that each can be.
+    /// Parameters that can be swept: their names, and the least and greatest value of each.
     pub parameters: &'static [(&'static str, RangeInclusive<u64>)],
-    /// Makes those who do it there, in the order in which they are shown.
+    /// Creates the contenders at a point, in the order in which they are shown.
     pub contenders: fn(&Effort, &Point) -> Vec<Contender>,
 }
 
@@ -85,76 +86,77 @@ impl fmt::Debug for Swept {
     }
 }
 
-/// Measurements of each contender in a full run.
+/// Number of measurements of each contender in a full run.
 const ROUNDS_FULL: usize = 15;
 
-/// The same in a quick run.
+/// Number of measurements of each contender in a quick run.
 const ROUNDS_QUICK: usize = 7;
 
-/// Measurements of each contender at most, however long it takes.
+/// Greatest number of measurements of each contender, however long the run takes.
 pub(crate) const ROUNDS_MAX: usize = 1000;
 
-/// A measurement takes about this long at most, in seconds: between two of them a run can be stopped.
+/// Approximate upper limit of one measurement, in seconds. A run can be stopped between two
+/// measurements.
 const SLICE_S_MAX: f64 = 0.5;
 
-/// How much work a run is to put in.
+/// Amount of work that a run puts in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
-    /// Whether what is large by nature is to be made smaller.
+    /// True if inherently large work is to be made smaller.
     pub quick: bool,
-    /// About how long each row is measured, in seconds, its preparations aside.
+    /// Approximate time for each row, in seconds, without its preparations.
     pub seconds_per_row: f64,
 }
 
 impl Effort {
-    /// `quick` where that was asked for, else `full`.
+    /// Returns `quick` in a quick run, else `full`.
     pub fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 
-    /// How often each contender is measured, unless its work is of a given size. More time makes more
-    /// measurements, not longer ones.
+    /// Returns the number of measurements of each contender, unless its work is of a given size.
+    /// More time makes more measurements, not longer ones.
     pub(crate) fn rounds(&self) -> usize {
         let for_time = (self.seconds_per_row / SLICE_S_MAX).ceil() as usize;
         for_time.clamp(self.pick(ROUNDS_FULL, ROUNDS_QUICK), ROUNDS_MAX)
     }
 
-    /// Returns about how long each measurement of a contender takes, in seconds.
+    /// Returns the approximate time of each measurement of a contender, in seconds.
     pub fn slice_s(&self) -> f64 {
         self.seconds_per_row / self.rounds() as f64
     }
 }
 
-/// How many operations one repetition does.
+/// Number of operations in one repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// As many as fill the time, up to this many.
+    /// Number of operations that fills the time, up to a limit.
     Fitted {
-        /// What memory, or the patience of a reader, allows at once.
+        /// Upper limit that memory, or the patience of a reader, sets.
         ops_max: u64,
     },
-    /// What the scenario says.
+    /// Number of operations that the scenario sets.
     Fixed {
-        /// How many repetitions are enough.
+        /// Number of repetitions that are enough.
         rounds_max: usize,
     },
 }
 
-/// What one repetition came to.
+/// Result of one repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Operations done.
+    /// Number of operations done.
     pub ops: u64,
-    /// CPU time of all of them, in nanoseconds.
+    /// CPU time of all operations, in nanoseconds.
     pub cpu_ns: f64,
-    /// Wall time of all of them, in nanoseconds.
+    /// Wall time of all operations, in nanoseconds.
     pub wall_ns: f64,
-    /// Resident bytes for each actor, if that is what was looked at.
+    /// Resident bytes for each actor, if memory was measured.
     pub bytes_per_actor: Option<f64>,
 }
 
 impl Measured {
-    /// `ops` operations that took `span`.
+    /// Creates the result of `ops` operations that took `span`.
     pub fn new(ops: u64, span: Span) -> Self {
         Self {
             ops,
@@ -164,7 +166,7 @@ impl Measured {
         }
     }
 
-    /// What all of them took.
+    /// Returns the time of all operations.
     pub(crate) fn span(&self) -> Span {
         Span {
             cpu: Duration::from_nanos(self.cpu_ns as u64),
@@ -172,31 +174,31 @@ impl Measured {
         }
     }
 
-    /// CPU time of one operation, in nanoseconds.
+    /// Returns the CPU time of one operation, in nanoseconds.
     pub fn cpu_per_op(&self) -> f64 {
         self.cpu_ns / self.ops as f64
     }
 
-    /// Wall time of one operation, in nanoseconds.
+    /// Returns the wall time of one operation, in nanoseconds.
     pub fn wall_per_op(&self) -> f64 {
         self.wall_ns / self.ops as f64
     }
 }
 
-/// One who does what a scenario asks for.
+/// A participant that does what a scenario asks for.
 pub struct Contender {
-    /// `garrick`, or what it is compared with.
+    /// Name: `garrick`, or the library it is compared with.
     pub name: &'static str,
-    /// What distinguishes it from others of that name.
+    /// Parameters that distinguish the contender from others of its name.
     pub params: Map<String, Value>,
-    /// How much it does in one repetition.
+    /// Amount of work in one repetition.
     pub(crate) size: Size,
-    /// Does about as many operations as it is told to, and says what they took.
+    /// Does about the given number of operations and returns the time they took.
     pub measure: Box<dyn FnMut(u64) -> Result<Measured>>,
 }
 
 impl Contender {
-    /// One who does as many operations as fill the time.
+    /// Creates a contender that does as many operations as fill the time.
     pub fn fitted(
         name: &'static str,
         measure: impl FnMut(u64) -> Result<Measured> + 'static,
@@ -210,7 +212,7 @@ impl Contender {
         }
     }
 
-    /// One whose work is of a given size.
+    /// Creates a contender whose work is of a given size.
     pub fn fixed(
         name: &'static str,
         mut measure: impl FnMut() -> Result<Measured> + 'static,
@@ -226,19 +228,19 @@ impl Contender {
         }
     }
 
-    /// Notes a parameter.
+    /// Records a parameter.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.params.insert(key.to_owned(), value.into());
         self
     }
 
-    /// Does at most so many operations at once.
+    /// Limits the number of operations in one repetition.
     pub fn at_most(mut self, ops_max: u64) -> Self {
         self.size = Size::Fitted { ops_max };
         self
     }
 
-    /// Repeats its fixed work at most so many times.
+    /// Limits the number of repetitions of fixed work.
     pub fn rounds(mut self, rounds_max: usize) -> Self {
         self.size = Size::Fixed { rounds_max };
         self

@@ -1,49 +1,52 @@
-//! Median, least and most, how sure the median is, and what falls out of line.
+//! Median, minimum, maximum, confidence interval of the median, and outliers.
 //!
-//! The interval comes from order statistics, which ask nothing of how values are spread: of `n` values the
-//! number below the true median is that of heads among `n` tosses of a coin. So the k-th value from below and
-//! the k-th from above have the median between them with a certainty that only `n` and `k` decide. At least
-//! six values are needed for 95 %. (H. A. David, H. N. Nagaraja: Order Statistics, 2003, section 7.1.)
+//! The interval comes from order statistics, which assume nothing about the distribution of the
+//! values. Of `n` values the number below the true median is distributed as the number of heads in
+//! `n` tosses of a coin. So the k-th value from below and the k-th from above enclose the median
+//! with a certainty that only `n` and `k` decide. At least six values are needed for 95 %. (H. A.
+//! David, H. N. Nagaraja: Order Statistics, 2003, section 7.1.)
 
 use serde::{Deserialize, Serialize};
 
 /// The chance that an interval misses the median on one side.
 const MISSED: f64 = 0.025;
 
-/// How many of these is out of line: three standard deviations, were the values spread normally.
+/// Number of median absolute deviations beyond which a value is an outlier: three standard
+/// deviations of a normal distribution.
 const DEVIATIONS_MAX: f64 = 3.0 * 1.4826;
 
-/// A deviation below this part of the median is never out of line, however alike the others are.
+/// Smallest deviation of an outlier, as a part of the median, however alike the other values are.
 const DEVIATION_MIN: f64 = 0.01;
 
-/// What several measurements of one thing come to.
+/// Summary of several measurements of one quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The one in the middle, or the mean of the two in the middle.
+    /// Middle value, or the mean of the two middle values.
     pub median: f64,
-    /// The least.
+    /// Minimum.
     pub min: f64,
-    /// The most.
+    /// Maximum.
     pub max: f64,
-    /// What has the true median in it with 95 % certainty; none of fewer than six values.
+    /// Interval that contains the true median with 95 % certainty. `None` for fewer than six
+    /// values.
     #[serde(default)]
     pub interval: Option<Interval>,
 }
 
-/// Two values, and all between them.
+/// A closed interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// The lower one.
+    /// Lower bound.
     pub low: f64,
-    /// The upper one.
+    /// Upper bound.
     pub high: f64,
 }
 
 impl Summary {
-    /// Sums up `values`, none of which is a NaN.
+    /// Summarizes `values`, none of which may be NaN.
     ///
     /// # Panics
-    /// If there are no values.
+    /// Panics if there are no values.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let sorted = sorted(values);
         assert!(!sorted.is_empty(), "nothing was measured");
@@ -60,7 +63,7 @@ impl Summary {
         }
     }
 
-    /// The interval, or else least and most.
+    /// Returns the interval, or else minimum and maximum.
     pub fn bounds(&self) -> Interval {
         self.interval.unwrap_or(Interval {
             low: self.min,
@@ -69,8 +72,8 @@ impl Summary {
     }
 }
 
-/// How many of `values` are out of line: further from the median than three times what the deviations from it
-/// come to in the middle.
+/// Returns the number of outliers among `values`: those further from the median than three times
+/// the scaled median deviation.
 pub(crate) fn outliers(values: &[f64]) -> usize {
     if values.is_empty() {
         return 0;
@@ -82,12 +85,12 @@ pub(crate) fn outliers(values: &[f64]) -> usize {
     deviations.iter().filter(|off| **off > allowed).count()
 }
 
-/// How many `ones` there are in `of`; none if one is nothing, for what took no time can be compared with nothing.
+/// Returns `of` divided by `one`, or zero if `one` is zero: a time of zero compares with nothing.
 pub(crate) fn ratio(of: f64, one: f64) -> f64 {
     if one > 0.0 { of / one } else { 0.0 }
 }
 
-/// Rounds to what a measurement can tell: a thousandth of a nanosecond is below any noise.
+/// Rounds to a thousandth of a nanosecond, which is below any noise.
 pub(crate) fn thousandths(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
@@ -107,9 +110,9 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The index from below, and from above, of the narrowest interval that is certain enough.
+/// Returns the index, from below and from above, of the narrowest interval that is certain enough.
 fn rank_low(count: usize) -> Option<usize> {
-    // The chance of exactly `heads` heads, and of fewer.
+    // The probability of exactly `heads` heads, and of fewer.
     let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);
     let mut rank = None;
     for heads in 0..count.div_ceil(2) {
@@ -152,7 +155,7 @@ mod tests {
         assert_eq!(summary.interval, None);
     }
 
-    /// The ranks that tables of the sign test give for 95 %.
+    /// Compares the ranks with those that tables of the sign test give for 95 %.
     #[test]
     fn intervals_are_those_of_the_tables() {
         let ranks = [(5, None), (6, Some(0)), (9, Some(1)), (15, Some(3))];

@@ -1,4 +1,4 @@
-//! Asking a run to end early.
+//! Requests to end a run early.
 
 use std::process;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::scenario::Result;
 
-/// What a process exits with that is interrupted twice: as the shell does for one that is killed by it.
+/// Exit code of a process that is interrupted twice: the code a shell reports after SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// A wish that a run end before its time, which any thread can utter. Clones share it.
+/// A request, made from any thread, that a run end early. Clones share it.
 ///
 /// # Examples
 /// ```
@@ -24,15 +24,15 @@ const INTERRUPTED: i32 = 130;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// One that nobody has uttered yet.
+    /// Creates a request that is not made yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that Ctrl-C utters. A second Ctrl-C ends the process at once.
+    /// Creates a request that Ctrl-C makes. A second Ctrl-C ends the process at once.
     ///
     /// # Errors
-    /// If somebody else in the process waits for Ctrl-C.
+    /// Fails if another part of the process already handles Ctrl-C.
     pub fn on_ctrl_c() -> Result<Self> {
         let stop = Self::new();
         let heard = stop.clone();
@@ -45,13 +45,13 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Asks the run to end after the trial that is under way.
+    /// Asks the run to end after the trial in progress.
     pub fn wish(&self) {
-        // Nothing is published with it.
+        // The flag publishes nothing else.
         self.0.store(true, Relaxed);
     }
 
-    /// Whether that was asked for.
+    /// Returns true if an early end was requested.
     pub fn is_wanted(&self) -> bool {
         self.0.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What the pipeline is told, and what it tells.
+//! Configuration and results of the pipeline.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,42 +8,42 @@ use garrick_flow::{CapacityError, ChannelSample, Failure, StartError};
 
 use super::Counts;
 
-/// How the worker handles a batch.
+/// Method by which the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// From ring to ring, in place on both sides.
+    /// Works from ring to ring, in place on both sides.
     ZeroCopy,
-    /// Out of the ring into a buffer of its own, and from there into the next ring.
+    /// Copies out of the ring into a private buffer, and from there into the next ring.
     DoubleBuffer,
 }
 
-/// A run that is asked for.
+/// Configuration of a run.
 #[derive(Debug, Clone)]
 pub struct Config<'a> {
-    /// The time from beat to beat, in milliseconds.
+    /// Time between beats, in milliseconds.
     pub rate_ms: u64,
-    /// How many beats it lasts.
+    /// Number of beats that the run lasts.
     pub beats: u64,
-    /// How the worker works.
+    /// Method of the worker.
     pub mode: Mode,
-    /// The slots of each channel.
+    /// Number of slots of each channel.
     pub capacity: usize,
-    /// Ends it after so many seconds, if that comes before the last beat.
+    /// Time limit in seconds, if the run is to end before the last beat.
     pub seconds: Option<f64>,
-    /// All stages share one thread.
+    /// True if all stages share one thread.
     pub one_core: bool,
-    /// Ends it in order when it becomes true.
+    /// Ends the run in order when it becomes true.
     pub stop: &'a AtomicBool,
 }
 
-/// Counts of a run that is under way.
+/// Counts of a run in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Since it began.
+    /// Time since the start.
     pub elapsed: Duration,
     /// Numbers that the generator sent.
     pub generated: u64,
-    /// Beats that the worker saw.
+    /// Beats that the worker received.
     pub heartbeats: u64,
     /// Counts of the logger.
     pub counts: Counts,
@@ -52,11 +52,11 @@ pub struct Snapshot {
 /// Counts of a run that has ended. In a run that ends in order, all counts of messages are equal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// From the start to the end of the last stage.
+    /// Time from the start to the end of the last stage.
     pub elapsed: Duration,
     /// Numbers that the generator sent.
     pub generated: u64,
-    /// Beats that the worker saw.
+    /// Beats that the worker received.
     pub heartbeats: u64,
     /// Numbers that the worker took.
     pub values: u64,
@@ -67,51 +67,51 @@ pub struct Totals {
 }
 
 impl Config<'_> {
-    /// How long it is to last.
+    /// Returns the planned duration of the run.
     pub(super) fn duration(&self) -> Duration {
         let beats = Duration::from_millis(self.rate_ms.saturating_mul(self.beats));
         let seconds = self
             .seconds
             .map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)));
-        // More seconds than there are in a duration are as good as none.
+        // A number of seconds that exceeds a duration counts as no limit.
         seconds
             .and_then(Result::ok)
             .map_or(beats, |seconds| beats.min(seconds))
     }
 
-    /// Whether it was told to stop.
+    /// Returns true if a stop was requested.
     pub(super) fn is_stopped(&self) -> bool {
-        // Relaxed: nothing else is read on the strength of it.
+        // Relaxed: no other data is read because of the flag.
         self.stop.load(Relaxed)
     }
 }
 
 impl Totals {
-    /// Tells whether each stage counted the same.
+    /// Returns true if each stage counted the same.
     pub fn agree(&self) -> bool {
         [self.values, self.messages, self.counts.total()] == [self.generated; 3]
     }
 
-    /// Returns messages through the whole pipeline, a second.
+    /// Returns the messages per second through the whole pipeline.
     pub fn rate(&self) -> f64 {
         self.counts.total() as f64 / self.elapsed.as_secs_f64()
     }
 }
 
-/// Traffic of a channel, all in all.
+/// Total traffic of a channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traffic {
-    /// The channel's name.
+    /// Name of the channel.
     pub name: String,
-    /// The short name of the type of its messages.
+    /// Short name of the type of its messages.
     pub message: &'static str,
-    /// How many messages it holds.
+    /// Capacity of the channel, in messages.
     pub capacity: u64,
-    /// How many were taken.
+    /// Number of messages taken.
     pub total: u64,
-    /// How many a second.
+    /// Messages per second.
     pub rate: f64,
-    /// The share of it that was full, 0 to 1, on the average, if the run was long enough to say so.
+    /// Average fill level, 0 to 1. `None` if the run was too short to measure it.
     pub fill: Option<f64>,
 }
 
@@ -129,12 +129,12 @@ impl Traffic {
     }
 }
 
-/// Why the pipeline did not run to its end.
+/// Reason why the pipeline did not run to its end.
 #[derive(Debug)]
 pub enum Error {
     /// The capacity is impossible.
     Capacity(CapacityError),
-    /// There was no thread for a stage.
+    /// The system gave no thread for a stage.
     Start(StartError),
     /// A stage failed.
     Stage(Failure),

@@ -1,6 +1,6 @@
-//! The work of the pipeline: what a number is called, and how often.
+//! The work of the pipeline: names of numbers, and counts of the names.
 
-/// What a number is called: 16 bytes.
+/// Name of a number, in 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message {
     /// A multiple of 3.
@@ -13,7 +13,7 @@ pub enum Message {
     Value(u64),
 }
 
-/// What a number is called, without the number.
+/// Name of a number, without the number.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Fizz,
@@ -22,13 +22,13 @@ enum Kind {
     Value,
 }
 
-/// How many numbers it takes until all begins anew.
+/// Length of the cycle after which the names repeat.
 const CYCLE: u64 = 15;
 
-/// `(2^64 - 1) / 15`, which is whole.
+/// `(2^64 - 1) / 15`, which is an integer.
 const FIFTEENTH: u64 = u64::MAX / CYCLE;
 
-/// What the numbers of a cycle are called, and the first of the next.
+/// Names of the numbers of a cycle, and of the first number of the next.
 const KINDS: [Kind; 16] = {
     let mut kinds = [Kind::Value; 16];
     let mut number = 0;
@@ -45,12 +45,14 @@ const KINDS: [Kind; 16] = {
 };
 
 impl Message {
-    /// What `number` is called: a multiplication, and a look at a table. For numbers below 2^60, which is as far as one counts
-    /// in 36 years at a billion a second; from there on the name may be another number's.
+    /// Returns the name of `number`, with a multiplication and a table lookup. Valid for numbers
+    /// below 2^60, which a count of a billion per second reaches in 36 years. A larger number may
+    /// get a wrong name.
     ///
-    /// The product of `15 q + r` and `FIFTEENTH` is, modulo 2^64, `r 2^60 + (r 2^60 - number) / 15`. Below 2^60 the four upper
-    /// bits of that are `r`, or 15 for multiples of 15 but 0. What would make it right for all numbers, three instructions of
-    /// eleven, takes a sixth of a pipeline's time.
+    /// The product of `15 q + r` and `FIFTEENTH` is, modulo 2^64, `r 2^60 + (r 2^60 - number) /
+    /// 15`. Below 2^60 the four upper bits of that are `r`, or 15 for multiples of 15 except 0.
+    /// Correct names for all numbers would take three more instructions, to a total of eleven, and
+    /// a sixth of a pipeline's time.
     #[inline(always)]
     pub fn of(number: u64) -> Self {
         debug_assert!(number < 1 << 60, "{number} is too large to be named");
@@ -63,7 +65,7 @@ impl Message {
         }
     }
 
-    /// A 1 in the field of its kind.
+    /// Returns a 1 in the field of the message's kind.
     #[inline(always)]
     fn field(&self) -> u64 {
         match self {
@@ -75,26 +77,26 @@ impl Message {
     }
 }
 
-/// The bits of a field in a sum of all kinds.
+/// Number of bits of a field in a sum of all kinds.
 const FIELD_BITS: u32 = 16;
-/// Messages that no field overflows with.
+/// Greatest number of messages with which no field overflows.
 const RUN_MAX: usize = u16::MAX as usize;
 
-/// How many messages there were of each kind.
+/// Number of messages of each kind.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Counts {
-    /// Of [`Message::Fizz`].
+    /// Number of [`Message::Fizz`].
     pub fizz: u64,
-    /// Of [`Message::Buzz`].
+    /// Number of [`Message::Buzz`].
     pub buzz: u64,
-    /// Of [`Message::FizzBuzz`].
+    /// Number of [`Message::FizzBuzz`].
     pub fizz_buzz: u64,
-    /// Of [`Message::Value`].
+    /// Number of [`Message::Value`].
     pub value: u64,
 }
 
 impl Counts {
-    /// Counts `messages` in.
+    /// Adds `messages` to the counts.
     #[inline]
     pub fn add(&mut self, messages: &[Message]) {
         for run in messages.chunks(RUN_MAX) {
@@ -107,16 +109,16 @@ impl Counts {
         }
     }
 
-    /// How many messages there were.
+    /// Returns the total number of messages.
     pub fn total(&self) -> u64 {
         self.fizz + self.buzz + self.fizz_buzz + self.value
     }
 }
 
-/// One sum of the fields of all: no branches, and no overflow in a run.
+/// Returns the sum of the fields of all messages, without branches, and without overflow in a run.
 ///
-/// Four at a time, which is left to no compiler: with one at a time a message takes twice as long. Not inlined, for the same
-/// registers wherever it is called.
+/// The loop is unrolled by four by hand: with one message at a time each takes twice as long. Not
+/// inlined, so that the compiler assigns the same registers for every caller.
 #[inline(never)]
 fn sum_of_fields(run: &[Message]) -> u64 {
     let (fours, rest) = run.as_chunks::<4>();

@@ -1,4 +1,4 @@
-//! The same work in plain loops over the same rings, to compare the stages with.
+//! Plain loops that do the pipeline's work over the same rings, as a comparison for the stages.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,17 +7,17 @@ use garrick_core::ring::{self, Consumer, Producer};
 
 use super::{Config, Counts, Message, Mode, Totals};
 
-/// What a batch takes of the cache at most: what the graph chooses with 512 KiB of second-level cache.
+/// Greatest size of a batch in the cache: the graph's choice for 512 KiB of second-level cache.
 const BATCH_BYTES_MAX: usize = 64 * 1024;
-/// Rounds between two looks at the clock.
+/// Rounds between two readings of the clock.
 const ROUNDS: u32 = 16;
 
-/// Does the pipeline's work in one loop, or in two on two threads: the first generates and calls, the
-/// second counts. The beats are read off the clock.
+/// Does the pipeline's work in one loop, or in two on two threads: the first generates and names
+/// numbers, the second counts. The clock gives the number of beats.
 ///
 /// # Panics
 ///
-/// If the capacity is impossible.
+/// Panics if the capacity is impossible.
 pub fn hand_written(config: &Config<'_>) -> Totals {
     let (values_out, values) = ring::channel(config.capacity);
     let (messages_out, messages) = ring::channel(config.capacity);
@@ -45,16 +45,16 @@ pub fn hand_written(config: &Config<'_>) -> Totals {
     totals(config, began.elapsed(), counts)
 }
 
-/// The generator and the worker.
+/// The generator and the worker in one loop.
 struct Front {
     values_out: Producer<u64>,
     values: Consumer<u64>,
     messages_out: Producer<Message>,
-    /// What the worker takes its batches out into, if it does.
+    /// Buffer for the worker's batches, in double-buffer mode.
     buffer: Option<Vec<u64>>,
-    /// Numbers generated.
+    /// Numbers generated so far.
     generated: u64,
-    /// Numbers of a generator's batch, and of a worker's.
+    /// Batch sizes of the generator and of the worker.
     batches: [usize; 2],
 }
 
@@ -81,7 +81,7 @@ impl Front {
         }
     }
 
-    /// Generates a batch, and calls as much as there is and has room.
+    /// Generates a batch. Then names as many numbers as there are and as have room.
     #[inline]
     fn round(&mut self) -> usize {
         let next = self.generated;
@@ -112,7 +112,7 @@ impl Front {
             .push_iter(buffer[..count].iter().map(call))
     }
 
-    /// Calls what was generated, and says how much that was in all.
+    /// Names the remaining numbers, and returns how many were generated in total.
     fn finish(mut self) -> u64 {
         while self.values.readable() > 0 {
             if self.call() == 0 {
@@ -123,7 +123,7 @@ impl Front {
     }
 }
 
-/// Everything on one thread.
+/// Runs everything on one thread.
 fn one_loop(
     config: &Config<'_>,
     began: Instant,
@@ -137,21 +137,21 @@ fn one_loop(
             messages.consume_batch(usize::MAX, |batch| counts.add(batch));
         }
     }
-    // The last round left nothing: what it generated had room.
+    // The last round left nothing: all that it generated had room.
     (front.generated, counts)
 }
 
-/// Looks at an unready ring before the core is offered to others.
+/// Number of checks of an unready ring before the thread yields its core.
 const SPINS_MAX: u32 = 1 << 10;
 
-/// Counts until the ring is finished. It waits for a whole batch, or the two threads would hand a cache line
-/// to and fro for a few messages at a time.
+/// Counts until the ring is finished. The loop waits for a whole batch. Otherwise the two threads
+/// would pass a cache line back and forth for a few messages at a time.
 fn log(mut messages: Consumer<Message>, batch: usize) -> Counts {
     let mut counts = Counts::default();
     let mut spins = 0;
     while !messages.is_finished() {
         if messages.readable() < batch && !messages.is_closed() {
-            // Where the other thread has no core of its own, spinning would keep it from working.
+            // If the other thread has no core of its own, spinning would keep it from working.
             spins += 1;
             if spins < SPINS_MAX {
                 std::hint::spin_loop();

@@ -8,15 +8,15 @@ use garrick_flow::{Buffer, ChannelSample, Graph, Monitor, Slots};
 use super::stages::{Generator, Heartbeat, Log, Logger, Worker};
 use super::{Config, Counts, Error, Mode, Snapshot, Totals, Traffic};
 
-/// How often progress is shown, and looked whether to stop.
+/// Time between two progress reports, and between two checks for a stop.
 const TICK: Duration = Duration::from_millis(100);
-/// Beats that may wait for the worker.
+/// Greatest number of beats that may wait for the worker.
 const BEATS_WAITING_MAX: usize = 1024;
-/// The channels, by the order in which they are made.
+/// Indices of the channels, in the order of their creation.
 const VALUES: usize = 0;
 const BEATS: usize = 1;
 const MESSAGES: usize = 2;
-/// How many there are.
+/// Number of channels.
 const CHANNELS: usize = 3;
 
 /// Results of a pipeline that has ended.
@@ -24,16 +24,16 @@ const CHANNELS: usize = 3;
 pub struct Outcome {
     /// Totals of the stages.
     pub totals: Totals,
-    /// Traffic of each channel, in the order in which they were made.
+    /// Traffic of each channel, in the order of their creation.
     pub traffic: Vec<Traffic>,
 }
 
-/// Runs the pipeline to its end. Shows `watch` how it can be watched once it runs, and tells `progress` every now
-/// and then how far it is.
+/// Runs the pipeline to its end. Once it runs, passes its monitor to `watch`. Reports the progress
+/// to `progress` at regular intervals.
 ///
 /// # Errors
 ///
-/// [`Error`] if it cannot start, or a stage fails.
+/// Returns an [`Error`] if the pipeline cannot start, or if a stage fails.
 pub fn run(
     config: &Config<'_>,
     watch: impl FnOnce(Monitor),
@@ -85,33 +85,34 @@ pub fn run(
     Ok(Outcome { totals, traffic })
 }
 
-/// How full the channels were whenever somebody looked.
+/// Fill levels of the channels, sampled at regular intervals.
 #[derive(Default)]
 struct Fills {
-    /// The shares that were full, added up, for each channel.
+    /// Sum of the sampled fill levels, for each channel.
     sums: [f64; CHANNELS],
-    /// How often somebody looked.
+    /// Number of samples.
     looks: f64,
 }
 
 impl Fills {
     fn add(&mut self, channels: &[ChannelSample]) {
         for (sum, channel) in self.sums.iter_mut().zip(channels) {
-            // What is taken is counted a little after its slot is free, and may be filled again by then.
+            // A message is counted as taken a little after its slot is free, and the slot may be
+            // filled again by then.
             let fill = (channel.sent - channel.taken).min(channel.capacity);
             *sum += fill as f64 / channel.capacity as f64;
         }
         self.looks += 1.0;
     }
 
-    /// How full channel `index` was on the average, if anybody looked.
+    /// Returns the average fill level of channel `index`, if there is a sample.
     fn mean(&self, index: usize) -> Option<f64> {
         (self.looks > 0.0).then(|| self.sums[index] / self.looks)
     }
 }
 
-/// Builds the graph, on one thread or on two: the logger has about as much to do as the others together, so a
-/// third thread would only cost wake-ups.
+/// Builds the graph, on one thread or on two. The logger has about as much work as all others
+/// together, so a third thread would only cost wake-ups.
 fn build(config: &Config<'_>) -> Result<(Graph, GroupReader<4>), Error> {
     let mut graph = Graph::new();
     let (output, values) = graph.channel(Slots::of(config.capacity).named("numbers"))?;
@@ -161,7 +162,8 @@ fn snapshot(channels: &[ChannelSample], log: &GroupReader<4>, began: Instant) ->
     }
 }
 
-/// What the logger has published. It publishes once a batch, so it is not busy with that for long.
+/// Returns the counts that the logger has published. The logger publishes once per batch, so the
+/// loop does not wait for long.
 fn counts(log: &GroupReader<4>) -> Counts {
     loop {
         if let Ok([fizz, buzz, fizz_buzz, value]) = log.try_snapshot() {

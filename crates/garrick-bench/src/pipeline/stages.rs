@@ -1,13 +1,13 @@
-//! The stages.
+//! Stages of the pipeline.
 
 use garrick_core::count::Group;
 use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring, map_batch};
 
 use super::{Counts, Message};
 
-/// A stage whose output is full rests until so large a part of it is free: fewer wake-ups, and longer runs in
-/// between. A stage without input is woken by the first batch: it is close behind then, and its sleep so
-/// short that its thread need not leave the core.
+/// Part of its output that must be free before a stage with a full output resumes. This saves
+/// wake-ups, and makes longer runs between them. A stage without input is woken by the first batch.
+/// It is close behind then, and its sleep is so short that its thread need not leave the core.
 const FREE_PART: usize = 4;
 
 /// Sends 0, 1, 2, ...
@@ -41,11 +41,11 @@ impl Stage for Generator {
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     pub(super) output: Sender<u64>,
-    /// How many to send.
+    /// Number of beats to send.
     pub(super) beats: u64,
-    /// From one to the next, in nanoseconds.
+    /// Time between two beats, in nanoseconds.
     pub(super) rate: u64,
-    /// When it began, once it has.
+    /// Start time. `None` before the first step.
     pub(super) began: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ impl Stage for Heartbeat {
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
         let now = cx.now();
         let began = *self.began.get_or_insert(now);
-        // Beat number n is due n rates after the start, whatever became of the others.
+        // Beat number n is due n intervals after the start, independent of the other beats.
         let due = |number: u64| began.saturating_add((number + 1).saturating_mul(self.rate));
         while self.output.sent() < self.beats && due(self.output.sent()) <= now {
             if self.output.try_push(now).is_err() {
@@ -72,18 +72,18 @@ impl Stage for Heartbeat {
     }
 }
 
-/// Calls numbers by their names.
+/// Gives numbers their names.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) values: Receiver<u64>,
     pub(super) beats: Receiver<u64>,
     pub(super) output: Sender<Message>,
-    /// For a worker with a buffer of its own.
+    /// Buffer of a worker in double-buffer mode.
     pub(super) buffer: Option<Buffer<u64>>,
 }
 
 impl Worker {
-    /// Handles a batch, and says how large it was.
+    /// Handles a batch, and returns its size.
     #[inline]
     fn work(&mut self) -> usize {
         let batch = self.values.batch().min(self.output.batch());
@@ -122,7 +122,7 @@ impl Stage for Worker {
     }
 }
 
-/// The counters of a [`Logger`], as a group: fizz, buzz, both, neither.
+/// Counters of a [`Logger`], as a group: fizz, buzz, both, neither.
 pub(super) type Log = Group<4>;
 
 /// Counts the names.

@@ -17,7 +17,7 @@ fn config() -> Config<'static> {
     }
 }
 
-/// What the first `total` numbers are called, counted the slow way.
+/// Counts the names of the first `total` numbers in the slow way.
 fn counts_of(total: u64) -> Counts {
     let multiples = |of: u64| total.div_ceil(of);
     let fizz_buzz = multiples(15);

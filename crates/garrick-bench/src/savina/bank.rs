@@ -1,20 +1,22 @@
-//! Bank transaction: a teller who has money moved between accounts, where an account waits for the other one's word before
-//! it does anything else.
+//! Bank transaction: a teller moves money between accounts. An account waits for the answer of the
+//! other account before it handles its next message.
 //!
 //! ```text
 //!   Teller  -- Move(amount, to) -->  Account i  -- Deposit(amount) -->  Account j > i
 //!           <-- done -------------             <-- done -------------
 //! ```
 //!
-//! The teller draws all transactions in one turn: i from the lower eight tenths, j above it, and an amount. No circle of
-//! accounts can wait for one another, for each waits for a higher one only. An account is an [`AsyncActor`], whose
-//! messages wait while its handler awaits; the original blocks a thread or stashes.
+//! The teller draws all transactions in one turn: i from the lower eight tenths, j above it, and an
+//! amount. Accounts cannot wait for one another in a circle, because each waits only for a higher
+//! one. An account is an [`AsyncActor`], whose messages wait while its handler awaits. The original
+//! blocks a thread or stashes.
 //!
-//! An amount is a thousand divided by a number that is drawn, as in the original, here in whole millionths: the original's
-//! accounts begin with so much, as floating point, that no transaction changes them.
+//! An amount is a thousand divided by a random number, as in the original, but here in whole
+//! millionths. The original's accounts start with such a large floating-point balance that no
+//! transaction changes it.
 //!
-//! Right when each account has in the end what a plain loop over the generator leaves it, and all together have what they
-//! began with.
+//! Correct if each account ends with the balance that a plain loop over the generator gives it, and
+//! the sum of all balances is unchanged.
 
 use std::mem;
 
@@ -31,7 +33,7 @@ pub(super) const BANK: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     accounts: u32,
@@ -48,10 +50,10 @@ const QUICK: Size = Size {
     ..STANDARD
 };
 
-/// What an account begins with, in millionths: more than all transactions can take.
+/// Initial balance of an account, in millionths: more than all transactions can take.
 const BALANCE: u64 = 1_000_000_000_000_000;
 
-/// The largest amount, in millionths.
+/// Largest amount, in millionths.
 const AMOUNT_MAX: u64 = 1_000_000_000;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -63,7 +65,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BANK, size, &params, bank)
 }
 
-/// A movement of money.
+/// A transfer of money between two accounts.
 #[derive(Clone, Copy)]
 struct Transaction {
     from: usize,
@@ -71,7 +73,7 @@ struct Transaction {
     amount: u64,
 }
 
-/// What the teller draws, one after the other.
+/// Returns the generator of the teller's transactions.
 fn transactions(size: Size) -> impl FnMut() -> Transaction {
     let mut random = Random::new(123_456);
     move || {
@@ -85,43 +87,43 @@ fn transactions(size: Size) -> impl FnMut() -> Transaction {
     }
 }
 
-/// An account's number, and what is in it.
+/// Number of an account, and its balance.
 type Balance = (usize, u64);
 
-/// Has money moved.
+/// Orders the transactions.
 struct Teller {
     size: Size,
     accounts: Vec<Address<ToAccount>>,
     /// Transactions that are done.
     done: u64,
-    /// Accounts that are closed.
+    /// Balances of the closed accounts.
     balances: Vec<Balance>,
     reports: Reports<Vec<Balance>>,
 }
 
-/// What a [`Teller`] receives.
+/// Messages of a [`Teller`].
 enum ToTeller {
-    /// Begin all transactions.
+    /// Starts all transactions.
     Start,
-    /// One is done.
+    /// Reports the end of a transaction.
     Done(std::result::Result<(), NoReply>),
-    /// One account is closed, and had that.
+    /// Reports the balance of a closed account.
     Closed(std::result::Result<Balance, NoReply>),
 }
 
-/// An account.
+/// An account, whose handler awaits the other account.
 struct Account {
     id: usize,
     balance: u64,
 }
 
-/// What an [`Account`] receives.
+/// Messages of an [`Account`].
 enum ToAccount {
-    /// Take so much, and bring it there.
+    /// Takes this amount from the account, and deposits it in another.
     Move(u64, Address<ToAccount>, Reply<()>),
-    /// Here is so much.
+    /// Adds this amount to the account.
     Deposit(u64, Reply<()>),
-    /// Say what there is, and end.
+    /// Asks for the balance, and ends the account.
     Close(Reply<Balance>),
 }
 
@@ -236,7 +238,7 @@ fn check(size: Size, balances: &[Balance]) -> Result<()> {
     Ok(())
 }
 
-/// What each account should have in the end.
+/// Returns the expected final balance of each account.
 fn booked(size: Size) -> Vec<u64> {
     let mut balances = vec![BALANCE; size.accounts as usize];
     let mut next = transactions(size);

@@ -1,4 +1,5 @@
-//! Sleeping barber: customers who come, wait in a room of some chairs, and leave and come again where all are taken.
+//! Sleeping barber: customers wait in a room with a number of chairs. If all chairs are taken, a
+//! customer leaves and comes again.
 //!
 //! ```text
 //!   Factory: makes customers   -- Enter --> Room -- Enter --> Barber -- Start, Done --> Customer -- Done --> Factory
@@ -6,12 +7,13 @@
 //!        +-- Returned --- Customer <- Full -+  +---- Next ------+
 //! ```
 //!
-//! Making a customer takes 10 to 1,009 random numbers, and so does cutting its hair. The original's factory makes all of
-//! them while it handles one message. With us what a turn sends goes out when the turn ends, so this one makes one
-//! customer a turn and then sends itself a message: the barber begins with the first.
+//! Creating a customer takes 10 to 1,009 random numbers, and so does cutting its hair. The
+//! original's factory creates all of them while it handles one message. In Garrick the messages of
+//! a turn are sent when the turn ends. So this factory creates one customer per turn and then sends
+//! itself a message, and the barber starts with the first customer.
 //!
-//! Right when the barber has cut as many as there are customers, each has said that it is done, and as many visits were
-//! paid as there are customers and returns.
+//! Correct if the barber has cut the hair of all customers and each customer has reported its end.
+//! The number of visits must be that of customers plus returns.
 
 use std::collections::VecDeque;
 
@@ -28,15 +30,16 @@ pub(super) const BARBER: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     customers: u64,
-    /// Those who can wait at once.
+    /// Number of customers that can wait at once.
     chairs: usize,
-    /// Random numbers that it takes to make a customer, at most, less 10.
+    /// Range of the random numbers that it takes to create a customer. The least number, 10, is
+    /// added.
     make_cost: u32,
-    /// The same for a haircut.
+    /// Range of the random numbers that a haircut takes. The least number, 10, is added.
     cut_cost: u32,
 }
 
@@ -53,7 +56,7 @@ const QUICK: Size = Size {
     ..STANDARD
 };
 
-/// Random numbers that it takes at least.
+/// Least number of random numbers for a customer or a haircut.
 const COST_MIN: u32 = 10;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -67,76 +70,76 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BARBER, size, &params, barber)
 }
 
-/// How it ended.
+/// Counts at the end of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Day {
-    /// Hair that the barber has cut.
+    /// Number of haircuts.
     cuts: u64,
-    /// Customers who have said that they are done.
+    /// Number of customers that have reported their end.
     done: u64,
-    /// How often a customer has found no chair.
+    /// Number of times that a customer found no chair.
     returns: u64,
-    /// How often a customer has come to the room.
+    /// Number of times that a customer came to the room.
     visits: u64,
 }
 
-/// Makes customers, and sends those in again who found no chair.
+/// Creates customers, and sends those that found no chair in again.
 struct Factory {
     size: Size,
     room: Address<ToRoom>,
     random: Random,
-    /// Customers made so far.
+    /// Customers created so far.
     made: u64,
     day: Day,
 }
 
-/// What a [`Factory`] receives.
+/// Messages of a [`Factory`].
 enum ToFactory {
-    /// Make the next one.
+    /// Creates the next customer.
     Make,
-    /// This one found no chair.
+    /// Reports that this customer found no chair.
     Returned(Address<ToCustomer>),
-    /// One is served.
+    /// Reports that a customer is served.
     Done,
 }
 
-/// Comes to the barber.
+/// Comes to the barber for a haircut.
 struct Customer {
     factory: Address<ToFactory>,
 }
 
-/// What a [`Customer`] receives.
+/// Messages of a [`Customer`].
 enum ToCustomer {
-    /// There is no chair.
+    /// Reports that there is no chair.
     Full,
-    /// There is one.
+    /// Reports that there is a chair.
     Wait,
-    /// Your hair is being cut.
+    /// Reports the start of the haircut.
     Start,
-    /// It is cut.
+    /// Reports the end of the haircut.
     Done,
 }
 
-/// Where customers wait.
+/// Waiting room of the customers.
 struct Room {
     barber: Address<ToBarber>,
     chairs: usize,
     waiting: VecDeque<Address<ToCustomer>>,
     barber_sleeps: bool,
-    /// How often somebody has come.
+    /// Number of visits to the room.
     visits: u64,
 }
 
-/// What a [`Room`] receives.
+/// Messages of a [`Room`].
 enum ToRoom {
     Enter(Address<ToCustomer>),
-    /// The barber is free.
+    /// Reports that the barber is free.
     Next,
-    /// All customers are served.
+    /// Reports that all customers are served.
     Exit(Day),
 }
 
-/// Cuts.
+/// Cuts the customers' hair.
 struct Barber {
     random: Random,
     cost: u32,
@@ -144,11 +147,11 @@ struct Barber {
     reports: Reports<Day>,
 }
 
-/// What a [`Barber`] receives.
+/// Messages of a [`Barber`].
 enum ToBarber {
-    /// Cut this one's hair, and tell the room.
+    /// Asks for a haircut of this customer. The barber reports its end to the room.
     Enter(Address<ToCustomer>, Address<ToRoom>),
-    /// Nobody waits.
+    /// Reports that no customer waits.
     Sleep,
     Exit(Day),
 }

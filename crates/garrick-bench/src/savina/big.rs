@@ -1,14 +1,16 @@
-//! Big: many actors that ping one another, each a random one at a time.
+//! Big: many actors that ping one another. Each actor has one ping in flight at a time, to a random
+//! actor.
 //!
 //! ```text
 //!   Actor 3  -- Ping(3) -->  Actor 81        all 120 at once; who has had its last pong tells the sink,
 //!            <-- Pong(81) -                  which sends the end to everybody when it has heard of all
 //! ```
 //!
-//! Each actor draws whom it pings, sometimes itself, from a generator of its own with its number as the seed.
+//! Each actor draws the target of a ping, sometimes itself, from its own generator with its number
+//! as the seed.
 //!
-//! Right when each has sent its pings, each pong came from who was pinged last, and each has answered as many pings as a
-//! plain loop over all the generators draws it.
+//! Correct if each actor has sent its pings, and each pong came from the last target. Each actor
+//! must have answered as many pings as a plain loop over all generators draws it.
 
 use std::sync::Arc;
 
@@ -25,12 +27,12 @@ pub(super) const BIG: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     /// Pings that each actor sends.
     pings: u64,
-    /// How many there are.
+    /// Number of actors.
     actors: u32,
 }
 
@@ -53,62 +55,62 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BIG, size, &params, big)
 }
 
-/// What became of an actor.
+/// Counts of an actor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Tally {
-    /// Its number.
+    /// Number of the actor.
     id: u32,
-    /// Pings that it has sent.
+    /// Pings that the actor has sent.
     pings: u64,
-    /// Pings that it has answered.
+    /// Pings that the actor has answered.
     answered: u64,
-    /// Pongs from one that it had not pinged last.
+    /// Pongs that did not come from the last target.
     strays: u64,
 }
 
 /// All actors, by their numbers.
 type Neighbors = Arc<[Address<Message>]>;
 
-/// Pings others.
+/// Pings other actors.
 struct Pinger {
     tally: Tally,
-    /// Pings to send in all.
+    /// Total number of pings to send.
     pings: u64,
     random: Random,
-    /// Whom it pinged last.
+    /// Target of the last ping.
     expected: Option<u32>,
-    /// All of them, itself among them. None until told.
+    /// All actors, including this one. Empty until the message with the neighbors.
     neighbors: Neighbors,
     sink: Address<ToSink>,
     reports: Reports<Tally>,
 }
 
-/// What a [`Pinger`] receives.
+/// Messages of a [`Pinger`].
 enum Message {
-    /// All of you.
+    /// Passes the addresses of all actors.
     Neighbors(Neighbors),
-    /// Send the first ping.
+    /// Starts the first ping.
     Begin,
-    /// Answer the one with this number.
+    /// Asks for a pong to the actor of this number.
     Ping(u32),
-    /// The one with this number has answered.
+    /// Reports that the actor of this number has answered.
     Pong(u32),
-    /// Everybody is done.
+    /// Reports that all actors are done.
     Exit,
 }
 
-/// Hears of those who are done.
+/// Waits until all actors are done.
 struct Sink {
-    /// Those who are not.
+    /// Number of actors that are not done.
     left: u32,
     neighbors: Neighbors,
 }
 
-/// What a [`Sink`] receives.
+/// Messages of a [`Sink`].
 enum ToSink {
-    /// All who will be done some time.
+    /// Passes the addresses of all actors.
     Neighbors(Neighbors),
-    /// One is done.
+    /// Reports that an actor is done.
     Done,
 }
 
@@ -120,7 +122,7 @@ impl Pinger {
         }
     }
 
-    /// Pings the next one, or is done.
+    /// Pings the next actor, or reports that this actor is done.
     fn go(&mut self, cx: &Context<'_, Message>) -> Next {
         if self.tally.pings == self.pings {
             return go_on(cx.send(&self.sink, ToSink::Done).is_ok());
@@ -232,7 +234,7 @@ fn check(size: Size, tallies: &[Tally]) -> Result<()> {
     Ok(())
 }
 
-/// How often each actor is drawn by all of them.
+/// Returns the number of pings that all generators draw for each actor.
 fn drawn(size: Size) -> Vec<u64> {
     let mut drawn = vec![0; size.actors as usize];
     for id in 0..size.actors {

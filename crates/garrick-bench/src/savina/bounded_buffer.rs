@@ -1,18 +1,19 @@
-//! Bounded buffer: producers and consumers, and an actor between them that is the buffer.
+//! Bounded buffer: producers and consumers, with an actor between them that is the buffer.
 //!
 //! ```text
 //!   Producer 0 .. 39  -- Item --> Manager -- Item ----> Consumer 0 .. 39
 //!                     <- Produce -        <- Available -
 //! ```
 //!
-//! A producer makes an item when it is told to, and is told again as soon as the manager has room: it keeps fewer items
-//! than its size less one for each producer, who may all be at work on one. A consumer that is done with an item says that
-//! it is available.
+//! A producer makes an item on request. The next request comes as soon as the manager has room. The
+//! manager keeps fewer items than its size less one for each producer, because each producer may be
+//! at work on an item. A consumer that is done with an item reports that it is available.
 //!
-//! To make an item, and to consume it, is to compute: [`worked_on`], which is 2,500 random numbers and logarithms at
-//! the standard cost of 25. That is nearly all of the time.
+//! The work of making or consuming an item is a computation: [`worked_on`], which is 2,500 random
+//! numbers and logarithms at the standard cost of 25. That is nearly all of the time.
 //!
-//! Right when the producers have made what a plain loop makes, to the last bit, and the consumers have got just that.
+//! Correct if the producers have made what a plain loop makes, to the last bit, and the consumers
+//! have received exactly that.
 
 use std::collections::VecDeque;
 
@@ -29,18 +30,18 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Items that the buffer and the producers have at once.
+    /// Items that the buffer and the producers hold at once.
     buffer: usize,
     producers: usize,
     consumers: usize,
     /// Items of each producer.
     items: u64,
-    /// What it costs to produce an item.
+    /// Cost of producing an item.
     produce_cost: u32,
-    /// What it costs to consume one.
+    /// Cost of consuming an item.
     consume_cost: u32,
 }
 
@@ -70,11 +71,11 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&BOUNDED_BUFFER, size, &params, bounded_buffer)
 }
 
-/// Items that somebody has had.
+/// Items that passed through an actor.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Share {
     items: u64,
-    /// The bits of all of them, added up: the same in whatever order they came.
+    /// Sum of the bits of all items: the same for every order of the items.
     bits: u64,
 }
 
@@ -92,17 +93,17 @@ impl Share {
     }
 }
 
-/// What an actor reports at its end.
+/// Report of an actor at its end.
 #[derive(Clone, Copy)]
 enum Report {
     Produced(Share),
     Consumed(Share),
 }
 
-/// The buffer.
+/// The buffer between producers and consumers.
 struct Manager {
     size: Size,
-    /// Items that nobody has asked for yet.
+    /// Items that no consumer has asked for yet.
     items: VecDeque<f64>,
     /// Producers that wait for room.
     producers: VecDeque<Address<Produce>>,
@@ -113,13 +114,13 @@ struct Manager {
     reports: Reports<Report>,
 }
 
-/// What a [`Manager`] receives.
+/// Messages of a [`Manager`].
 enum ToManager {
-    /// An item, and who has made it.
+    /// Passes an item and its producer.
     Item(f64, Address<Produce>),
-    /// This one is done with its item.
+    /// Reports that this consumer is done with its item.
     Available(Address<Consume>),
-    /// A producer has made all of its items.
+    /// Reports that a producer has made all of its items.
     ProducerEnded,
 }
 
@@ -128,35 +129,35 @@ struct Producer {
     manager: Address<ToManager>,
     /// Items still to be made.
     left: u64,
-    /// The last one.
+    /// Last item.
     item: f64,
     cost: u32,
     share: Share,
     reports: Reports<Report>,
 }
 
-/// Make an item.
+/// Asks for an item.
 struct Produce;
 
-/// Uses items up.
+/// Consumes items.
 struct Consumer {
     manager: Address<ToManager>,
-    /// What it has computed of all of them.
+    /// Value computed from all items so far.
     state: f64,
     cost: u32,
     share: Share,
     reports: Reports<Report>,
 }
 
-/// What a [`Consumer`] receives.
+/// Messages of a [`Consumer`].
 enum Consume {
     Item(f64),
-    /// There will be no more.
+    /// Reports that no more items will come.
     End,
 }
 
 impl Manager {
-    /// An item came: it goes to who waits for one, and its producer goes on if there is room.
+    /// Takes an item and passes it to a waiting consumer. Its producer goes on if there is room.
     fn take(&mut self, item: f64, producer: Address<Produce>, cx: &Context<'_, ToManager>) -> Next {
         let passed_on = match self.consumers.pop_front() {
             Some(consumer) => cx.send(&consumer, Consume::Item(item)).is_ok(),
@@ -173,7 +174,7 @@ impl Manager {
         go_on(passed_on)
     }
 
-    /// Somebody wants an item: it gets one, and a producer goes on if one waits.
+    /// Gives an item to a consumer that wants one. A waiting producer goes on.
     fn give(&mut self, consumer: Address<Consume>, cx: &Context<'_, ToManager>) -> Next {
         let Some(item) = self.items.pop_front() else {
             self.consumers.push_back(consumer);
@@ -308,7 +309,7 @@ fn check(size: Size, reports: &[Report]) -> Result<()> {
     agree("bits of the items consumed", consumed.bits, produced.bits)
 }
 
-/// What each producer should make: all make the same.
+/// Returns the expected items of a producer: all producers make the same.
 fn made_by_one(size: Size) -> Share {
     let mut share = Share::default();
     let mut item = 0.0;

@@ -1,4 +1,4 @@
-//! Chameneos: creatures that meet in pairs, in a mall where all of them contend for one place.
+//! Chameneos: creatures that meet in pairs, in a mall with one place that all contend for.
 //!
 //! ```text
 //!   Creature A -- Meet(color, A) --> Mall: A waits
@@ -7,10 +7,10 @@
 //!   both go to the mall again, until it has seen enough meetings and sends everybody home
 //! ```
 //!
-//! Two of the same color keep it, two of different colors take the third. A creature that is sent home fades, and tells
-//! the mall how often it has met.
+//! Two creatures of the same color keep it. Two of different colors take the third color. A
+//! creature that is sent home fades, and reports the number of its meetings to the mall.
 //!
-//! Right when the creatures have met twice as often, taken together, as there were meetings.
+//! Correct if the creatures' meetings sum up to twice the number of meetings.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -24,12 +24,12 @@ pub(super) const CHAMENEOS: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Those who meet.
+    /// Number of creatures.
     creatures: u64,
-    /// How often any two of them meet.
+    /// Total number of meetings.
     meetings: u64,
 }
 
@@ -52,7 +52,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&CHAMENEOS, size, &params, chameneos)
 }
 
-/// What a creature looks like.
+/// Color of a creature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Color {
     Red,
@@ -62,10 +62,10 @@ enum Color {
 }
 
 impl Color {
-    /// What the creatures begin with, in turn.
+    /// Initial colors of the creatures, in turn.
     const FIRST: [Self; 3] = [Self::Red, Self::Yellow, Self::Blue];
 
-    /// What both have after two creatures have met.
+    /// Returns the color of both creatures after a meeting.
     fn after_meeting(self, other: Self) -> Self {
         match (self, other) {
             (Self::Faded, _) | (_, Self::Faded) => Self::Faded,
@@ -77,43 +77,43 @@ impl Color {
     }
 }
 
-/// Where creatures meet.
+/// Place where creatures meet.
 struct Mall {
     size: Size,
     /// Meetings still to come.
     left: u64,
-    /// Who waits for another one.
+    /// Creature that waits for another one.
     waiting: Option<Address<ToCreature>>,
-    /// Those who went home.
+    /// Number of creatures that went home.
     faded: u64,
-    /// How often these had met.
+    /// Number of meetings of the creatures that went home.
     met: u64,
     reports: Reports<u64>,
 }
 
-/// What a [`Mall`] receives.
+/// Messages of a [`Mall`].
 enum ToMall {
-    /// This one wants to meet another.
+    /// Reports that this creature wants to meet another.
     Meet(Color, Address<ToCreature>),
-    /// One went home, and has met so often.
+    /// Reports that a creature went home, with the number of its meetings.
     Faded(u64),
 }
 
-/// One of those who meet.
+/// A creature that meets others.
 struct Creature {
     mall: Address<ToMall>,
     color: Color,
-    /// How often it has met.
+    /// Number of meetings of this creature.
     met: u64,
 }
 
-/// What a [`Creature`] receives.
+/// Messages of a [`Creature`].
 enum ToCreature {
-    /// Meet this one, and tell it what it has become.
+    /// Asks the creature to meet another, and to report the new color to it.
     Meet(Color, Address<ToCreature>),
-    /// You have met, and this is your color now.
+    /// Reports the new color after a meeting.
     Changed(Color),
-    /// Go home.
+    /// Sends the creature home.
     Exit,
 }
 
@@ -163,7 +163,7 @@ impl Actor for Mall {
 }
 
 impl Creature {
-    /// Has met, and goes to the mall again.
+    /// Records a meeting, and goes to the mall again.
     fn again(&mut self, color: Color, cx: &Context<'_, ToCreature>) -> Next {
         self.color = color;
         self.met += 1;

@@ -6,7 +6,7 @@
 //!             <---------------------------- the count -----
 //! ```
 //!
-//! Right when the count is the number of increments.
+//! Correct if the count is the number of increments.
 
 use garrick::{Actor, Address, Context, Next, NoReply, Reply};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -19,7 +19,7 @@ pub(super) const COUNTING: Scenario = Scenario {
     contenders,
 };
 
-/// Messages of the standard size.
+/// Number of messages of the standard size.
 const MESSAGES: u64 = 1_000_000;
 
 const MESSAGES_QUICK: u64 = 50_000;
@@ -34,31 +34,31 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     )
 }
 
-/// Counts.
+/// Counts increments.
 struct Counter(u64);
 
-/// What a [`Counter`] receives.
+/// Messages of a [`Counter`].
 enum Count {
-    /// Count one more.
+    /// Increments the count.
     Increment,
-    /// Tell how many there were, and end.
+    /// Asks for the count, and ends the counter.
     Retrieve(Reply<u64>),
 }
 
-/// Sends what is counted.
+/// Sends the increments.
 struct Producer {
-    /// Who counts.
+    /// Counter that receives the increments.
     counter: Address<Count>,
-    /// How often to send.
+    /// Number of increments to send.
     messages: u64,
     reports: Reports<u64>,
 }
 
-/// What a [`Producer`] receives.
+/// Messages of a [`Producer`].
 enum Produce {
-    /// Send them all.
+    /// Starts sending all increments.
     Begin,
-    /// So many were counted.
+    /// Reports the count.
     Counted(std::result::Result<u64, NoReply>),
 }
 

@@ -5,11 +5,13 @@
 //!                          <------------------------- value ----
 //! ```
 //!
-//! The map has a value for each number below 524,287 before the time begins. Each worker draws what it asks from a
-//! generator of its own: a number below 100 says whether it writes, then come key and value.
+//! The map has a value for each number below 524,287 before the time begins. Each worker draws its
+//! requests from its own generator: a number below 100 selects read or write, then come key and
+//! value.
 //!
-//! Right when each write was answered by what was written, the workers have written as often as their generators say, and
-//! in the map at the end is nothing but what somebody wrote there, or what was there before if nobody did.
+//! Correct if each write was answered by the written value, and the workers have written as often
+//! as their generators require. Each value in the map at the end must be a written one, or the
+//! initial value if the key was never written.
 
 use std::collections::HashMap;
 use std::mem;
@@ -26,14 +28,14 @@ pub(super) const DICTIONARY: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Those who ask.
+    /// Number of workers that ask.
     askers: u32,
-    /// Questions of each.
+    /// Questions of each worker.
     messages: u32,
-    /// Of a hundred questions, so many write.
+    /// Percentage of questions that write.
     write_percent: u32,
     /// Entries of the map.
     entries: u32,
@@ -63,17 +65,17 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&DICTIONARY, size, &params, dictionary)
 }
 
-/// What is looked up in the dictionary.
+/// Content of the dictionary.
 type Map = HashMap<u32, u32>;
 
-/// What one asks.
+/// Request of a worker.
 #[derive(Clone, Copy)]
 enum Request {
     Read(u32),
     Write(u32, u32),
 }
 
-/// What each asks, one after the other.
+/// Returns the generator of a worker's requests.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent;
     let mut random = Random::new(u64::from(seed));
@@ -88,46 +90,46 @@ fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     }
 }
 
-/// What workers have done.
+/// Counts of the workers' requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Tally {
     reads: u64,
     writes: u64,
-    /// Writes that were answered by something else than what was written.
+    /// Writes that were not answered by the written value.
     wrong: u64,
 }
 
-/// Makes the workers, and waits for their ends.
+/// Creates the workers, and waits for their ends.
 struct Master {
     size: Size,
     dictionary: Address<ToDictionary>,
     /// Workers that have ended.
     ended: u32,
-    /// What they have done.
+    /// Counts of the workers that have ended.
     tally: Tally,
 }
 
-/// A worker's end.
+/// Reports the end of a worker.
 struct Ended(Tally);
 
-/// Asks.
+/// Sends requests to the dictionary.
 struct Worker<F> {
     master: Address<Ended>,
     dictionary: Address<ToDictionary>,
     /// Questions still to be asked.
     left: u32,
-    /// What to ask next.
+    /// Generator of the next request.
     next: F,
-    /// What was written last, if that was the last question.
+    /// Value of the last write, if the last question was one.
     written: Option<u32>,
     tally: Tally,
 }
 
-/// What a [`Worker`] receives.
+/// Messages of a [`Worker`].
 enum Work {
-    /// Ask for the first time.
+    /// Starts the first request.
     Begin,
-    /// What was read or written.
+    /// Passes the value that was read or written.
     Answer(std::result::Result<u32, NoReply>),
 }
 
@@ -137,11 +139,11 @@ struct Dictionary {
     reports: Reports<(Tally, Map)>,
 }
 
-/// What a [`Dictionary`] receives.
+/// Messages of a [`Dictionary`].
 enum ToDictionary {
     Read(u32, Reply<u32>),
     Write(u32, u32, Reply<u32>),
-    /// All workers have ended, and have done that.
+    /// Reports that all workers have ended, with their counts.
     End(Tally),
 }
 
@@ -179,7 +181,7 @@ impl Actor for Master {
 }
 
 impl<F: FnMut() -> Request> Worker<F> {
-    /// Asks the next question, or ends.
+    /// Sends the next request, or ends.
     fn go(&mut self, cx: &Context<'_, Work>) -> Next {
         if self.left == 0 {
             return end(cx.send(&self.master, Ended(self.tally)).is_ok());
@@ -286,7 +288,7 @@ fn check(size: Size, tally: Tally, map: &Map) -> Result<()> {
     Ok(())
 }
 
-/// All that is written for each key, by anybody.
+/// Returns the values written for each key, by any worker.
 fn written(size: Size) -> HashMap<u32, Vec<u32>> {
     let mut written: HashMap<u32, Vec<u32>> = HashMap::new();
     for id in 0..size.askers {

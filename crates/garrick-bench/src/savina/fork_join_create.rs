@@ -6,10 +6,11 @@
 //!           ..
 //! ```
 //!
-//! It is the main thread that makes and sends, while the pool, if there is one, is at work already. The suite's harness
-//! waits on a latch that every actor counts down when it ends, and so does ours.
+//! The main thread creates the actors and sends, while the pool, if there is one, already works.
+//! The suite's harness waits on a latch that every actor counts down when it ends. This harness
+//! does the same.
 //!
-//! Right when the latch has reached zero and each worker has computed what a plain call computes.
+//! Correct if the latch has reached zero and each worker has computed the result of a plain call.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -28,7 +29,7 @@ pub(super) const FORK_JOIN_CREATE: Scenario = Scenario {
     contenders,
 };
 
-/// Actors of the standard size.
+/// Number of actors of the standard size.
 const ACTORS: u64 = 40_000;
 
 const ACTORS_QUICK: u64 = 4_000;
@@ -45,28 +46,30 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 /// Counts down the workers, and reports when none is left.
 struct Latch {
-    /// Workers that are not done. Every worker takes one off, at its end.
+    /// Workers that are not done. Every worker subtracts itself at its end.
     left: AtomicU64,
-    /// Those done whose result was as expected. Every worker adds itself, and the last one reads it.
+    /// Workers whose result was as expected. Every such worker adds itself, and the last worker
+    /// reads it.
     right: AtomicU64,
-    /// Where the number of those is reported. The last worker does.
+    /// Channel that reports the number of right results. The last worker sends it.
     reports: Reports<u64>,
 }
 
 impl Latch {
     fn count_down(&self, right: bool) {
         self.right.fetch_add(u64::from(right), Relaxed);
-        // AcqRel: each worker's pairs with the last worker's, which so sees what all have added to `right`.
+        // AcqRel: each worker's pairs with the last worker's, which so sees what all have added to
+        // `right`.
         if self.left.fetch_sub(1, AcqRel) == 1 {
             self.reports.tell(self.right.load(Relaxed));
         }
     }
 }
 
-/// Computes once.
+/// Computes once, and counts down the latch.
 struct Worker {
     latch: Arc<Latch>,
-    /// What it should compute.
+    /// Expected result.
     expected: f64,
 }
 

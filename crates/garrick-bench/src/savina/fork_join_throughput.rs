@@ -1,12 +1,12 @@
-//! Fork-join, throughput: many messages to each of some actors.
+//! Fork-join, throughput: many messages to each of several actors.
 //!
 //! ```text
 //!   main  -- one to each, in turn, 10,000 times -->  Worker 0 .. Worker 59: sin(37.2) squared for each message
 //! ```
 //!
-//! It is the main thread that sends, while the pool, if there is one, is at work already.
+//! The main thread sends, while the pool, if there is one, already works.
 //!
-//! Right when each worker's sum of what it computed is that of a plain loop.
+//! Correct if each worker's sum of its results is that of a plain loop.
 
 use garrick::{Actor, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -20,12 +20,12 @@ pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     /// Messages to each actor.
     messages: u64,
-    /// Who gets them.
+    /// Number of actors.
     actors: u64,
 }
 
@@ -48,11 +48,11 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&FORK_JOIN_THROUGHPUT, size, &params, throughput)
 }
 
-/// Computes for each message.
+/// Computes once for each message.
 struct Worker {
     /// Messages still to come.
     left: u64,
-    /// What it has computed, added up.
+    /// Sum of the results.
     sum: f64,
     reports: Reports<f64>,
 }

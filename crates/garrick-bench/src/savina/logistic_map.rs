@@ -1,17 +1,18 @@
-//! Logistic map: series of x' = r x (1 - x), where whoever has x asks another for the next one, and waits.
+//! Logistic map: series of x' = r x (1 - x). The actor that holds x asks another for the next term,
+//! and waits.
 //!
 //! ```text
 //!   Master  -- Next, 25,000 times, then Tell -->  Series 0 .. 9  -- Compute(x) -->  Computer of its own rate
 //!           <------------------------- x -------                 <-- r x (1 - x) -
 //! ```
 //!
-//! The master sends all of that at once, so a series has most of its messages waiting while it waits for an answer, and
-//! must not begin with the next one. The original blocks a thread or stashes; ours is an [`AsyncActor`], whose messages
-//! wait while its handler awaits.
+//! The master sends all requests at once. So most messages of a series wait while it waits for an
+//! answer, and it must not start with the next one. The original blocks a thread or stashes. This
+//! one is an [`AsyncActor`], whose messages wait while its handler awaits.
 //!
-//! Series i begins at 0.0025 i and has the rate 3.46 + 0.0025 i.
+//! Series i starts at 0.0025 i and has the rate 3.46 + 0.0025 i.
 //!
-//! Right when each series ends with what a plain loop ends with, to the last bit.
+//! Correct if each series ends with the last term of a plain loop, to the last bit.
 
 use std::mem;
 
@@ -27,15 +28,15 @@ pub(super) const LOGISTIC_MAP: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     /// Terms of each series.
     terms: u64,
     series: usize,
-    /// The rate of the first series.
+    /// Rate of the first series.
     rate: f64,
-    /// By how much the next one's begin and rate are more.
+    /// Increment of start and rate from one series to the next.
     increment: f64,
 }
 
@@ -76,27 +77,27 @@ fn next_term(term: f64, rate: f64) -> f64 {
     rate * term * (1.0 - term)
 }
 
-/// What a series ends with, by its number.
+/// Number of a series, and its last term.
 type Last = (usize, f64);
 
-/// Has all series computed.
+/// Orders the computation of all series.
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
-    /// The last terms that have come.
+    /// Last terms received so far.
     terms: Vec<Last>,
     reports: Reports<Vec<Last>>,
 }
 
-/// What a [`Master`] receives.
+/// Messages of a [`Master`].
 enum ToMaster {
-    /// Tell all series what to do.
+    /// Starts all series.
     Start,
-    /// The last term of this series.
+    /// Passes the last term of this series.
     Term(usize, f64),
 }
 
-/// A series.
+/// A series, whose terms a computer computes.
 struct Series {
     id: usize,
     term: f64,
@@ -104,11 +105,11 @@ struct Series {
     computer: Address<Compute>,
 }
 
-/// What a [`Series`] receives.
+/// Messages of a [`Series`].
 enum ToSeries {
-    /// Compute the next term.
+    /// Asks for the next term to be computed.
     Next,
-    /// Tell the master the last one, and end.
+    /// Asks for the last term, and ends the series.
     Tell,
 }
 
@@ -117,7 +118,7 @@ struct Computer {
     rate: f64,
 }
 
-/// What comes after this term?
+/// Asks for the term after this one.
 struct Compute(f64, Reply<f64>);
 
 impl Actor for Master {

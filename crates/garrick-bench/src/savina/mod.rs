@@ -1,8 +1,9 @@
 //! Savina: the micro and concurrency benchmarks of a suite for actor libraries, one file for each.
 //!
-//! Shams Imam and Vivek Sarkar, "Savina - An Actor Benchmark Suite", AGERE 2014. Parameters, who creates whom and who
-//! sends what to whom follow the sources of the suite for the JVM; the code is ours, as users of `garrick` would write it.
-//! Each page says what it computes besides sending, and where it does otherwise than the original.
+//! Shams Imam and Vivek Sarkar, "Savina - An Actor Benchmark Suite", AGERE 2014. The parameters,
+//! the creation of actors and the flow of messages follow the sources of the suite for the JVM. The
+//! code is written as users of `garrick` would write it. Each page describes the computation
+//! besides sending, and the differences from the original.
 //!
 //! ```text
 //!   contenders -- size, workers --> run: Local or System -- makes, sends --> actors
@@ -10,11 +11,12 @@
 //!                 time, if right  <- check <---------------- reports ----------+
 //! ```
 //!
-//! What is the same for all: one repetition is one whole run at the stated size. Its time begins before the first actor
-//! is made, and wall time ends with the last report; the original's also has the start and the end of the actor system in
-//! it. The original's actors must each stop themselves, so it sends everybody a message for that at the end; ours end with
-//! their system, and such a message is sent only to those who have to report. A result that is not right is an error, and
-//! there is no figure.
+//! Common to all benchmarks: one repetition is one whole run at the stated size. Its time begins
+//! before the first actor is created, and wall time ends with the last report. The original's time
+//! also includes the start and the end of the actor system. The original's actors must each stop
+//! themselves, so it sends a message for that to every actor at the end. Here the actors end with
+//! their system, and only actors that have to report get such a message. A wrong result is an
+//! error, and there is no figure.
 
 mod run;
 mod work;
@@ -37,7 +39,8 @@ mod thread_ring;
 
 use garrick_measure::Scenario;
 
-/// All of them: first those of a single mechanism, then those where many contend for something.
+/// All benchmarks: first those of a single mechanism, then those where many actors contend for
+/// something.
 pub static SCENARIOS: &[Scenario] = &[
     ping_pong::PING_PONG,
     counting::COUNTING,

@@ -1,4 +1,4 @@
-//! Dining philosophers, with an arbitrator who keeps the forks.
+//! Dining philosophers, with an arbitrator that keeps the forks.
 //!
 //! ```text
 //!   Philosopher 0 .. 19  -- Hungry(number, own address) -->  Arbitrator: both forks free?
@@ -6,11 +6,13 @@
 //!                        -- Done(number) ----------------->
 //! ```
 //!
-//! Who is denied asks again at once. Who has eaten gives the forks back and tells itself to go on, so many rounds. How
-//! often somebody is denied depends on the order of things, and is part of the time.
+//! A philosopher that is denied the forks asks again at once. A philosopher that has eaten returns
+//! the forks and sends itself a message to go on, for a number of rounds. The number of denials
+//! depends on the order of messages, and is part of the time.
 //!
-//! Right when each has eaten as often as there are rounds, and all forks lie on the table in the end. That nobody eats with
-//! a fork that another has is seen to by the arbitrator, who fails at a fork that is given back twice.
+//! Correct if each philosopher has eaten once per round, and all forks lie on the table at the end.
+//! The arbitrator guarantees that two philosophers never share a fork: it fails if a fork is
+//! returned twice.
 
 use std::mem;
 
@@ -26,12 +28,12 @@ pub(super) const PHILOSOPHERS: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Those who eat; as many as there are forks.
+    /// Number of philosophers, and of forks.
     philosophers: u32,
-    /// Meals of each.
+    /// Meals of each philosopher.
     rounds: u64,
 }
 
@@ -54,63 +56,63 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&PHILOSOPHERS, size, &params, philosophers)
 }
 
-/// How it ended.
+/// Counts at the end of the run.
 #[derive(Debug, Clone, PartialEq)]
 struct Table {
     /// Meals of each philosopher.
     meals: Vec<u64>,
-    /// Forks that somebody still has.
+    /// Forks that are not on the table.
     taken: usize,
 }
 
-/// Keeps the forks.
+/// Keeps the forks, and grants or denies them.
 struct Arbitrator {
-    /// Whether somebody has it, for each fork. Philosopher i uses fork i and the one behind it.
+    /// True for each fork that is taken. Philosopher i uses fork i and the one behind it.
     taken: Vec<bool>,
     /// Meals of the philosophers that have ended.
     meals: Vec<u64>,
-    /// Those that have not ended.
+    /// Number of philosophers that have not ended.
     left: u32,
     reports: Reports<Table>,
 }
 
-/// What an [`Arbitrator`] receives.
+/// Messages of an [`Arbitrator`].
 enum ToArbitrator {
-    /// The one with this number wants to eat.
+    /// Reports that the philosopher of this number wants to eat.
     Hungry(u32, Address<ToPhilosopher>),
-    /// The one with this number has eaten.
+    /// Reports that the philosopher of this number has eaten.
     Done(u32),
-    /// The one with this number has eaten so often, and ends.
+    /// Reports that the philosopher of this number ends, with its number of meals.
     Left(u32, u64),
 }
 
-/// Eats.
+/// Eats for a number of rounds.
 struct Philosopher {
     id: u32,
     arbitrator: Address<ToArbitrator>,
-    /// Meals to eat in all.
+    /// Total number of meals to eat.
     rounds: u64,
     /// Meals so far.
     meals: u64,
 }
 
-/// What a [`Philosopher`] receives.
+/// Messages of a [`Philosopher`].
 enum ToPhilosopher {
-    /// Get hungry.
+    /// Starts the first meal.
     Start,
-    /// The forks are yours.
+    /// Grants both forks.
     Eat,
-    /// A fork is taken.
+    /// Denies the forks, because at least one is taken.
     Denied,
 }
 
 impl Arbitrator {
-    /// The forks of a philosopher.
+    /// Returns the forks of a philosopher.
     fn forks(&self, id: u32) -> [usize; 2] {
         [id as usize, (id as usize + 1) % self.taken.len()]
     }
 
-    /// Both forks are given, or none.
+    /// Gives a philosopher both forks or none. Returns true if it got them.
     fn give(&mut self, id: u32) -> bool {
         let forks = self.forks(id);
         let free = forks.iter().all(|fork| !self.taken[*fork]);
@@ -120,7 +122,7 @@ impl Arbitrator {
         free
     }
 
-    /// Both forks are given back. Whether somebody had them.
+    /// Takes back both forks. Returns true if both were taken.
     fn take_back(&mut self, id: u32) -> bool {
         let forks = self.forks(id);
         forks

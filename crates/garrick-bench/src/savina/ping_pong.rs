@@ -1,4 +1,4 @@
-//! Ping pong: two actors and one message under way.
+//! Ping pong: two actors and one message in flight.
 //!
 //! ```text
 //!   Pinger  -- Ping(own address) -->  Ponger
@@ -6,7 +6,7 @@
 //!     |_| Next, to itself, before each ping but the first, which main asks for
 //! ```
 //!
-//! Right when the pinger has had as many pongs, and the ponger as many pings, as there were to be.
+//! Correct if the pinger has received all pongs, and the ponger all pings.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -20,7 +20,7 @@ pub(super) const PING_PONG: Scenario = Scenario {
     contenders,
 };
 
-/// Pings of the standard size.
+/// Number of pings of the standard size.
 const PINGS: u64 = 40_000;
 
 const PINGS_QUICK: u64 = 4_000;
@@ -30,12 +30,12 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&PING_PONG, pings, &[("pings", pings.into())], ping_pong)
 }
 
-/// What each of the two has counted.
+/// Name of an actor, and its count.
 type Count = (&'static str, u64);
 
 /// Sends pings, one after the other.
 struct Pinger {
-    /// Who answers.
+    /// Actor that answers.
     ponger: Address<ToPonger>,
     /// Pings still to be sent.
     left: u64,
@@ -44,11 +44,11 @@ struct Pinger {
     reports: Reports<Count>,
 }
 
-/// What a [`Pinger`] receives.
+/// Messages of a [`Pinger`].
 enum ToPinger {
-    /// Send the next ping.
+    /// Starts the next ping.
     Next,
-    /// A ping was answered.
+    /// Reports that a ping was answered.
     Pong,
 }
 
@@ -59,11 +59,11 @@ struct Ponger {
     reports: Reports<Count>,
 }
 
-/// What a [`Ponger`] receives.
+/// Messages of a [`Ponger`].
 enum ToPonger {
-    /// Answer this one.
+    /// Asks for a pong to this actor.
     Ping(Address<ToPinger>),
-    /// There will be no more.
+    /// Reports that no more pings will come.
     Stop,
 }
 

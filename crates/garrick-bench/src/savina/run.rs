@@ -1,10 +1,12 @@
-//! Runs a benchmark of the suite on one worker or on several, takes its time, and collects what its actors report.
+//! Runs a benchmark of the suite on one worker or on several, measures its time, and collects the
+//! reports of its actors.
 //!
-//! One worker is a [`Local`]: the thread that makes the actors also runs them, and its CPU time counts. Several are a
-//! [`System`]: the actors run on threads of their own while the main thread still makes and sends, and the CPU time of
-//! the whole process counts. Starting those threads is not part of the time; making the actors is. Wall time ends with the
-//! last report, CPU time with the threads: of one that still runs the system tells what it knew some milliseconds ago, and
-//! the shortest of the benchmarks takes no longer.
+//! One worker is a [`Local`]: the thread that creates the actors also runs them, and its CPU time
+//! counts. Several workers are a [`System`]: the actors run on their own threads while the main
+//! thread still creates and sends, and the CPU time of the whole process counts. The time does not
+//! include the start of those threads. It includes the creation of the actors. Wall time ends with
+//! the last report, CPU time with the threads: for a thread that still runs, the operating system
+//! reports a value some milliseconds old, and the shortest of the benchmarks takes no longer.
 
 use std::fmt::Display;
 use std::sync::mpsc;
@@ -17,16 +19,17 @@ use serde_json::Value;
 /// Numbers of workers that each benchmark is measured with.
 const WORKERS: [usize; 2] = [1, 2];
 
-/// A benchmark whose next report does not come for so long is stuck. The longest takes some seconds.
+/// Time without a report after which a benchmark counts as stuck. The longest takes some seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where actors report what became of them, past all messages: whoever measures looks at it afterwards.
+/// Channel for the reports of actors, apart from all messages. The measuring thread reads them
+/// afterwards.
 pub(super) struct Reports<R>(mpsc::Sender<R>);
 
 impl<R> Reports<R> {
-    /// Reports.
+    /// Sends a report.
     pub(super) fn tell(&self, report: R) {
-        // Whoever measures does not listen any more once it has lost its patience.
+        // The measuring thread no longer listens after its patience has run out.
         let _ = self.0.send(report);
     }
 }
@@ -37,8 +40,8 @@ impl<R> Clone for Reports<R> {
     }
 }
 
-/// Our contenders for `scenario`: `run` at this size with one worker and with two. `params` are shown beside their
-/// figures, and what is wrong is told with the scenario's name.
+/// Returns the contenders for `scenario`: `run` at this size with one worker and with two. `params`
+/// are shown beside their figures, and an error contains the scenario's name.
 pub(super) fn ours<S: Copy + 'static>(
     scenario: &Scenario,
     size: S,
@@ -59,11 +62,12 @@ pub(super) fn ours<S: Copy + 'static>(
     WORKERS.map(with).into()
 }
 
-/// Lets `begin` make actors and set them going, and waits until they have reported `count` times. Returns the reports,
-/// and the time since the first actor was made.
+/// Runs `begin`, which creates and starts the actors, and waits until they have reported `count`
+/// times. Returns the reports, and the time since the first actor was created.
 ///
 /// # Errors
-/// What `begin` returns, and a run in which a report did not come, an actor failed or a message was not handled.
+/// Passes on the error of `begin`. Fails if a report is missing, an actor failed or a message was
+/// not handled.
 pub(super) fn run<R>(
     workers: usize,
     count: usize,
@@ -122,16 +126,16 @@ fn on_a_pool<R>(
     Ok((came, Span { cpu, wall }))
 }
 
-/// Whether no actor failed and no message was left.
+/// Fails if an actor failed or a message was left.
 fn all_well(on: &Handle) -> Result<()> {
     agree("actors that failed", on.failures(), 0)?;
     agree("messages that nobody handled", on.dead_letters(), 0)
 }
 
-/// Whether what was found is as expected.
+/// Compares a result with its expected value.
 ///
 /// # Errors
-/// Says what it is and what it should be.
+/// Fails if they differ. The error names both values.
 pub(super) fn agree<T: Copy + PartialEq + Display>(
     what: impl Display,
     found: T,
@@ -143,12 +147,13 @@ pub(super) fn agree<T: Copy + PartialEq + Display>(
     Err(format!("{what}: {found}, not {expected}").into())
 }
 
-/// How an actor goes on whose sends went `well`; one whose partner is gone has failed, which the run then says.
+/// Returns how an actor goes on after its sends: it continues if they went `well`. An actor whose
+/// partner is gone fails, which the run then reports.
 pub(super) fn go_on(well: bool) -> Next {
     if well { Next::Continue } else { Next::Fail }
 }
 
-/// The same for one that ends.
+/// Returns how an actor ends after its sends: it stops if they went `well`, else it fails.
 pub(super) fn end(well: bool) -> Next {
     if well { Next::Stop } else { Next::Fail }
 }
@@ -157,13 +162,13 @@ pub(super) fn end(well: bool) -> Next {
 pub(super) mod tests {
     use super::*;
 
-    /// What is wrong, in the words of a check that has to find something.
+    /// Returns the error text of a check that must fail.
     #[track_caller]
     pub(in super::super) fn refused(checked: Result<()>) -> String {
         checked.expect_err("it is wrong").to_string()
     }
 
-    /// Runs with no reports but those of `begin`, and has to refuse.
+    /// Runs with no reports but those of `begin`. The run must fail.
     #[track_caller]
     fn wrong(workers: usize, begin: fn(&Handle, &Reports<u32>) -> Result<()>) -> String {
         refused(run(workers, 1, begin).map(|_| ()))

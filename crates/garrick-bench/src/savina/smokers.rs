@@ -1,4 +1,5 @@
-//! Cigarette smokers: an arbiter who lets one smoker after the other begin, and does not wait for the end.
+//! Cigarette smokers: an arbiter lets one smoker after the other start, and does not wait for the
+//! end.
 //!
 //! ```text
 //!   Arbiter  -- StartSmoking(random numbers) -->  one of Smoker 0 .. 199, drawn
@@ -6,10 +7,11 @@
 //!                                                 Smoke, to itself: 10 to 1,009 random numbers
 //! ```
 //!
-//! The original's smoker says that it has started, and then smokes within the same message. With us what a turn sends
-//! goes out when the turn ends, so this one smokes in a turn of its own: the arbiter goes on meanwhile.
+//! The original's smoker reports its start, and then smokes within the same message. In Garrick the
+//! messages of a turn are sent when the turn ends. So this smoker smokes in a separate turn, and
+//! the arbiter goes on meanwhile.
 //!
-//! Right when every smoker has smoked as often as the arbiter's generator draws it, and as much.
+//! Correct if every smoker has smoked as often, and as much, as the arbiter's generator draws it.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -24,7 +26,7 @@ pub(super) const SMOKERS: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     rounds: u64,
@@ -50,17 +52,17 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&SMOKERS, size, &params, smokers)
 }
 
-/// What the arbiter draws for each round.
+/// Returns the generator of the arbiter's rounds.
 fn rounds(size: Size) -> impl FnMut() -> (u32, u32) {
     let mut random = Random::new(size.rounds * u64::from(size.smokers));
     move || (random.wide() % size.smokers, random.below(1_000) + 10)
 }
 
-/// What a smoker has smoked.
+/// Counts of a smoker.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Smoked {
     cigarettes: u64,
-    /// Random numbers of all of them.
+    /// Random numbers of all cigarettes.
     numbers: u64,
 }
 
@@ -71,10 +73,10 @@ impl Smoked {
     }
 }
 
-/// Lets smokers begin.
+/// Starts one smoker after the other.
 struct Arbiter<F> {
     size: Size,
-    /// Whom to let begin next, and for how long.
+    /// Generator of the next smoker and its number of random numbers.
     next: F,
     smokers: Vec<Address<ToSmoker>>,
     /// Rounds so far.
@@ -82,29 +84,29 @@ struct Arbiter<F> {
     reports: Reports<(usize, Smoked)>,
 }
 
-/// What an [`Arbiter`] receives.
+/// Messages of an [`Arbiter`].
 enum ToArbiter {
-    /// Begin the first round.
+    /// Starts the first round.
     Start,
-    /// The one that was drawn has begun.
+    /// Reports that the smoker has started.
     StartedSmoking,
 }
 
-/// Smokes.
+/// Smokes one cigarette at a time.
 struct Smoker {
     id: usize,
     arbiter: Address<ToArbiter>,
-    /// Cigarettes begun and not smoked.
+    /// Cigarettes that are started and not finished.
     lit: u64,
     smoked: Smoked,
     reports: Reports<(usize, Smoked)>,
 }
 
-/// What a [`Smoker`] receives.
+/// Messages of a [`Smoker`].
 enum ToSmoker {
-    /// Begin one of so many random numbers.
+    /// Starts a cigarette of this many random numbers.
     StartSmoking(u32),
-    /// Smoke the one that was begun.
+    /// Smokes the cigarette that was started.
     Smoke(u32),
     Exit,
 }
@@ -168,7 +170,8 @@ impl Actor for Smoker {
                 self.smoked.add(numbers);
                 Next::Continue
             }
-            // Two have sent to this one, itself and the arbiter: whose message comes first is not for it to know.
+            // Two senders use this mailbox, the smoker itself and the arbiter: the order of their
+            // messages is not defined.
             ToSmoker::Exit if self.lit > 0 => go_on(cx.send(&cx.address(), ToSmoker::Exit).is_ok()),
             ToSmoker::Exit => {
                 self.reports.tell((self.id, self.smoked));
@@ -214,7 +217,7 @@ fn check(size: Size, smoked: &[(usize, Smoked)]) -> Result<()> {
     Ok(())
 }
 
-/// What each should smoke.
+/// Returns the expected counts of each smoker.
 fn drawn(size: Size) -> Vec<Smoked> {
     let mut drawn = vec![Smoked::default(); size.smokers as usize];
     let mut next = rounds(size);

@@ -1,17 +1,18 @@
-//! Concurrent sorted list: many who search, some who insert and a few who ask for the length of one linked list, which an
-//! actor keeps.
+//! Concurrent sorted list: many workers search, some insert and a few ask for the length of one
+//! linked list, which an actor keeps.
 //!
 //! ```text
 //!   Worker 0 .. Worker 19  -- Contains(value), Insert(value) or Len -->  List    one open at a time for each worker
 //!                          <-------------------------------- answer --
 //! ```
 //!
-//! Each worker draws what it asks from a generator of its own: a number below 100 says what, then comes the value. The list
-//! is singly linked, is walked from its head for each question, and at the end as long as all inserts, 16,000 or so: the
-//! walks are nearly all of the time. A search stops at the first value that is larger, where the original's goes on.
+//! Each worker draws its requests from its own generator: a number below 100 selects the kind, then
+//! comes the value. The list is singly linked and is walked from its head for each question. At the
+//! end it holds all inserts, about 16,000, so the walks are nearly all of the time. A search stops
+//! at the first larger value, where the original's goes on.
 //!
-//! Right when the list at the end has all that the generators insert, sorted; when each worker has asked as often as its
-//! generator says; and when no worker has been told a smaller length than before.
+//! Correct if the list at the end holds all inserted values, sorted. Each worker must have asked as
+//! often as its generator requires, and no worker may see a smaller length than before.
 
 use std::mem;
 
@@ -28,16 +29,16 @@ pub(super) const SORTED_LIST: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Those who ask.
+    /// Number of workers that ask.
     askers: u32,
-    /// Questions of each.
+    /// Questions of each worker.
     messages: u32,
-    /// Of a hundred questions, so many insert.
+    /// Percentage of questions that insert.
     write_percent: u32,
-    /// Of a hundred questions, so many are for the length.
+    /// Percentage of questions for the length.
     len_percent: u32,
 }
 
@@ -64,7 +65,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&SORTED_LIST, size, &params, sorted_list)
 }
 
-/// What one asks.
+/// Request of a worker.
 #[derive(Clone, Copy)]
 enum Request {
     Contains(u32),
@@ -72,7 +73,7 @@ enum Request {
     Len,
 }
 
-/// What each asks, one after the other.
+/// Returns the generator of a worker's requests.
 fn requests(size: Size, id: u32) -> impl FnMut() -> Request {
     let seed = id + size.messages + size.write_percent + size.len_percent;
     let mut random = Random::new(u64::from(seed));
@@ -102,16 +103,16 @@ impl Linked {
         })
     }
 
-    /// Whether it has this value.
+    /// Returns true if the list contains this value.
     fn contains(&self, value: u32) -> bool {
         self.iter().find(|known| *known >= value) == Some(value)
     }
 
-    /// Inserts this value behind all that are not larger.
+    /// Inserts this value behind all values that are not larger.
     fn insert(&mut self, value: u32) {
         let mut here = self;
         while here.0.as_ref().is_some_and(|node| node.value <= value) {
-            // It is some, as was just seen.
+            // The node exists, as the loop has just checked.
             let Some(node) = &mut here.0 else { return };
             here = &mut node.next;
         }
@@ -122,7 +123,8 @@ impl Linked {
 
 impl Drop for Linked {
     fn drop(&mut self) {
-        // One after the other: a node that drops its next in a call of its own would need stack for each.
+        // Iterative: if each node dropped its next one in a nested call, a long list would overflow
+        // the stack.
         let mut next = self.0.take();
         while let Some(mut node) = next {
             next = node.next.0.take();
@@ -130,49 +132,49 @@ impl Drop for Linked {
     }
 }
 
-/// What workers have done.
+/// Counts of the workers' requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Tally {
     searches: u64,
     inserts: u64,
     lengths: u64,
-    /// Lengths that were smaller than one before.
+    /// Lengths that were smaller than an earlier one.
     shrunk: u64,
 }
 
-/// Makes the workers, and waits for their ends.
+/// Creates the workers, and waits for their ends.
 struct Master {
     size: Size,
     list: Address<ToList>,
     /// Workers that have ended.
     ended: u32,
-    /// What they have done.
+    /// Counts of the workers that have ended.
     tally: Tally,
 }
 
-/// A worker's end.
+/// Reports the end of a worker.
 struct Ended(Tally);
 
-/// Asks.
+/// Sends requests to the list.
 struct Worker<F> {
     master: Address<Ended>,
     list: Address<ToList>,
     /// Questions still to be asked.
     left: u32,
-    /// What to ask next.
+    /// Generator of the next request.
     next: F,
-    /// The last length that it was told.
+    /// Last length that the worker received.
     len: u64,
     tally: Tally,
 }
 
-/// What a [`Worker`] receives.
+/// Messages of a [`Worker`].
 enum Work {
-    /// Ask for the first time.
+    /// Starts the first request.
     Begin,
-    /// It was searched or inserted.
+    /// Reports the end of a search or an insert.
     Done(std::result::Result<bool, NoReply>),
-    /// So long is the list.
+    /// Passes the length of the list.
     Len(std::result::Result<u64, NoReply>),
 }
 
@@ -182,15 +184,15 @@ struct Keeper {
     reports: Reports<(Tally, Linked)>,
 }
 
-/// What a [`Keeper`] receives.
+/// Messages of a [`Keeper`].
 enum ToList {
-    /// Whether it is there.
+    /// Asks for a search of this value.
     Contains(u32, Reply<bool>),
-    /// Put it where it belongs.
+    /// Asks for an insert of this value.
     Insert(u32, Reply<bool>),
-    /// How long it is.
+    /// Asks for the length.
     Len(Reply<u64>),
-    /// All workers have ended, and have done that.
+    /// Reports that all workers have ended, with their counts.
     End(Tally),
 }
 
@@ -228,7 +230,7 @@ impl Actor for Master {
 }
 
 impl<F: FnMut() -> Request> Worker<F> {
-    /// Asks the next question, or ends.
+    /// Sends the next request, or ends.
     fn go(&mut self, cx: &Context<'_, Work>) -> Next {
         if self.left == 0 {
             return end(cx.send(&self.master, Ended(self.tally)).is_ok());
@@ -329,7 +331,7 @@ fn check(size: Size, tally: Tally, list: &Linked) -> Result<()> {
     Ok(())
 }
 
-/// What all workers ask together, and the values that they insert.
+/// Returns the expected counts of all workers together, and the values that they insert.
 fn model(size: Size) -> (Tally, Vec<u32>) {
     let mut tally = Tally::default();
     let mut inserted = Vec::new();

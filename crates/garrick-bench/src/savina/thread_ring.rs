@@ -1,12 +1,15 @@
-//! Thread ring: one token that goes round among many actors, here as everywhere called a ring of threads.
+//! Thread ring: one token that goes round among many actors, traditionally called a ring of
+//! threads.
 //!
 //! ```text
 //!   Member 0  -- Token(99,999) -->  Member 1  -- Token(99,998) -->  ..  Member 99  -->  Member 0  -->  ..
 //! ```
 //!
-//! The member that gets the token at zero sends the end on instead, which goes round once and stops everybody.
+//! The member that gets the token at zero sends the end instead, which goes round once and stops
+//! all members.
 //!
-//! Right when the members together have had the token once for each hop and once from the main thread.
+//! Correct if all members together have had the token once for each hop and once from the main
+//! thread.
 
 use garrick::{Actor, Address, Context, Next};
 use garrick_measure::{Contender, Effort, Measured, Result, Scenario};
@@ -19,12 +22,12 @@ pub(super) const THREAD_RING: Scenario = Scenario {
     contenders,
 };
 
-/// How much is done.
+/// Amount of work.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Who is in the ring.
+    /// Number of members of the ring.
     actors: u64,
-    /// How often the token is sent on.
+    /// Number of times that the token is sent on.
     hops: u64,
 }
 
@@ -44,28 +47,28 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&THREAD_RING, size, &params, thread_ring)
 }
 
-/// Sends on what it gets.
+/// Sends the token on.
 struct Member {
-    /// The next in the ring. None until told.
+    /// Next member of the ring. `None` until the message with its address.
     next: Option<Address<Message>>,
     /// Tokens so far.
     tokens: u64,
-    /// How many there are in the ring.
+    /// Number of members of the ring.
     members: u64,
     reports: Reports<u64>,
 }
 
-/// What a [`Member`] receives.
+/// Messages of a [`Member`].
 enum Message {
-    /// Who comes next.
+    /// Passes the address of the next member.
     Next(Address<Message>),
-    /// The token, which makes so many more hops.
+    /// Token with the number of hops left.
     Token(u64),
-    /// The end.
+    /// Ends the ring.
     End {
-        /// How many it reaches after this one.
+        /// Number of members that the end reaches after this one.
         left: u64,
-        /// Tokens that the members before have had.
+        /// Tokens that the earlier members have had.
         tokens: u64,
     },
 }

@@ -1,36 +1,38 @@
-//! The small computations of the suite: random numbers, waiting by computing, and two pieces of floating point.
+//! The small computations of the suite: random numbers, busy waiting, and two pieces of
+//! floating-point work.
 //!
-//! The suite has a generator of its own, so that different languages draw the same numbers: a linear congruence on 16
-//! bits, x' = (1309 x + 13849) mod 65536. Where its Java sources use the generators of the Java library instead, ours use
-//! this one too.
+//! The suite has its own generator, so that different languages draw the same numbers: a linear
+//! congruence on 16 bits, x' = (1309 x + 13849) mod 65536. Where its Java sources use the
+//! generators of the Java library, this code uses the suite's generator, too.
 
 use std::hint::black_box;
 
-/// The suite's generator.
+/// The suite's random number generator.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u32);
 
 impl Random {
-    /// The seed where a benchmark has none of its own.
+    /// Seed of the benchmarks that have no seed of their own.
     pub(super) const SEED: u64 = 74_755;
 
-    /// One that begins with `seed`, of which the low 16 bits count.
+    /// Creates a generator that starts with `seed`, of which the low 16 bits count.
     pub(super) fn new(seed: u64) -> Self {
         Self((seed & 0xffff) as u32)
     }
 
-    /// The next number below 65,536.
+    /// Returns the next number below 65,536.
     pub(super) fn next(&mut self) -> u32 {
         self.0 = (self.0 * 1309 + 13_849) & 0xffff;
         self.0
     }
 
-    /// The next number below `end`, which is at most 65,536: a remainder, as in the suite, and not quite fair.
+    /// Returns the next number below `end`, which is at most 65,536. It is a remainder, as in the
+    /// suite, and not quite uniform.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         self.next() % end
     }
 
-    /// The next number of 32 bits, of two draws.
+    /// Returns the next number of 32 bits, from two draws.
     pub(super) fn wide(&mut self) -> u32 {
         (self.next() << 16) | self.next()
     }
@@ -44,20 +46,20 @@ pub(super) fn busy_wait(count: u32) {
     }
 }
 
-/// The argument of the fork-join benchmarks' computation.
+/// Argument of the fork-join benchmarks' computation.
 pub(super) const THETA: f64 = 37.2;
 
-/// The square of the sine, computed anew each time.
+/// Returns the square of the sine, computed anew each time.
 pub(super) fn square_sine(theta: f64) -> f64 {
     let sine = black_box(theta).sin();
     sine * sine
 }
 
-/// Logarithms that one unit of cost takes.
+/// Number of logarithms per unit of cost.
 const LOGARITHMS_PER_COST: u32 = 100;
 
-/// An item worked on: the sum of it and of 100 logarithms of random numbers for each unit of `cost`, of one if there is
-/// no cost.
+/// Returns the result of work on an item: the sum of the item and of 100 logarithms of random
+/// numbers for each unit of `cost`. A cost of zero counts as one.
 pub(super) fn worked_on(item: f64, cost: u32) -> f64 {
     let mut random = Random::new(u64::from(cost));
     let logarithms = (cost * LOGARITHMS_PER_COST).max(1);

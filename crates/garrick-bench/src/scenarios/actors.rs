@@ -8,11 +8,11 @@ use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
 pub(crate) use garrick_measure::sent;
 
-/// Messages that a sender sends in one turn, where a scenario does not say otherwise.
+/// Messages that a sender sends in one turn, unless a scenario sets another number.
 pub(crate) const BURST: u64 = 256;
 
-/// Runs what `prepare` makes on this thread until nothing is left to do, and measures `ops` operations.
-/// Making and dropping the actors is not part of the time.
+/// Runs the actors that `prepare` creates on this thread until no work is left, and measures `ops`
+/// operations. The time does not include the creation and the drop of the actors.
 pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Measured> {
     let local = Local::new()?;
     prepare(&local);
@@ -23,22 +23,23 @@ pub(crate) fn measure_here(ops: u64, prepare: impl FnOnce(&Local)) -> Result<Mea
     Ok(Measured::new(ops, span))
 }
 
-/// A system of one worker, with a thread of its own.
+/// Starts a system of one worker, with its own thread.
 pub(crate) fn worker(name: &str) -> Result<System> {
     Ok(System::builder().name(name).workers(1).start()?)
 }
 
-/// Counts messages, and says at the end of the last expected one that it was the last.
+/// Counts messages, and reports the last expected message.
 #[derive(Clone)]
 pub(crate) struct Counter {
     /// Messages still to come.
     left: u64,
-    /// Whom to tell.
+    /// Channel that reports the last message.
     done: mpsc::Sender<()>,
 }
 
 impl Counter {
-    /// One that expects `count` messages, and where it tells that they came.
+    /// Creates a counter that expects `count` messages. Returns it with the channel that reports
+    /// the last one.
     pub(crate) fn new(count: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         (Self { left: count, done }, waiting)
@@ -49,7 +50,8 @@ impl Counter {
         black_box(message);
         self.left -= 1;
         if self.left == 0 {
-            // Nobody waits where the actors run on the thread that measures, which looks afterwards.
+            // Without a receiver the actors run on the measuring thread, which checks the result
+            // afterwards.
             let _ = self.done.send(());
         }
     }
@@ -68,22 +70,22 @@ impl Actor for Counter {
 
 /// Passes a number on, one less each time, until it is 0.
 pub(crate) struct Relay {
-    /// The next one. None until told.
+    /// Next relay. `None` until the message with its address.
     next: Option<Address<Pass>>,
-    /// Whom to tell that 0 was reached.
+    /// Channel that reports that 0 was reached.
     done: mpsc::Sender<()>,
 }
 
-/// What a [`Relay`] receives.
+/// Messages of a [`Relay`].
 pub(crate) enum Pass {
-    /// Who comes next.
+    /// Passes the address of the next relay.
     Next(Address<Pass>),
-    /// How often to pass this on.
+    /// Token with the number of hops left.
     Token(u64),
 }
 
 impl Relay {
-    /// One that passes on to `next`, or to whom it is told.
+    /// Creates a relay that passes on to `next`, or to the address of a later message.
     pub(crate) fn new(next: Option<Address<Pass>>, done: mpsc::Sender<()>) -> Self {
         Self { next, done }
     }
@@ -99,7 +101,7 @@ impl Actor for Relay {
         match (message, &self.next) {
             (Pass::Next(next), _) => self.next = Some(next),
             (Pass::Token(0), _) => {
-                // See `Counter`.
+                // As in `Counter`: a missing receiver is no error.
                 let _ = self.done.send(());
             }
             (Pass::Token(left), Some(next)) => return sent(&cx.send(next, Pass::Token(left - 1))),
@@ -109,7 +111,7 @@ impl Actor for Relay {
     }
 }
 
-/// Makes a ring of `count` relays with `spawn`, and returns one of them.
+/// Creates a ring of `count` relays with `spawn`, and returns one of them.
 pub(crate) fn ring_of(
     count: usize,
     done: &mpsc::Sender<()>,
@@ -124,10 +126,10 @@ pub(crate) fn ring_of(
     first
 }
 
-/// Sends a message that sets a scenario going.
+/// Sends the message that starts a scenario.
 ///
 /// # Panics
-/// If the actor is gone, which no scenario's actor is before its first message.
+/// Panics if the actor is gone. No scenario's actor is gone before its first message.
 #[track_caller]
 pub(crate) fn send_in<M: 'static>(to: &Address<M>, message: M) {
     assert!(

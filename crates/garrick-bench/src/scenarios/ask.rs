@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Questions to an actor and their answers.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -47,10 +47,10 @@ pub(super) const CALL_OUTSIDE: Scenario = Scenario {
     },
 };
 
-/// A question: what is one more?
+/// A question for the number plus one.
 pub(super) struct Question(pub(super) u64, pub(super) Reply<u64>);
 
-/// Answers.
+/// Answers each question.
 pub(super) struct Answerer;
 
 impl Actor for Answerer {
@@ -64,18 +64,18 @@ impl Actor for Answerer {
     }
 }
 
-/// Asks again after every answer; `WITHIN` an hour, or for ever.
+/// Asks again after every answer. `WITHIN` selects a time limit of an hour instead of none.
 pub(super) struct Asker<const WITHIN: bool> {
-    /// Whom it asks.
+    /// Actor that answers.
     answerer: Address<Question>,
-    /// The answer at which it stops.
+    /// Answer after which the asker stops.
     last: u64,
-    /// Whom to tell then.
+    /// Channel that reports the end.
     done: mpsc::Sender<()>,
 }
 
 impl<const WITHIN: bool> Asker<WITHIN> {
-    /// Returns one that asks so often from its first message on, which is `Ok(0)`.
+    /// Returns an asker that asks this often, starting at its first message, which is `Ok(0)`.
     pub(super) fn new(answerer: Address<Question>, asks: u64, done: mpsc::Sender<()>) -> Self {
         Self {
             answerer,
@@ -119,7 +119,7 @@ fn ask<const WITHIN: bool>(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Has a plain thread ask so many questions, one after the other.
+/// Makes a plain thread ask this many questions, one after the other.
 fn outside(
     ops: u64,
     ask: impl Fn(&Address<Question>, u64) -> std::result::Result<u64, NoReply>,

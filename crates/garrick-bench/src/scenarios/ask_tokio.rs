@@ -1,4 +1,4 @@
-//! Questions that tasks of tokio ask.
+//! Questions that tokio tasks ask.
 
 use std::future::Future;
 
@@ -25,10 +25,10 @@ pub(super) const SWEPT: Swept = Swept {
     contenders: at,
 };
 
-/// Numbers of tasks, where a point has none.
+/// Numbers of tasks for a point that sets none.
 const TASKS: [u64; 3] = [1, 64, 4_096];
 
-/// Numbers of workers, where a point has none.
+/// Numbers of workers for a point that sets none.
 const WORKERS: [u64; 2] = [1, 2];
 
 fn at(_: &Effort, point: &Point) -> Vec<Contender> {
@@ -42,10 +42,10 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
     contenders.collect()
 }
 
-/// Tasks of tokio that ask actors, each one of them again and again, one ask at a time.
+/// Tokio tasks that ask actors repeatedly, each with one ask at a time.
 ///
 /// # Examples
-/// Another one whom they ask, a function that returns at once:
+/// Asking something else than an actor, a function that returns at once:
 /// ```
 /// use garrick_bench::Askers;
 /// use garrick_measure::Point;
@@ -62,20 +62,21 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Askers {
-    /// How many there are.
+    /// Number of tasks.
     tasks: u64,
-    /// Threads that run them, and as many that run the actors where these are not the same.
+    /// Number of threads that run the tasks. The actors get as many if they run on other threads.
     workers: usize,
 }
 
 impl Askers {
-    /// Actors that they ask.
+    /// Number of actors that are asked.
     pub const ASKED: usize = 16;
 
-    /// Questions of each task, at least.
+    /// Fewest questions of each task.
     const EACH_MIN: u64 = 16;
 
-    /// Returns those that are measured there, which are several where it does not say how many `tasks` and `workers` there are.
+    /// Returns the askers to measure at a point. There are several if the point does not set the
+    /// number of `tasks` or `workers`.
     pub fn at(point: &Point) -> Vec<Self> {
         let one_or =
             |name, all: &[u64]| point.get(name).map_or(all.to_vec(), |number| vec![number]);
@@ -88,40 +89,43 @@ impl Askers {
         askers
     }
 
-    /// Returns how many threads there are for the actors.
+    /// Returns the number of threads for the actors.
     pub fn workers(&self) -> usize {
         self.workers
     }
 
-    /// Makes a contender whom they ask as `measure` says.
+    /// Creates a contender whose measurement is `measure`.
     pub fn contender(
         self,
         name: &'static str,
         measure: impl Fn(Self, u64) -> Result<Measured> + 'static,
     ) -> Contender {
-        // With fewer the start of the tasks would be measured, and that of the actors' threads.
+        // With fewer asks, the start of the tasks and of the actors' threads would dominate the
+        // measurement.
         let asks_min = Self::EACH_MIN * self.tasks;
         Contender::fitted(name, move |asks| measure(self, asks.max(asks_min)))
             .with("tasks", self.tasks)
             .with("workers", self.workers)
     }
 
-    /// Starts a runtime for them.
+    /// Starts a runtime for the tasks.
     ///
     /// # Errors
-    /// If there are no threads for it.
+    /// Fails if there are no threads for it.
     pub fn runtime(&self) -> Result<Runtime> {
         let mut builder = Builder::new_multi_thread();
         Ok(builder.worker_threads(self.workers).build()?)
     }
 
-    /// Has them ask `asks` questions together on `runtime`, and measures the whole process until the last answer.
+    /// Makes the tasks ask `asks` questions together on `runtime`, and measures the whole process
+    /// until the last answer.
     ///
-    /// `asker` makes a task of the number of the actor that it asks and how often it asks. Each answer is one more than the question:
-    /// a task begins with 0, asks with every answer again, and returns the last one.
+    /// `asker` creates a task from the number of its actor and the number of its questions. Each
+    /// answer is one more than the question: a task starts with 0, sends every answer as the next
+    /// question, and returns the last answer.
     ///
     /// # Errors
-    /// If a task has panicked, or has not got as many answers as it was to ask for.
+    /// Fails if a task panicked, or did not get the required number of answers.
     pub async fn ask<F>(
         self,
         runtime: &Handle,
@@ -195,15 +199,15 @@ fn of_tasks(askers: Askers, asks: u64) -> Result<Measured> {
     }))
 }
 
-/// A number, and where the next one goes.
+/// A number, and a channel for its answer.
 type Asked = (u64, oneshot::Sender<u64>);
 
-/// Starts a task that answers, and ends with its last sender.
+/// Starts a task that answers. The task ends with its last sender.
 fn answerer(runtime: &Runtime) -> mpsc::UnboundedSender<Asked> {
     let (sender, mut questions) = mpsc::unbounded_channel::<Asked>();
     runtime.spawn(async move {
         while let Some((number, reply)) = questions.recv().await {
-            // The task that asks waits for it.
+            // The asking task waits for this answer.
             let _ = reply.send(number + 1);
         }
     });

@@ -22,10 +22,10 @@ const ACTORS: usize = 1000;
 
 const WORKERS: usize = 2;
 
-/// How long the one actor blocks.
+/// Time that the blocking actor blocks.
 const BLOCK: Duration = Duration::from_millis(200);
 
-/// Where the one stands in the order in which they are sent to.
+/// Position of the blocking actor in the order of sending.
 const PLACES: [(&str, usize); 3] = [("first", 0), ("middle", ACTORS / 2), ("last", ACTORS - 1)];
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -41,13 +41,13 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     PLACES.into_iter().map(at).collect()
 }
 
-/// One of the ready actors.
+/// A ready actor.
 struct Ready {
-    /// Whether it is the one that blocks.
+    /// True for the actor that blocks.
     blocks: bool,
-    /// The others that are not done yet. Every other counts itself off.
+    /// Number of the other actors that are not done yet. Every one of them subtracts itself.
     left: Arc<AtomicUsize>,
-    /// Whom the last of the others tells.
+    /// Channel on which the last of the other actors reports.
     done: mpsc::Sender<()>,
 }
 
@@ -61,7 +61,8 @@ impl Actor for Ready {
             thread::sleep(BLOCK);
             return Next::Continue;
         }
-        // AcqRel: pairs with itself in the other actors; the last one has all of them behind it.
+        // AcqRel: pairs with itself in the other actors; the last actor's turn happens after those
+        // of all others.
         if self.left.fetch_sub(1, AcqRel) == 1 {
             return sent(&self.done.send(()));
         }
@@ -69,13 +70,13 @@ impl Actor for Ready {
     }
 }
 
-/// Makes the actors in its first turn, and sends to all of them in its second.
+/// Creates the actors in its first turn, and sends to all of them in its second.
 struct Starter {
-    /// The actors, once made.
+    /// Actors that the first turn created.
     ready: Vec<Address<()>>,
-    /// Which of them blocks.
+    /// Index of the actor that blocks.
     place: usize,
-    /// Whom the last of the others tells, and the starter after its first turn.
+    /// Channel on which the last of the other actors reports, and the starter after its first turn.
     done: mpsc::Sender<()>,
 }
 

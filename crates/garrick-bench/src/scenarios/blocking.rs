@@ -1,4 +1,4 @@
-//! Turns that let others run while they block.
+//! Turns that allow other actors to run while they block.
 
 use std::sync::mpsc;
 
@@ -25,7 +25,7 @@ pub(super) const BLOCKING: Scenario = Scenario {
 
 /// Blocks in each turn, and sends itself the next message.
 struct Blocker {
-    /// Whom to tell after the last turn.
+    /// Channel that reports the last turn.
     done: mpsc::Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! The work-stealing deque's owner, against a deque that nobody can steal from.
+//! The work-stealing deque's owner, against a deque that no thread can steal from.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -15,7 +15,7 @@ pub(super) const DEQUE: Scenario = Scenario {
     contenders,
 };
 
-/// Values below the one that comes and goes.
+/// Numbers of values below the one that is pushed and popped.
 const DEPTHS: [u64; 2] = [0, 64];
 
 /// Slots of the deque, a power of two above the depths.
@@ -75,7 +75,7 @@ fn pairs<D>(
     push: impl Fn(&mut D, u64),
     pop: impl Fn(&mut D) -> Option<u64>,
 ) -> Measured {
-    // Whoever uses a deque in earnest holds it in a struct: nothing may stay in registers for good.
+    // Real code holds a deque in a struct: no field may stay in a register permanently.
     let deque = black_box(deque);
     (0..depth).for_each(|value| push(deque, value));
     let watch = Stopwatch::start(Clock::Thread);

@@ -19,10 +19,10 @@ pub(super) const FAN_IN: Scenario = Scenario {
     },
 };
 
-/// Those who send.
+/// Number of senders.
 const SENDERS: u64 = 4;
 
-/// Messages at most in a repetition: all of them may wait at once.
+/// Greatest number of messages in a repetition: all of them may wait at once.
 const FLOOD_MAX: u64 = 1 << 18;
 
 fn fan_in(ops: u64) -> Result<Measured> {

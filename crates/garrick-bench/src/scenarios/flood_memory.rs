@@ -1,4 +1,4 @@
-//! What a flood takes in memory, and what is left of that when it is over.
+//! Memory use of a flood of messages, and the part that remains afterwards.
 
 use std::sync::mpsc;
 
@@ -24,7 +24,7 @@ const MESSAGES: u64 = 5_000_000;
 /// Messages of a quick run.
 const MESSAGES_QUICK: u64 = 500_000;
 
-/// The command's hidden words for what the child processes do.
+/// Hidden subcommands of the child processes.
 pub(crate) const CHILD_PEAK: &str = "measure-flood-peak";
 pub(crate) const CHILD_REST: &str = "measure-flood-rest";
 
@@ -40,17 +40,19 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
         .collect()
 }
 
-/// When memory is looked at.
+/// Moment at which memory is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     Peak,
     Rest,
 }
 
-/// Sends so many messages in this process, and says by how much its resident memory has grown for each.
+/// Sends this many messages in this process, and measures the growth of its resident memory per
+/// message.
 ///
 /// # Errors
-/// If there is no thread for the system, or the operating system does not say what is resident.
+/// Fails if there is no thread for the system, or if the operating system does not report the
+/// resident memory.
 pub(crate) fn in_this_process(messages: u64, when: When) -> Result<Measured> {
     let system = System::builder().workers(1).start()?;
     let (go, gate) = mpsc::channel::<()>();
@@ -91,7 +93,7 @@ mod tests {
     fn all_messages_are_sent() {
         let measured = in_this_process(10_000, When::Peak).unwrap();
         assert_eq!(measured.ops, 10_000);
-        // How much they take is for a process without other tests to say.
+        // The amount is only meaningful in a process without other tests.
         assert!(measured.bytes_per_actor.is_some_and(f64::is_finite));
     }
 }

@@ -1,4 +1,4 @@
-//! What a system costs in which nothing happens.
+//! CPU time of an idle system.
 
 use std::sync::mpsc;
 use std::thread;
@@ -19,19 +19,19 @@ pub(super) const IDLE_CPU: Scenario = Scenario {
     contenders,
 };
 
-/// The command's hidden word for what the child process does.
+/// Hidden subcommand of the child process.
 pub(crate) const CHILD: &str = "measure-idle-cpu";
 
 const ACTORS: u64 = 1_000_000;
 
 const WORKERS: usize = 2;
 
-/// How long it is watched, in seconds.
+/// Time of watching, in seconds.
 const SECONDS: u64 = 5;
 
 const SECONDS_QUICK: u64 = 1;
 
-/// The last actors handle their messages, and the workers go to sleep.
+/// Time in which the last actors handle their messages, and the workers go to sleep.
 const SETTLING: Duration = Duration::from_millis(100);
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -45,10 +45,10 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Measures so many seconds in this process.
+/// Measures this many seconds in this process.
 ///
 /// # Errors
-/// If there are no threads for the system.
+/// Fails if there are no threads for the system.
 pub(crate) fn in_this_process(seconds: u64) -> Result<Measured> {
     let system = System::builder().workers(WORKERS).start()?;
     let (done, waiting) = mpsc::channel();

@@ -1,8 +1,9 @@
-//! What an idle actor takes in memory.
+//! Memory use of an idle actor.
 //!
-//! Each actor's state is 8 bytes: the address of the actor made before it. So nothing else keeps them
-//! alive, no list of addresses has to be subtracted, and what the process has grown by is the actors' own.
-//! It is measured in a fresh process, where no earlier scenario has left memory to use again.
+//! Each actor's state is 8 bytes: the address of the actor created before it. So nothing else keeps
+//! the actors alive, and no list of addresses has to be subtracted. The growth of the process is
+//! that of the actors alone. It is measured in a fresh process, where no earlier scenario has left
+//! memory to reuse.
 
 use std::sync::mpsc;
 
@@ -32,7 +33,7 @@ const ACTORS_QUICK: u64 = 1_000_000;
 /// Actors that are spawned in one turn.
 const LITTER: u64 = 64;
 
-/// The command's hidden word for what the child process does.
+/// Hidden subcommand of the child process.
 pub(crate) const CHILD: &str = "measure-idle-memory";
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -51,7 +52,7 @@ fn in_child(actors: u64) -> Result<Measured> {
 
 /// An idle actor.
 struct Idler {
-    /// Kept, not read: it is what keeps the actor before this one alive.
+    /// Keeps the previous actor alive, and is never read.
     _before: Option<Address<()>>,
 }
 
@@ -63,21 +64,21 @@ impl Actor for Idler {
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
 }
 
-/// Spawns idle actors for as many turns as it is told.
+/// Spawns idle actors for as many turns as its message asks for.
 pub(super) struct Crowd {
-    /// The actor made last.
+    /// Actor that was created last.
     last: Option<Address<()>>,
-    /// Whom to tell after the last turn.
+    /// Channel that reports the last turn.
     done: mpsc::Sender<()>,
 }
 
 impl Crowd {
-    /// One that has not spawned yet.
+    /// Creates a crowd that has not spawned yet.
     pub(super) fn new(done: mpsc::Sender<()>) -> Self {
         Self { last: None, done }
     }
 
-    /// Turns after which there are at least so many.
+    /// Returns the number of turns that spawn at least this many actors.
     pub(super) fn turns_for(actors: u64) -> u64 {
         actors.div_ceil(LITTER)
     }
@@ -105,11 +106,12 @@ impl Actor for Crowd {
     }
 }
 
-/// Makes at least so many idle actors in this process, and says what that took and by how much its resident memory
-/// has grown for each: what the scenario `idle-memory` of `garrick bench` does in a fresh process.
+/// Creates at least this many idle actors in this process. Measures the time, and the growth of the
+/// resident memory per actor. The scenario `idle-memory` of `garrick bench` runs it in a fresh
+/// process.
 ///
 /// # Errors
-/// If the thread can run no actors, or the system does not say what is resident.
+/// Fails if the thread can run no actors, or if the system does not report the resident memory.
 ///
 /// # Examples
 /// ```
@@ -147,7 +149,7 @@ mod tests {
     fn as_many_actors_are_made_as_asked_for() {
         let measured = in_this_process(200_000).unwrap();
         assert_eq!(measured.ops, 200_000);
-        // How many they are is for a process without other tests to say.
+        // The amount is only meaningful in a process without other tests.
         assert!(measured.bytes_per_actor.is_some_and(f64::is_finite));
     }
 }

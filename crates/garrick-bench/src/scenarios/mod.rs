@@ -1,9 +1,11 @@
-//! What is measured, one file for each.
+//! Scenarios of `garrick bench`, one file for each.
 //!
-//! [`SCENARIOS`] is the one list: the command's help, `--list`, the tables and the JSON come from it.
+//! [`SCENARIOS`] is the only list: the command's help, `--list`, the tables and the JSON come from
+//! it.
 //!
-//! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU time. Those
-//! of several threads count the CPU time of the whole process, waiting and waking included.
+//! Scenarios of one worker run it on the measuring thread (a `Local`) and count that thread's CPU
+//! time. Scenarios of several threads count the CPU time of the whole process, including waiting
+//! and waking.
 
 pub(crate) mod actors;
 mod child;
@@ -38,7 +40,7 @@ pub(crate) mod flood_memory;
 
 use garrick_measure::{Contender, Effort, Point, Scenario, Swept};
 
-/// All of them, in the order in which they run.
+/// All scenarios, in the order in which they run.
 pub static SCENARIOS: &[Scenario] = &[
     rmw::RMW,
     tell::TELL,
@@ -81,7 +83,7 @@ pub static SCENARIOS: &[Scenario] = &[
     scale::ROUTEES,
 ];
 
-/// Those whose parameters can be swept.
+/// Scenarios whose parameters can be swept.
 pub static SWEPT: &[Swept] = &[
     tell::SWEPT,
     ask_tokio::SWEPT,
@@ -90,8 +92,9 @@ pub static SWEPT: &[Swept] = &[
     deque::SWEPT,
 ];
 
-/// Makes the contenders of a scenario of `garrick bench`, for whoever measures others beside them: at a point where
-/// it can be swept, or, if that has no parameters, as the scenario has them.
+/// Creates the contenders of a scenario of `garrick bench`, for programs that measure others beside
+/// them. A `point` with parameters requires a scenario that can be swept. Without parameters the
+/// contenders are those of the scenario itself.
 ///
 /// # Examples
 /// ```
@@ -106,7 +109,7 @@ pub static SWEPT: &[Swept] = &[
 /// ```
 ///
 /// # Panics
-/// If there is no such scenario, or it cannot be swept where it should be.
+/// Panics if there is no such scenario, or if it cannot be swept at the given point.
 #[track_caller]
 pub fn contenders(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     if point.parameters().next().is_none() {

@@ -14,19 +14,19 @@ pub(super) const PIPELINE: Scenario = Scenario {
     contenders,
 };
 
-/// The modes by the names that they have on the command line.
+/// Modes with their names on the command line.
 const MODES: [(&str, Mode); 2] = [
     ("zero-copy", Mode::ZeroCopy),
     ("double-buffer", Mode::DoubleBuffer),
 ];
 
-/// Slots of each channel: a power of two at which bigger gains little.
+/// Slots of each channel: a power of two beyond which a larger one gains little.
 const CAPACITY: usize = 1 << 16;
 
-/// The time from beat to beat, in milliseconds.
+/// Time between beats, in milliseconds.
 const RATE_MS: u64 = 2;
 
-/// Nobody stops it: it ends after its time.
+/// Flag that is never set: a run ends after its time.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
@@ -76,6 +76,6 @@ fn measure(config: &Config<'_>, pipeline: fn(&Config<'_>) -> Result<Totals>) -> 
     let totals = pipeline(config)?;
     let span = watch.stop();
     assert!(totals.agree(), "all stages count the same: {totals:?}");
-    // A slice can be over before the first message is through.
+    // A slice can end before the first message has passed.
     Ok(Measured::new(totals.counts.total().max(1), span))
 }

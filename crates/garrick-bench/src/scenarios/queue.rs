@@ -19,7 +19,8 @@ pub(super) const QUEUE: Scenario = Scenario {
 /// Values that one thread pushes before it pops them.
 const BATCH: u64 = 64;
 
-/// Values that one producer pushes at most in a repetition: all of them may wait at once.
+/// Greatest number of values that one producer pushes in a repetition: all of them may wait at
+/// once.
 const FLOOD_MAX: u64 = 1 << 20;
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -34,7 +35,7 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     .collect()
 }
 
-/// A queue on one thread, and on two.
+/// Returns the contenders of a queue on one thread, and on two.
 fn pair<C: Parked>(contender: &'static str, queue: &'static str) -> [Contender; 2] {
     [
         Contender::fitted(contender, one_thread::<C>)

@@ -1,4 +1,5 @@
-//! What is left in memory of timers that were cancelled, and of questions that were answered before their time was over.
+//! Memory that remains from cancelled timers, and from questions that were answered before their
+//! time limit.
 
 use std::sync::mpsc;
 use std::thread;
@@ -43,20 +44,21 @@ const ASKS: u64 = 10_000_000;
 /// Asks of a quick run.
 const ASKS_QUICK: u64 = 200_000;
 
-/// Operations before memory is looked at for the first time.
+/// Operations before memory is measured for the first time.
 const WARM_UP: u64 = 100_000;
 
-/// The command's hidden words for what the child processes do.
+/// Hidden subcommands of the child processes.
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
-/// Operations of which no more than a byte is to be left, so that nobody waits for less.
+/// Number of operations per remaining byte that is good enough: the measurement does not wait for
+/// less.
 const OPS_A_BYTE: u64 = 10;
 
-/// How long memory may take to come back, and actors to end.
+/// Longest time to wait until memory is returned and actors have ended.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// From one look to the next.
+/// Time between two measurements.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 fn timers(effort: &Effort) -> Vec<Contender> {
@@ -81,11 +83,12 @@ fn asks(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Starts and cancels at least so many timers in this process, so many `at_once`, and says by how much its resident memory has
-/// grown for each.
+/// Starts and cancels at least `timers` timers in this process, `at_once` at a time, and measures
+/// the growth of its resident memory per timer.
 ///
 /// # Errors
-/// If there is no thread for the system, the operating system does not say what is resident, or actors are left.
+/// Fails if there is no thread for the system, if the operating system does not report the resident
+/// memory, or if actors are left.
 pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measured> {
     let system = system()?;
     let actors = living(&system.handle());
@@ -100,11 +103,12 @@ pub(crate) fn timers_in_this_process(timers: u64, at_once: u64) -> Result<Measur
     left(&system.handle(), actors, timers, || run(timers, at_once))
 }
 
-/// Asks so often in this process, and says by how much its resident memory has grown for each ask since the first
-/// [`WARM_UP`] of them.
+/// Asks this often in this process. Measures the growth of its resident memory per ask since the
+/// first [`WARM_UP`] of them.
 ///
 /// # Errors
-/// If there is no thread for the system, the operating system does not say what is resident, or actors are left.
+/// Fails if there is no thread for the system, if the operating system does not report the resident
+/// memory, or if actors are left.
 pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
     let system = system()?;
     let answerer = system.spawn(Answerer)?;
@@ -119,12 +123,13 @@ pub(crate) fn asks_in_this_process(asks: u64) -> Result<Measured> {
     left(&system.handle(), actors, asks, || run(asks))
 }
 
-/// A system of one worker that counts its actors.
+/// Starts a system of one worker that counts its actors.
 fn system() -> Result<System> {
     Ok(System::builder().workers(1).probes(true).start()?)
 }
 
-/// Actors that a system with probes has now, and what it has made for itself besides.
+/// Returns the number of actors that a system with probes has now, including what the system has
+/// created for itself.
 pub(crate) fn living(system: &Handle) -> u64 {
     let kinds = system.sample().kinds.into_iter();
     kinds
@@ -132,7 +137,8 @@ pub(crate) fn living(system: &Handle) -> u64 {
         .sum()
 }
 
-/// Does so many operations, and sees what is left of them in memory: no more than so many `actors`.
+/// Runs `ops` operations, and measures the memory that remains of them. Fails if the number of
+/// actors does not return to `actors`.
 fn left(
     system: &Handle,
     actors: u64,
@@ -158,7 +164,8 @@ fn left(
     Ok(measured)
 }
 
-/// Returns the least that is resident within some seconds, but does not wait for less than `enough`.
+/// Returns the least resident memory within some seconds. Stops waiting once it is `enough` or
+/// less.
 pub(super) fn lowest(enough: u64) -> Result<u64> {
     let (began, mut lowest) = (Instant::now(), u64::MAX);
     while lowest > enough && began.elapsed() < PATIENCE {
@@ -177,7 +184,7 @@ mod tests {
         for (at_once, timers) in [(64, 1_024), (1_000, 1_000), (999, 1_998)] {
             let measured = timers_in_this_process(1_000, at_once).unwrap();
             assert_eq!(measured.ops, timers);
-            // How much is left is for a process without other tests to say.
+            // The amount is only meaningful in a process without other tests.
             assert!(measured.bytes_per_actor.is_some_and(f64::is_finite));
         }
         let measured = asks_in_this_process(10_000).unwrap();

@@ -23,7 +23,7 @@ pub(crate) const SPAWN: Scenario = Scenario {
 /// Actors that are spawned in one turn.
 const LITTERS: [u64; 2] = [64, 1];
 
-/// Lives for one message.
+/// An actor that lives for one message.
 struct Mayfly(u64);
 
 impl Actor for Mayfly {
@@ -38,9 +38,9 @@ impl Actor for Mayfly {
     }
 }
 
-/// Spawns for as many turns as it is told.
+/// Spawns for as many turns as its message asks for.
 struct Spawner {
-    /// Actors a turn.
+    /// Actors that are spawned per turn.
     litter: u64,
 }
 

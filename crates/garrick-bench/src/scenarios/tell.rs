@@ -27,7 +27,7 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
     bursts.into_iter().map(of).collect()
 }
 
-/// As many messages as an activation handles: more a turn, and the mailbox grows.
+/// Messages per turn that an activation handles at once. With more, the mailbox grows.
 const BURST_SMALL: u64 = 64;
 
 pub(crate) const TELL_ONE: Scenario = Scenario {
@@ -39,16 +39,16 @@ pub(crate) const TELL_ONE: Scenario = Scenario {
     },
 };
 
-/// Sends `burst` messages a turn, for as many turns as it is told.
+/// Sends `burst` messages per turn, for as many turns as its message asks for.
 pub(super) struct Teller {
-    /// Who counts them.
+    /// Actor that counts the messages.
     to: Address<u64>,
-    /// Messages a turn.
+    /// Messages per turn.
     burst: u64,
 }
 
 impl Teller {
-    /// One that has not sent yet.
+    /// Creates a teller that has not sent yet.
     pub(super) fn new(to: Address<u64>, burst: u64) -> Self {
         Self { to, burst }
     }

@@ -20,22 +20,22 @@ pub(super) const TELL_CROSS: Scenario = Scenario {
     },
 };
 
-/// Bursts that may be on their way: enough that neither side waits for the other's wake-up.
+/// Bursts that may be in flight: enough that neither side waits for the other's wake-up.
 const BURSTS_OPEN: u64 = 8;
 
 /// The sender: every message is a credit for a burst.
 struct Teller {
-    /// Who counts them. None until told.
+    /// Actor that counts the messages. `None` until the message with its address.
     to: Option<Address<u64>>,
     /// Bursts still to send.
     left: u64,
 }
 
-/// What a [`Teller`] receives.
+/// Messages of a [`Teller`].
 enum ToTeller {
-    /// Who counts the messages.
+    /// Passes the address of the counting actor.
     Peer(Address<u64>),
-    /// One burst may go.
+    /// Allows one more burst.
     Credit,
 }
 
@@ -64,11 +64,11 @@ impl Actor for Teller {
 
 /// The receiver: counts, and gives a credit for each burst.
 struct Counter {
-    /// Who gets the credits.
+    /// Actor that gets the credits.
     teller: Address<ToTeller>,
     /// Messages still to come.
     left: u64,
-    /// Whom to tell that all came.
+    /// Channel that reports the last message.
     done: mpsc::Sender<()>,
 }
 

@@ -21,17 +21,17 @@ pub(super) const TELL_OUTSIDE: Scenario = Scenario {
     },
 };
 
-/// Messages between two words of the receiver.
+/// Messages between two reports of the receiver.
 const BATCH: u64 = 4096;
 
-/// Batches that may be on their way, so that the mailbox stays bounded.
+/// Batches that may be in flight, so that the mailbox stays bounded.
 const BATCHES_OPEN: u64 = 4;
 
-/// Counts, and says so once a batch.
+/// Counts messages, and reports once per batch.
 struct Counter {
     /// Messages so far.
     count: u64,
-    /// Whom to tell.
+    /// Channel that reports each batch.
     batches: mpsc::Sender<()>,
 }
 

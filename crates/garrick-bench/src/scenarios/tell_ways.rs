@@ -8,10 +8,10 @@ use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stop
 use super::actors::{Counter, send_in};
 use super::tell::Teller;
 
-/// Messages a turn: the receiver keeps up.
+/// Messages per turn: the receiver keeps up.
 const BURST: u64 = 64;
 
-/// Messages for which a bounded mailbox has room.
+/// Capacity of a bounded mailbox.
 const BOUND: usize = 1024;
 
 pub(super) const TELL_NAMED: Scenario = Scenario {
@@ -74,13 +74,13 @@ impl AsyncActor for AsyncCounter {
     }
 }
 
-/// Sends so many messages to the counter that `spawn` makes an actor.
+/// Sends this many messages to the counter that `spawn` turns into an actor.
 fn by(ops: u64, spawn: impl FnOnce(&Local, Counter) -> Result<Address<u64>>) -> Result<Measured> {
     let turns = ops.div_ceil(BURST);
     let (counter, done) = Counter::new(turns * BURST);
     let local = Local::new()?;
     let to = spawn(&local, counter)?;
-    // It starts before.
+    // The actor starts before the measurement.
     local.run();
     send_in(&local.spawn(Teller::new(to, BURST)), turns);
     let watch = Stopwatch::start(Clock::Thread);
@@ -96,7 +96,7 @@ fn supervised(ops: u64) -> Result<Measured> {
     by(ops, |local, counter| {
         let tree = Supervisor::new("tree", Strategy::OneForOne).spawn(&local.handle())?;
         let child = tree.start(Child::new("counter", move || counter.clone()))?;
-        // As long as it is measured.
+        // Keeps the supervisor alive during the measurement.
         kept = Some(tree);
         Ok(child)
     })

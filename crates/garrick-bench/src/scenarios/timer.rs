@@ -1,4 +1,4 @@
-//! Timers that do not come to ring, as most of production's.
+//! Timers that never fire, like most in production.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -20,19 +20,20 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Timers that are started in one turn.
 pub(super) const BURST: u64 = 64;
 
-/// Starts timers and cancels them, in turns.
+/// Starts timers and cancels them, in alternate turns.
 pub(super) struct Starter {
     timers: Vec<garrick::Timer>,
-    /// Timers that are there before all are cancelled.
+    /// Timers that exist before all are cancelled.
     at_once: usize,
-    /// How often that is still to be done.
+    /// Number of rounds left.
     left: u64,
-    /// Whom to tell after the last.
+    /// Channel that reports the last round.
     done: mpsc::Sender<()>,
 }
 
 impl Starter {
-    /// Returns one that starts so many timers and cancels them, in so many rounds, from its first message on.
+    /// Returns a starter that starts and cancels `at_once` timers, in this many rounds, beginning
+    /// with its first message.
     pub(super) fn new(at_once: u64, rounds: u64, done: mpsc::Sender<()>) -> Self {
         let at_once = at_once as usize;
         Self {

@@ -10,28 +10,29 @@ use super::part::{Outcome, Part, outcome, same};
 /// Questions of the actor in a round.
 const ASKS: u64 = 10_000;
 
-/// Questions that it has open at once.
+/// Questions that the actor has open at once.
 const OPEN: u64 = 64;
 
-/// Of so many questions in a row one is never answered, one is refused, and one is answered about when its time is over.
+/// Length of the cycle of question kinds. In each cycle one question is never answered, one is
+/// refused, and one is answered close to its time limit.
 const KINDS: u64 = 64;
 
-/// Questions of the thread in a round, in each way that it can ask.
+/// Questions of the thread in a round, in each way that the thread can ask.
 const FROM_THREAD: u64 = 100;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The time of a question that is never answered.
+/// Time limit of a question that is never answered.
 const SHORT: Duration = Duration::from_millis(1);
 
-/// The time of a question whose answer comes after the same time.
+/// Time limit of a question whose answer comes after the same time.
 const TIGHT: Duration = Duration::from_micros(200);
 
 pub(super) struct Asks {
     oracle: Address<Question>,
     asker: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Right answers that the thread has got in this round.
+    /// Number of right answers that the thread has received in this round.
     answered: u64,
 }
 
@@ -82,26 +83,26 @@ impl Part for Asks {
     }
 }
 
-/// The right answer to a question.
+/// Returns the right answer to a question.
 pub(super) fn right(number: u64) -> u64 {
     3 * number + 1
 }
 
-/// What the oracle is asked, or told.
+/// Messages of the oracle.
 pub(super) enum Question {
-    /// To be answered at once.
+    /// Asks for an immediate answer.
     Now(u64, Reply<u64>),
-    /// To be answered after a [`TIGHT`] time.
+    /// Asks for an answer after a [`TIGHT`] time.
     Later(u64, Reply<u64>),
-    /// Not to be answered.
+    /// Asks a question that the oracle must not answer.
     Never(Reply<u64>),
-    /// To be dropped at once.
+    /// Asks a question whose reply the oracle must drop at once.
     Refuse(Reply<u64>),
-    /// Whoever was never answered has given up.
+    /// Drops the replies that were never sent: their askers have given up.
     Forget,
 }
 
-/// Answers, or does not.
+/// Answers questions, or leaves them open.
 #[derive(Default)]
 pub(super) struct Oracle {
     kept: Vec<Reply<u64>>,
@@ -132,13 +133,13 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// How the questions of a round have ended.
+/// Ends of a round's questions, by kind.
 #[derive(Default)]
 struct Ends {
     right: u64,
     timed_out: u64,
     dropped: u64,
-    /// Ends that the kind of question cannot have, and the first of them.
+    /// Ends that the kind of question cannot have. The first of them is kept.
     wrong: u64,
     first_wrong: Option<String>,
 }
@@ -164,7 +165,7 @@ impl Ends {
 
 struct Asker {
     oracle: Address<Question>,
-    /// The number of the next question.
+    /// Number of the next question.
     next: u64,
     ends: Ends,
     reply: Option<Reply<Outcome>>,
@@ -198,7 +199,7 @@ impl Asker {
         cx.ask_within(limit, &self.oracle, question, convert);
     }
 
-    /// Says how the round went.
+    /// Checks the round and returns its outcome.
     fn checked(&self) -> Outcome {
         let ends = &self.ends;
         if let Some(wrong) = &ends.first_wrong {
@@ -213,7 +214,7 @@ impl Asker {
     }
 }
 
-/// Questions of that kind in a round.
+/// Returns the number of questions of this kind in a round.
 fn number_of(kind: u64) -> u64 {
     (ASKS - kind).div_ceil(KINDS)
 }

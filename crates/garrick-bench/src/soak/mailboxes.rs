@@ -1,20 +1,20 @@
-//! Bounded mailboxes that are full again and again.
+//! Bounded mailboxes that become full again and again.
 
 use garrick::{Actor, Address, Ask, Context, Handle, Inlet, Mailbox, Next, OnFull, Reply, System};
 use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, Part, outcome, same};
 
-/// Messages for which each mailbox has room.
+/// Capacity of each mailbox.
 const ROOM: usize = 64;
 
-/// Messages that an actor sends to each mailbox in one turn, more than there is room for.
+/// Messages that an actor sends to each mailbox in one turn, more than its capacity.
 const FLOOD: u64 = 300;
 
-/// Messages that the thread sends, which waits for room.
+/// Messages that the thread sends. The thread waits for room.
 const FROM_THREAD: u64 = 500;
 
-/// What the mailboxes do when they are full. The thread sends to the first.
+/// Behavior of each mailbox when it is full. The thread sends to the first.
 const KINDS: [OnFull; 4] = [
     OnFull::Wait,
     OnFull::Fail,
@@ -23,7 +23,7 @@ const KINDS: [OnFull; 4] = [
 ];
 
 pub(super) struct Mailboxes {
-    /// The one whose senders wait.
+    /// Inlet of the mailbox whose senders wait.
     patient: Inlet<Work>,
     flooder: Address<Msg>,
     round: Option<Ask<Outcome>>,
@@ -66,7 +66,7 @@ impl Part for Mailboxes {
     }
 
     fn stop(&mut self) -> Result<()> {
-        // It holds the addresses of those who hold its own.
+        // The flooder holds the addresses of actors that hold its own.
         self.flooder.send(Msg::End)?;
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Part for Mailboxes {
 #[derive(Debug)]
 struct Work;
 
-/// Tells of each message that it handles.
+/// Reports each message that it handles.
 struct Handler {
     kind: usize,
     reports: Address<Msg>,
@@ -95,17 +95,17 @@ impl Actor for Handler {
 enum Msg {
     Inlets(Vec<Inlet<Work>>),
     Round(Reply<Outcome>),
-    /// A message was handled behind that mailbox.
+    /// Reports that a message was handled behind the mailbox of this number.
     Handled(usize),
     End,
 }
 
-/// Sends more than there is room for, and counts what comes of it.
+/// Sends more than there is room for, and counts the results.
 #[derive(Default)]
 struct Flooder {
     inlets: Vec<Inlet<Work>>,
     rounds: u64,
-    /// Messages that came back, in all rounds, for each mailbox; the others count as well.
+    /// Messages that came back, in all rounds, for each mailbox. `handled` counts likewise.
     returned: [u64; KINDS.len()],
     handled: [u64; KINDS.len()],
     reply: Option<Reply<Outcome>>,
@@ -121,18 +121,18 @@ impl Flooder {
         }
     }
 
-    /// Messages that were sent to that mailbox in all rounds.
+    /// Returns the number of messages sent to this mailbox in all rounds.
     fn sent(&self, kind: usize) -> u64 {
         let from_thread = if kind == 0 { FROM_THREAD } else { 0 };
         self.rounds * (FLOOD + from_thread)
     }
 
-    /// Messages to that mailbox that have come to an end.
+    /// Returns the number of messages to this mailbox that were returned, handled or dropped.
     fn ended(&self, kind: usize) -> u64 {
         self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
     }
 
-    /// Tells that the round is over, if it is.
+    /// Reports the end of the round, if it is over.
     fn tell(&mut self) {
         let all = 0..KINDS.len();
         if all.clone().any(|kind| self.ended(kind) < self.sent(kind)) {
@@ -144,7 +144,7 @@ impl Flooder {
         reply.send(all.map(|kind| self.checked(kind)).sum());
     }
 
-    /// Says how many messages that mailbox had in this round, if all are right.
+    /// Returns the number of messages of this mailbox in this round, if all counts are right.
     fn checked(&self, kind: usize) -> Outcome {
         let on_full = KINDS[kind];
         let name = format!("messages to a mailbox that does {on_full:?}");

@@ -1,8 +1,9 @@
-//! Mixed work that goes on for as long as one likes, and is checked: what `garrick soak` does.
+//! Mixed work that runs as long as wanted and is checked: the work of `garrick soak`.
 //!
-//! A soak has several parts, each a kind of work with actors of its own, all on one system. A round is some work of each part, all
-//! at once, driven by a thread of no system; it is over when each part has said how much it has done, which is always the same, or
-//! what is wrong. Between two rounds nothing is under way, so that what memory holds then is comparable.
+//! A soak has several parts, each a kind of work with its own actors, all on one system. A round is
+//! some work of each part, all at once. A thread outside of the system drives the round. The round
+//! is over when each part has reported its amount of work, which is always the same, or an error.
+//! Between two rounds nothing is in progress, so the memory use at those times is comparable.
 
 mod part;
 
@@ -29,10 +30,10 @@ pub struct Soak {
 }
 
 impl Soak {
-    /// Starts a system of so many workers, or one for each core.
+    /// Starts a system of this many workers, or of one for each core.
     ///
     /// # Errors
-    /// If there are no threads for it.
+    /// Fails if there are no threads for it.
     pub fn start(workers: Option<usize>) -> Result<Self> {
         let mut builder = System::builder().name("soak").probes(true);
         if let Some(workers) = workers {
@@ -54,10 +55,10 @@ impl Soak {
         })
     }
 
-    /// Does a round of all parts.
+    /// Runs a round of all parts.
     ///
     /// # Errors
-    /// If anything in it was not as it should be.
+    /// Fails if a part of the round went wrong.
     pub fn round(&mut self) -> Result<()> {
         self.rounds += 1;
         let (rounds, system) = (self.rounds, self.system.handle());
@@ -72,17 +73,17 @@ impl Soak {
         Ok(())
     }
 
-    /// Returns how many rounds were begun.
+    /// Returns the number of rounds that were started.
     pub fn rounds(&self) -> u64 {
         self.rounds
     }
 
-    /// Returns how many actors there are, and what the system has made for itself besides.
+    /// Returns the number of actors, including what the system has created for itself.
     pub fn actors(&self) -> u64 {
         living(&self.system.handle())
     }
 
-    /// Returns what each part has done so far.
+    /// Returns the operations that each part has done so far.
     pub fn operations(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let parts = self.parts.iter();
         parts.map(|(part, operations)| (part.name(), *operations))
@@ -91,7 +92,8 @@ impl Soak {
     /// Shuts the system down in order.
     ///
     /// # Errors
-    /// If it does not end in order, or anything is left or lost: an actor, a message, a failure that nobody took.
+    /// Fails if the system does not end in order, or if anything is left or lost: an actor, a
+    /// message, or a failure that nobody took.
     pub fn end(mut self) -> Result<()> {
         for (part, _) in &mut self.parts {
             let stopped = part.stop();

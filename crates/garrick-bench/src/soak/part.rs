@@ -5,39 +5,39 @@ use std::time::Duration;
 use garrick::{Ask, Handle};
 use garrick_measure::Result;
 
-/// How long a round may take before it counts as hanging.
+/// Time after which a round counts as hanging.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much was done, or what is wrong with it.
+/// Amount of work, or an error.
 pub(super) type Outcome = std::result::Result<u64, String>;
 
 /// Work that is done in rounds, each of which is checked.
 pub(super) trait Part {
-    /// Its name in tables.
+    /// Returns the name of the part in tables.
     fn name(&self) -> &'static str;
 
-    /// Begins a round.
+    /// Starts a round.
     ///
     /// # Errors
-    /// If the actors that are to do it are not there.
+    /// Fails if the actors of the part are gone.
     fn begin(&mut self, system: &Handle) -> Result<()>;
 
-    /// Waits for the end of the round, and says how many operations it was.
+    /// Waits for the end of the round, and returns its number of operations.
     ///
     /// # Errors
-    /// If something came out wrong, or nothing at all.
+    /// Fails if a result is wrong or missing.
     fn end(&mut self) -> Result<u64>;
 
-    /// Stops what ends in an order of its own.
+    /// Stops actors that end in an order of their own.
     ///
     /// # Errors
-    /// If it does not.
+    /// Fails if they do not stop.
     fn stop(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Waits for what the actor at the head of a part says of its round.
+/// Waits for the outcome that the actor at the head of a part reports.
 pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
     let round = round.ok_or("no round was begun")?;
     let outcome = round
@@ -46,12 +46,12 @@ pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
     Ok(outcome?)
 }
 
-/// Returns the sum of the numbers below that one.
+/// Returns the sum of the numbers below `number`.
 pub(super) fn sum_below(number: u64) -> u64 {
     number * number.saturating_sub(1) / 2
 }
 
-/// Fails unless both are the same.
+/// Fails unless both numbers are the same.
 pub(super) fn same(what: &str, found: u64, expected: u64) -> Outcome {
     if found == expected {
         Ok(found)

@@ -1,4 +1,4 @@
-//! Actors that are made, handle a message, and end.
+//! Actors that are created, handle a message, and end.
 
 use std::sync::mpsc;
 
@@ -7,19 +7,19 @@ use garrick_measure::{Result, sent};
 
 use super::part::{Outcome, PATIENCE, Part, outcome, same, sum_below};
 
-/// Actors that an actor makes in a round.
+/// Actors that the actor creates in a round.
 const CHILDREN: u64 = 5_000;
 
-/// Actors that it makes in a turn.
+/// Actors that the actor creates in a turn.
 const LITTER: u64 = 50;
 
-/// Actors that the thread makes in a round.
+/// Actors that the thread creates in a round.
 const FROM_THREAD: u64 = 200;
 
 pub(super) struct Spawns {
     nursery: Address<Msg>,
     round: Option<Ask<Outcome>>,
-    /// Where the actors that the thread has made say that they were there.
+    /// Channel on which the actors that the thread created report.
     greetings: Option<mpsc::Receiver<u64>>,
 }
 
@@ -44,7 +44,7 @@ impl Part for Spawns {
         self.greetings = Some(greetings);
         for number in 0..FROM_THREAD {
             let greet = greet.clone();
-            // It ends with its only address, when it has handled what was sent to it.
+            // The greeter ends with its only address, after it has handled its messages.
             let greeter = system.spawn_behavior(move |number, _| sent(&greet.send(number)))?;
             greeter.send(number)?;
         }
@@ -71,7 +71,7 @@ enum Msg {
     Litter(u64),
 }
 
-/// Makes children, and hears of each once.
+/// Creates children, and waits for one message from each.
 #[derive(Default)]
 struct Nursery {
     heard: u64,
@@ -79,7 +79,7 @@ struct Nursery {
     reply: Option<Reply<Outcome>>,
 }
 
-/// Tells its number, and ends.
+/// Sends its number, and ends.
 struct ChildActor(Address<Msg>);
 
 impl Actor for ChildActor {
@@ -88,7 +88,7 @@ impl Actor for ChildActor {
     const STARTS: bool = false;
 
     fn receive(&mut self, number: u64, cx: &mut Context<'_, u64>) -> Next {
-        // The one that made it waits for this.
+        // The parent waits for this message.
         let _ = cx.send(&self.0, Msg::Made(number));
         Next::Stop
     }

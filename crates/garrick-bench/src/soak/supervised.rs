@@ -1,4 +1,4 @@
-//! Actors that fail and are started again by their supervisor.
+//! Actors that fail and are restarted by their supervisor.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,13 +12,13 @@ use garrick_measure::Result;
 
 use super::part::{PATIENCE, Part, same};
 
-/// Children of the supervisor.
+/// Number of children of the supervisor.
 const CHILDREN: u64 = 16;
 
-/// Messages that each handles in a round.
+/// Messages that each child handles in a round.
 const MESSAGES: u64 = 60;
 
-/// Messages at which each fails, besides.
+/// Messages at which each child fails, in addition.
 const FAILURES: u64 = 4;
 
 pub(super) struct Supervised {
@@ -30,7 +30,8 @@ pub(super) struct Supervised {
     ends: Vec<Ask<()>>,
 }
 
-/// Counted by the children, read by the thread that drives them when they have answered it.
+/// Counts of the children. The thread that drives the children reads them after all children have
+/// answered.
 #[derive(Default)]
 struct Counts {
     made: AtomicU64,

@@ -1,4 +1,4 @@
-//! Timers that are cancelled, at once or in the next turn, and some that ring.
+//! Timers that are cancelled, at once or in the next turn, and some that fire.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const FAR: u64 = 2_000;
 /// Timers that are cancelled in the turn that starts them.
 const NEVER: u64 = 200;
 
-/// Timers that ring.
+/// Timers that fire.
 const RINGS: u64 = 200;
 
 /// Messages of a periodic timer before it is cancelled.
@@ -57,7 +57,7 @@ enum Msg {
     CancelFar,
     Ring(u64),
     Tick,
-    /// From a timer that was cancelled.
+    /// Message of a timer that was cancelled.
     Cancelled,
 }
 
@@ -67,9 +67,9 @@ struct Alarms {
     ticking: Option<Timer>,
     ticks: u64,
     rings: u64,
-    /// The sum of the numbers of those that have rung.
+    /// Sum of the numbers of the timers that have fired.
     sum: u64,
-    /// Messages from cancelled timers, in all rounds.
+    /// Messages of cancelled timers, in all rounds.
     cancelled: u64,
     reply: Option<Reply<Outcome>>,
 }
@@ -95,7 +95,7 @@ impl Alarms {
         sent(&cx.send(&me, Msg::CancelFar))
     }
 
-    /// Tells that the round is over, if it is.
+    /// Reports the end of the round, if it is over.
     fn tell(&mut self) -> Next {
         let is_over = self.rings == RINGS && self.ticks >= TICKS && self.far.is_empty();
         if is_over && let Some(reply) = self.reply.take() {
@@ -125,7 +125,7 @@ impl Actor for Alarms {
             }
             Msg::Tick => {
                 self.ticks += 1;
-                // One that was sent before may still come after it.
+                // A tick that was sent before the cancellation may still come after it.
                 if self.ticks >= TICKS
                     && let Some(timer) = self.ticking.take()
                 {

@@ -1,4 +1,5 @@
-//! Async actors: some that sleep, ask and wait for room in their handlers, some that are one future each and end.
+//! Async actors: some whose handlers sleep, ask and wait for room, and some that are a single
+//! future each.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -15,16 +16,16 @@ use super::part::{PATIENCE, Part, same, sum_below};
 /// Actors whose handlers wait.
 const WAITERS: u64 = 8;
 
-/// Messages to each of them in a round.
+/// Messages to each waiter in a round.
 const ORDERS: u64 = 10;
 
-/// Room in the mailbox for which they wait.
+/// Capacity of the mailbox for which the waiters wait.
 const ROOM: usize = 2;
 
-/// Actors that are one future, made in a round.
+/// Actors that are a single future, created in a round.
 const FUTURES: u64 = 100;
 
-/// Numbers that each of these adds up.
+/// Numbers that each future adds up.
 const NUMBERS: u64 = 20;
 
 const NAP: Duration = Duration::from_micros(100);
@@ -33,7 +34,7 @@ pub(super) struct Waiting {
     waiters: Vec<Address<Order>>,
     /// Orders that are not answered yet, by their numbers.
     orders: Vec<(u64, Ask<u64>)>,
-    /// Where the answers come by, on their way through a narrow mailbox.
+    /// Channel on which the answers arrive after they passed a narrow mailbox.
     seen: mpsc::Receiver<u64>,
     sums: Option<mpsc::Receiver<u64>>,
 }
@@ -82,7 +83,7 @@ impl Part for Waiting {
                     sum += number;
                     mailbox.context().yield_now().await;
                 }
-                // The thread waits for it.
+                // The thread waits for this sum.
                 let _ = tell.send(sum);
             })?;
             (0..NUMBERS).try_for_each(|number| adder.send(number))?;
@@ -113,7 +114,7 @@ impl Part for Waiting {
     }
 }
 
-/// A question that takes some waiting.
+/// A question whose answer takes some waiting.
 struct Order(u64, Reply<u64>);
 
 /// Sleeps, asks, waits for room, and answers.

@@ -1,36 +1,36 @@
-//! From which load on one way is no slower than another.
+//! Break-even points: the load from which on one contender is no slower than another.
 
-/// Where two curves over a load meet.
+/// Position where two curves over a load meet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum BreakEven {
-    /// The one is never slower.
+    /// The first contender is never slower.
     Always,
-    /// The one is no slower from this load on.
+    /// The first contender is no slower from this load on.
     From(f64),
-    /// The one is still slower at the largest load.
+    /// The first contender is still slower at the largest load.
     Never,
 }
 
 /// Times at one load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Times {
-    /// The load.
+    /// Load of each operation.
     pub(super) load: f64,
-    /// What the one takes that bears more the more there is to do.
+    /// Time of the contender that does better with more load.
     pub(super) one: f64,
-    /// What the other takes.
+    /// Time of the other contender.
     pub(super) other: f64,
 }
 
 impl Times {
-    /// By how much the one is slower.
+    /// Returns the difference by which the first contender is slower.
     fn lag(&self) -> f64 {
         self.one - self.other
     }
 }
 
-/// Finds the load from which on `one` is no slower than `other`, for `times` by increasing load. Between two loads both
-/// are taken to grow evenly. None if there are no times.
+/// Finds the load from which on `one` is no slower than `other`, for `times` by increasing load.
+/// Between two loads both are interpolated linearly. Returns `None` if there are no times.
 pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
     let last = times.last()?;
     if last.lag() > 0.0 {
@@ -49,7 +49,7 @@ pub(super) fn break_even(times: &[Times]) -> Option<BreakEven> {
 mod tests {
     use super::*;
 
-    /// What comes out if the one lags by this at the loads 0, 10, 100 and 1000.
+    /// Returns the break-even point for these lags at the loads 0, 10, 100 and 1000.
     fn of(lags: [f64; 4]) -> BreakEven {
         let at = |(load, lag): (f64, f64)| Times {
             load,

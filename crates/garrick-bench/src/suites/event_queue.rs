@@ -1,4 +1,4 @@
-//! TActors: which event queue, under light load and under heavy load.
+//! TActors: a comparison of event queues, under light load and under heavy load.
 //!
 //! ```text
 //!   light:  push, pop, push, pop on one thread;      or  one thread <-- one message --> another
@@ -52,13 +52,13 @@ const HEAVY: Scenario = Scenario {
 /// Messages that one thread pushes before it pops them.
 const BATCH: u64 = 4096;
 
-/// Messages that wait before producers begin.
+/// Messages that wait before producers start.
 const WAITING: u64 = 8192;
 
-/// Messages that are pushed at most in a repetition: all of them may wait at once.
+/// Greatest number of messages pushed in a repetition: all of them may wait at once.
 const FLOOD_MAX: u64 = 1 << 20;
 
-/// What is done with each queue.
+/// Work that is done with each queue.
 #[derive(Debug, Clone, Copy)]
 enum Work {
     OneByOne,
@@ -67,7 +67,7 @@ enum Work {
     Flood { producers: u64 },
 }
 
-/// The three queues, and an actor with its mailbox.
+/// Returns the contenders: the three queues, and an actor with its mailbox.
 fn all(work: Work) -> [Contender; 4] {
     [
         by::<Ours<Locked>>(work).with("queue", "locked"),
@@ -108,7 +108,7 @@ impl Work {
     }
 }
 
-/// Pushes `batch` messages and pops them, by turns.
+/// Alternately pushes `batch` messages and pops them.
 fn batches<C: Parked>(batch: u64, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(batch);
     let (sender, mut receiver) = C::open();
@@ -126,7 +126,7 @@ fn batches<C: Parked>(batch: u64, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * batch, span))
 }
 
-/// An actor's messages to itself.
+/// Measures messages of an actor to itself.
 fn to_oneself(ops: u64) -> Result<Measured> {
     let (done, waiting) = mpsc::channel();
     let measured = measure_here(ops, |local| {
@@ -137,7 +137,7 @@ fn to_oneself(ops: u64) -> Result<Measured> {
     measured
 }
 
-/// Hands a message to another thread and back through two queues.
+/// Passes a message to another thread and back through two queues.
 fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
     let trips = ops.div_ceil(2);
     let (there, mut from_here) = C::open();
@@ -159,15 +159,17 @@ fn handed_over<C: Parked>(ops: u64) -> Result<Measured> {
     Ok(Measured::new(2 * trips, span))
 }
 
-/// Threads that push from the same moment on.
+/// Threads that start to push at the same moment.
 struct Producers {
-    /// Where they, the consumer and the measuring thread meet: once when all are there, and once more to begin.
+    /// Barrier for the producers, the consumer and the measuring thread. They meet once when all
+    /// are ready, and once more to start.
     barrier: Arc<Barrier>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Producers {
-    /// Starts `count` threads that call what `push` makes `each` times, and meet at `barrier` before.
+    /// Starts `count` threads that call a closure of `push` `each` times. Before that they meet at
+    /// `barrier`.
     fn start<P: Fn(u64) + Send + 'static>(
         count: u64,
         each: u64,
@@ -187,7 +189,7 @@ impl Producers {
         Ok(Self { barrier, threads })
     }
 
-    /// Lets them begin, and measures from then on.
+    /// Starts the producers and the measurement.
     fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);
@@ -202,7 +204,7 @@ impl Producers {
     }
 }
 
-/// Pops here what producers push, and what waited before.
+/// Pops on this thread the messages that waited before and those that producers push.
 fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
@@ -223,13 +225,13 @@ fn flood<C: Parked>(producers: u64, ops: u64) -> Result<Measured> {
     Ok(Measured::new(all, span))
 }
 
-/// Counts messages, and holds its worker up at the first one until all others are there.
+/// Counts messages. At the first message it blocks its worker until all others are ready.
 struct Consumer {
-    /// Where it waits. None when it has.
+    /// Barrier for the first message. `None` after that.
     barrier: Option<Arc<Barrier>>,
     /// Messages still to come.
     left: u64,
-    /// Whom to tell that all came.
+    /// Channel that reports the last message.
     done: mpsc::Sender<()>,
 }
 
@@ -253,7 +255,7 @@ impl Actor for Consumer {
     }
 }
 
-/// The same to an actor on a worker of its own.
+/// Floods an actor on its own worker.
 fn flood_of_actor(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let all = WAITING + producers * each;
@@ -329,13 +331,13 @@ pub(super) const EVENT_QUEUE: Suite = Suite {
     findings,
 };
 
-/// A queue under light load.
+/// Returns the row of a queue under light load.
 fn light<'a>(rows: Rows<'a>, queue: &str, threads: &str) -> Option<&'a Row> {
     let params = [("queue", queue), ("threads", threads)];
     rows.find("event-queue-light", "garrick", &params)
 }
 
-/// Which of the three queues does best in each case.
+/// Reports the best of the three queues in each case.
 fn findings(rows: Rows<'_>) -> Vec<String> {
     let cases = [
         (

@@ -10,13 +10,13 @@ use crate::scenarios::fork_bomb::{at, in_child};
 /// Depths of the trees.
 const DEPTHS: [u32; 10] = [5, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 
-/// No deeper than this in a quick run: 131,071 actors.
+/// Greatest depth in a quick run: 131,071 actors.
 const DEPTH_QUICK: u32 = 16;
 
-/// A tree as deep as this fills the time by itself.
+/// Depth from which a single tree fills the time.
 const DEPTH_LARGE: u32 = 22;
 
-/// Measurements of such a tree at most: the source has a median of three, too.
+/// Greatest number of measurements of a large tree: the source has a median of three, too.
 const ROUNDS_LARGE: usize = 3;
 
 const SIZES: Scenario = Scenario {
@@ -62,7 +62,7 @@ fn memory(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// A line for the time of an actor at one depth, of which SBCL took from `low` to `high`.
+/// Makes a line for the time of an actor at one depth, for which SBCL took from `low` to `high`.
 macro_rules! at_depth {
     ($depth:literal, $of:literal, $low:literal, $high:literal) => {
         Published {
@@ -138,7 +138,7 @@ fn cpu(rows: Rows<'_>, contender: &str, params: &[(&str, &str)]) -> Option<f64> 
     Some(row.cpu.median)
 }
 
-/// How many times as fast two workers grow the largest tree as one does.
+/// Returns the factor by which two workers grow the largest tree faster than one worker.
 fn speed_up(rows: Rows<'_>) -> Option<f64> {
     let wall = |workers| {
         let rows = rows.all("fork-bomb-sizes", "garrick", workers);

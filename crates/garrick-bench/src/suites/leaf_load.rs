@@ -1,4 +1,4 @@
-//! TActors: the fork bomb whose leaves have something to do, against direct calls.
+//! TActors: the fork bomb whose leaves have work to do, against direct calls.
 
 use garrick_measure::{
     Contender, Effort, Figure, Here, Measured, Published, Result, Rows, Scenario, Suite, Unit,
@@ -8,16 +8,16 @@ use super::break_even::{BreakEven, Times, break_even};
 use super::{TACTORS, TACTORS_HERE};
 use crate::scenarios::fork_bomb::{Erfc, Load, Randoms, Wood};
 
-/// How deep the trees are whose leaves compute random numbers, as on SBCL.
+/// Depth of the trees whose leaves compute random numbers, as on SBCL.
 const DEPTH: u32 = 16;
 
-/// The same in a quick run.
+/// Depth of the trees whose leaves compute random numbers, in a quick run.
 const DEPTH_QUICK: u32 = 14;
 
-/// How deep the trees are whose leaves compute erfc: the source has up to 12.
+/// Depth of the trees whose leaves compute erfc. The source has up to 12.
 const DEPTH_ERFC: u32 = 10;
 
-/// The same in a quick run.
+/// Depth of the trees whose leaves compute erfc, in a quick run.
 const DEPTH_ERFC_QUICK: u32 = 8;
 
 /// Random numbers that each leaf computes.
@@ -48,7 +48,7 @@ const OF_ERFC: Scenario = Scenario {
     },
 };
 
-/// All who bear a load.
+/// Returns all contenders that bear a load.
 fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contender; 4] {
     let wood = Wood::tree(depth, load);
     let leaves = move |measured: Measured| Measured {
@@ -67,7 +67,8 @@ fn contenders<L: Load>(depth: u32, load: L, name: &str, count: u32) -> [Contende
     .map(|contender| contender.with(name, count).with("depth", depth))
 }
 
-/// A line for what actors take in units of plain recursion under one load, which on SBCL was from `low` to `high`.
+/// Makes a line for the time of actors relative to plain recursion under one load. On SBCL that was
+/// from `low` to `high`.
 macro_rules! under {
     ($randoms:literal, $of:literal, $said:expr, $low:literal, $high:literal) => {
         Published {
@@ -141,14 +142,14 @@ pub(super) const LEAF_LOAD: Suite = Suite {
     findings,
 };
 
-/// What actors take on one thread in units of plain recursion.
+/// Returns the time of actors on one thread relative to plain recursion.
 fn over_recursion(rows: Rows<'_>, scenario: &str, load: &[(&str, &str)]) -> Option<f64> {
     let params = [load, &[("workers", "1")]].concat();
     let actors = rows.find(scenario, "garrick", &params)?.cpu.median;
     Some(actors / rows.find(scenario, "recursion", load)?.cpu.median)
 }
 
-/// From which loads on actors on two workers are no slower than direct calls.
+/// Reports the loads from which on actors on two workers are no slower than direct calls.
 fn findings(rows: Rows<'_>) -> Vec<String> {
     let of = |contender| {
         let found = break_even(&times(rows, contender))?;
@@ -160,7 +161,7 @@ fn findings(rows: Rows<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Wall times of actors on two workers, and of `contender`.
+/// Returns the wall times of actors on two workers, and of `contender`.
 fn times(rows: Rows<'_>, contender: &str) -> Vec<Times> {
     let at = |randoms: u32| {
         let load = randoms.to_string();
@@ -178,7 +179,7 @@ fn times(rows: Rows<'_>, contender: &str) -> Vec<Times> {
     RANDOMS.into_iter().filter_map(at).collect()
 }
 
-/// What a random number takes, from the largest load of plain recursion.
+/// Returns the time of a random number, from the largest load of plain recursion.
 fn random_ns(rows: Rows<'_>) -> Option<f64> {
     let at = |randoms| {
         let row = rows.find("leaf-load", "recursion", &[("randoms", randoms)])?;
@@ -205,7 +206,8 @@ mod tests {
     use crate::rows::{at, row};
     use garrick_measure::Row;
 
-    /// Rows in which a leaf of `contender` takes `base` and `each` more for a random number.
+    /// Creates rows in which a leaf of `contender` takes `base`, and `each` more for a random
+    /// number.
     fn curve(contender: &'static str, workers: Option<u64>, base: f64, each: f64) -> Vec<Row> {
         let one = |randoms: u32| {
             let ns = base + each * f64::from(randoms);
@@ -218,7 +220,8 @@ mod tests {
         RANDOMS.into_iter().map(one).collect()
     }
 
-    /// What is found if actors on two workers take `base` more than nothing.
+    /// Returns the findings for actors on two workers that take `base`, and `each` more for a
+    /// random number.
     fn found(base: f64, each: f64) -> Vec<String> {
         let rows = [
             curve("garrick", Some(1), 100.0, 2.0),

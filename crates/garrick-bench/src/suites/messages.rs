@@ -1,4 +1,4 @@
-//! TActors: what a message costs, and what an actor.
+//! TActors: the costs of a message and of an actor.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 

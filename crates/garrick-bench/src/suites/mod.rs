@@ -10,7 +10,7 @@ mod savina;
 
 use garrick_measure::Suite;
 
-/// All of them, in the order in which they are shown.
+/// All suites, in the order in which they are shown.
 pub static SUITES: &[Suite] = &[
     messages::MESSAGES,
     fork_bomb::FORK_BOMB,
@@ -19,11 +19,11 @@ pub static SUITES: &[Suite] = &[
     savina::SAVINA,
 ];
 
-/// Whose figures the suites of actors in Lisp are.
+/// Origin of the figures in the suites of actors in Lisp.
 const TACTORS: &str = "TActors, actors in Lisp, its author's words of May 2021; the graphs are pictures without \
                        figures; a Mac with 4 cores and 8 threads";
 
-/// What was measured of TActors on a machine like this one.
+/// Measurements of TActors on a machine like this one.
 const TACTORS_HERE: &str =
     "the same patterns on SBCL 2.2.9, one thread, no checks compiled in, 2 shared x86-64 cores";
 

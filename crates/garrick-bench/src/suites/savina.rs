@@ -1,4 +1,4 @@
-//! The micro and concurrency benchmarks of a suite for actor libraries: see [`crate::savina`].
+//! The micro and concurrency benchmarks of a suite for actor libraries, from [`crate::savina`].
 
 use garrick_measure::Suite;
 

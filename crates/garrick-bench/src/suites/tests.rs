@@ -1,4 +1,4 @@
-//! What all suites have in common.
+//! Properties that all suites have in common.
 
 use garrick_measure::{Beside, Contender, Effort, Row, Scenario};
 
@@ -29,7 +29,7 @@ fn names_are_unique_and_all_is_stated() {
     }
 }
 
-/// Rows of all contenders of a full run, each of which takes the same.
+/// Returns the rows of a full run with all contenders, each of which takes the same time.
 fn rows(suite: &Suite) -> Vec<Row> {
     let full = Effort {
         quick: false,
@@ -82,7 +82,7 @@ fn a_quick_run_needs_less_memory() {
     }
 }
 
-/// Each contender of some suite's own scenarios says how much it has done.
+/// Returns the number of operations that each contender of a suite's own scenario reports.
 fn counts(name: &str, ops: u64) -> Vec<u64> {
     let scenario = scenarios().find(|scenario| scenario.name == name).unwrap();
     let measured = |mut contender: Contender| (contender.measure)(ops).unwrap().ops;

@@ -1,4 +1,4 @@
-//! `garrick bench`, for whichever list of scenarios.
+//! `garrick bench`, for any list of scenarios.
 
 use clap::Args;
 
@@ -9,18 +9,18 @@ use crate::list;
 use crate::point::{Axis, Point, grid};
 use crate::scenario::{Effort, Result, Scenario, Swept};
 
-/// Parameters that can be swept at once.
+/// Greatest number of parameters that can be swept at once.
 const SWEPT_MAX: usize = 2;
 
 /// Flags and names of `bench`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// What to measure, a scenario or a family of them; everything if nothing is named.
+    /// Scenarios or families of scenarios to measure. Default: all.
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
 
-    /// Measure at each of these values: depth=5..20, n=0..1000+100, n=1..4096*2 or n=1,10,50; twice for two
-    /// parameters.
+    /// Measure at each of these values: depth=5..20, n=0..1000+100, n=1..4096*2 or n=1,10,50. Give
+    /// it twice for two parameters.
     #[arg(long, value_name = "NAME=VALUES")]
     sweep: Vec<Axis>,
 
@@ -28,19 +28,19 @@ pub struct Arguments {
     flags: Flags,
 }
 
-/// All that can be measured.
+/// Scenarios that a command offers.
 #[derive(Debug, Clone, Copy)]
 pub struct Offer {
     /// All scenarios.
     pub scenarios: &'static [Scenario],
-    /// More of them, which are measured if they are named, and not with all.
+    /// More scenarios, which are measured only if they are named.
     pub more: &'static [Scenario],
-    /// Those whose parameters can be swept.
+    /// Scenarios whose parameters can be swept.
     pub swept: &'static [Swept],
 }
 
 impl Offer {
-    /// All that can be named.
+    /// Returns all scenarios that can be named.
     fn named(self) -> Vec<&'static Scenario> {
         self.scenarios.iter().chain(self.more).collect()
     }
@@ -65,7 +65,7 @@ pub fn scenarios_help(command: &str, offer: Offer) -> String {
     help
 }
 
-/// What can be swept, in words.
+/// Describes the parameters that can be swept.
 fn parameters(swept: &[Swept]) -> String {
     let each = swept.iter().flat_map(|swept| {
         let of = |(name, range): &(&str, std::ops::RangeInclusive<u64>)| {
@@ -77,10 +77,10 @@ fn parameters(swept: &[Swept]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// Measures what was asked for and shows it.
+/// Measures the chosen scenarios and shows the results.
 ///
 /// # Errors
-/// If a contender fails, or a file cannot be written.
+/// Fails if a contender fails, or if a file cannot be written.
 pub fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
     let points = grid(&arguments.sweep);
     let chosen = match arguments.choose(offer) {
@@ -101,10 +101,10 @@ pub fn run(arguments: &Arguments, offer: Offer) -> Result<Ended> {
     arguments.flags.measure(plans.collect(), |_| Vec::new())
 }
 
-/// A scenario, and how to sweep it if that was asked for.
+/// A scenario, with its sweep if one was asked for.
 type Choice = (&'static Scenario, Option<&'static Swept>);
 
-/// One at one point of the sweep.
+/// Plans a choice at one point of the sweep.
 fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> Plan<'a> {
     let Some(swept) = swept else {
         return plan(scenario, effort);
@@ -116,8 +116,8 @@ fn planned<'a>((scenario, swept): Choice, point: &'a Point, effort: Effort) -> P
 }
 
 impl Arguments {
-    /// What is to be measured, or why it cannot be. What is swept and not named is every scenario that has the
-    /// parameters.
+    /// Returns the scenarios to measure, or the reason why they cannot be measured. A sweep without
+    /// names takes every scenario that has the parameters.
     fn choose(&self, offer: Offer) -> std::result::Result<Vec<Choice>, String> {
         let all = if self.scenarios.is_empty() {
             offer.scenarios.iter().collect()
@@ -156,7 +156,7 @@ impl Arguments {
         Ok(choices)
     }
 
-    /// How `scenario` is swept over all that was asked for.
+    /// Returns the sweep of `scenario` over all requested parameters.
     fn swept(
         &self,
         scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! What every command that measures scenarios can be told, and what all of them do alike.
+//! Flags and functions that all measuring commands share.
 
 use clap::Args;
 
@@ -15,19 +15,20 @@ use crate::suite::Beside;
 /// Seconds for each row of a full run.
 const SECONDS_PER_ROW: f64 = 3.0;
 
-/// Seconds for each row of a quick run: all scenarios of `garrick bench` then take well under a minute.
+/// Seconds for each row of a quick run. All scenarios of `garrick bench` then take well under a
+/// minute.
 const SECONDS_PER_ROW_QUICK: f64 = 0.7;
 
-/// More would be a mistake, not a measurement.
+/// Greatest number of seconds for each row. A larger number is a mistake.
 const SECONDS_PER_ROW_MAX: f64 = 3600.0;
 
 #[derive(Debug, Args)]
 pub(super) struct Flags {
-    /// Say what one operation of each scenario is, and measure nothing.
+    /// Describe one operation of each scenario, and measure nothing.
     #[arg(long)]
     pub(super) list: bool,
 
-    /// Less time for each row, and smaller trees and crowds.
+    /// Measure each row for less time, with smaller trees and crowds.
     #[arg(long)]
     quick: bool,
 
@@ -35,7 +36,7 @@ pub(super) struct Flags {
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds_per: Option<f64>,
 
-    /// Put times in relation to those of this contender.
+    /// Show times relative to those of this contender.
     #[arg(long, value_name = "CONTENDER")]
     reference: Option<String>,
 
@@ -43,7 +44,7 @@ pub(super) struct Flags {
     outputs: Outputs,
 }
 
-/// A number of seconds that a row can be measured.
+/// Parses the number of seconds for each row.
 pub(super) fn seconds(text: &str) -> std::result::Result<f64, String> {
     match text.parse() {
         Ok(seconds) if seconds > 0.0 && seconds <= SECONDS_PER_ROW_MAX => Ok(seconds),
@@ -65,7 +66,7 @@ impl Flags {
         effort
     }
 
-    /// Measures `plans`, puts beside the rows what `beside` makes of them, and shows it all.
+    /// Measures `plans`, adds the suites that `beside` makes from the rows, and shows the report.
     pub(super) fn measure(
         &self,
         plans: Vec<Plan<'_>>,
@@ -88,7 +89,7 @@ impl Flags {
     }
 }
 
-/// A scenario as it is without a sweep.
+/// Plans a scenario without a sweep.
 pub(super) fn plan(scenario: &'static Scenario, effort: Effort) -> Plan<'static> {
     Plan {
         scenario: scenario.name,
@@ -96,7 +97,7 @@ pub(super) fn plan(scenario: &'static Scenario, effort: Effort) -> Plan<'static>
     }
 }
 
-/// What `--list` says of a scenario.
+/// Describes a scenario for `--list`.
 pub(super) fn described(scenario: &Scenario) -> String {
     format!("{:15} {}", scenario.name, scenario.operation)
 }

@@ -1,7 +1,7 @@
-//! Commands that measure, and how commands of all kinds parse, print and end.
+//! Commands that measure, and the parsing, printing and exit codes of all commands.
 //!
-//! Whatever is wrong with what was typed is said in one line on standard error, with exit code 2, before
-//! any work begins.
+//! A mistake on the command line is reported in one line on standard error, with exit code 2,
+//! before any work begins.
 
 mod console;
 mod outputs;
@@ -25,22 +25,22 @@ use crate::suite::Suite;
 
 pub use console::print;
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug)]
 pub enum Ended {
-    /// As it should.
+    /// Success.
     Well,
-    /// With a result that is wrong.
+    /// A wrong result.
     Wrong(String),
-    /// Not even begun, for what was asked cannot be.
+    /// The request is impossible, and nothing was started.
     Refused(String),
-    /// Before its time, with what there is of it.
+    /// An early end, with the results up to then.
     Interrupted(String),
 }
 
-/// Does what the process was asked to as a command called `name` that measures `scenarios`, and returns how it
-/// is to exit: `garrick bench` for another list. `about` is the first line of its help. Each of the `studies` is a
-/// subcommand; of the `suites`, if there are any, `suite` is.
+/// Runs the process as a command called `name` that measures `scenarios`, and returns its exit
+/// code: `garrick bench` for another list. `about` is the first line of its help. Each of the
+/// `studies` is a subcommand. If there are `suites`, `suite` is one, too.
 pub fn measure(
     name: &'static str,
     about: &'static str,
@@ -76,9 +76,9 @@ pub fn measure(
     ended(arguments, |arguments| bench::run(arguments, offer))
 }
 
-/// Does what the process was asked to as a command that measures `experiment`, and returns how it is to exit:
-/// with flags for files, pictures and comparisons as `garrick bench` has them, and a progress bar. Ctrl-C keeps
-/// what was measured.
+/// Runs the process as a command that measures `experiment`, and returns its exit code. The command
+/// has the flags of `garrick bench` for files, pictures and comparisons, and a progress bar. Ctrl-C
+/// keeps the measurements made so far.
 ///
 /// # Examples
 /// ```no_run
@@ -92,7 +92,7 @@ pub fn measure(
 /// ```
 pub fn experiment(experiment: Experiment) -> ExitCode {
     let about = format!("{}: {}", experiment.name(), experiment.operation());
-    // What is shown is the name of the program's file.
+    // The shown name is that of the program's file.
     let command = own::Arguments::augment_args(clap::Command::new("experiment")).about(about);
     match parse(command) {
         Ok(arguments) => exit(own::run(&arguments, experiment)),
@@ -100,21 +100,21 @@ pub fn experiment(experiment: Experiment) -> ExitCode {
     }
 }
 
-/// Prints what was measured as JSON, for the process that has asked for it.
+/// Prints a measurement as JSON, for the process that has asked for it.
 ///
 /// # Errors
-/// If it cannot be written as JSON.
+/// Fails if it cannot be written as JSON.
 pub fn told(measured: &Measured) -> scenario::Result<Ended> {
     print(&serde_json::to_string(measured)?);
     Ok(Ended::Well)
 }
 
-/// Returns version and commit, as `--version` tells them.
+/// Returns version and commit, as `--version` prints them.
 pub fn version() -> &'static str {
     const { concat!(env!("CARGO_PKG_VERSION"), " (", env!("GARRICK_COMMIT"), ")") }
 }
 
-/// Parses what was typed, or returns how the command ends without it.
+/// Parses the command line, or returns the outcome of a command that cannot run.
 pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
     command
         .try_get_matches()
@@ -122,7 +122,7 @@ pub fn parse<A: FromArgMatches>(command: clap::Command) -> Result<A, Ended> {
         .map_err(|error| explain(&error))
 }
 
-/// Runs a command with what was typed, if that makes sense.
+/// Runs a command with its parsed arguments, if they make sense.
 fn ended<A>(
     arguments: Result<A, clap::Error>,
     run: impl FnOnce(&A) -> scenario::Result<Ended>,
@@ -133,7 +133,7 @@ fn ended<A>(
     }
 }
 
-/// Says what there is to say of how a command ended, and makes its exit code.
+/// Reports the outcome of a command, and returns its exit code.
 pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
     match ended {
         Ok(Ended::Well) => ExitCode::SUCCESS,
@@ -144,7 +144,7 @@ pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Help is printed as it is; of an error, what it says before it goes on to tips and usage.
+/// Prints help as it is. Shortens an error to the text before its tips and usage.
 fn explain(error: &clap::Error) -> Ended {
     if matches!(
         error.kind(),

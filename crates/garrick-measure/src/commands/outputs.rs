@@ -1,4 +1,4 @@
-//! Where results go besides the table.
+//! Outputs besides the table.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -17,11 +17,12 @@ pub(super) struct Outputs {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// The same as CSV.
+    /// Write the results to a file as well, as CSV.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
 
-    /// The same as one HTML page, with pictures and tables, which needs nothing else.
+    /// Write the results to a file as well, as one self-contained HTML page with pictures and
+    /// tables.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -29,17 +30,18 @@ pub(super) struct Outputs {
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
 
-    /// Compare with the JSON file of another run, row by row; exit code 1 if something became slower.
+    /// Compare with the JSON file of another run, row by row. Exit code 1 if something became
+    /// slower.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
 }
 
-/// A run of before, to compare with.
+/// An earlier run to compare with.
 pub(super) type Before = Option<Report>;
 
 impl Outputs {
-    /// Whether all can be written and read, or what is wrong: better to know now than after minutes of
-    /// measuring. What is in the files stays there until then.
+    /// Checks that all files can be written and read, and returns the earlier run. This finds
+    /// mistakes before minutes of measuring. The files keep their content until the end.
     pub(super) fn check(&self) -> std::result::Result<Before, String> {
         let files = [&self.json, &self.csv, &self.html].into_iter().flatten();
         for file in files {
@@ -55,7 +57,7 @@ impl Outputs {
         self.compare.as_ref().map(load).transpose()
     }
 
-    /// Prints the table, writes all that was asked for, and says how the command ends.
+    /// Prints the table, writes all requested files, and returns the outcome of the command.
     pub(super) fn finish(
         &self,
         title: &str,

@@ -1,4 +1,4 @@
-//! A command that measures an experiment of its user's.
+//! A command that measures a user's experiment.
 
 use clap::Args;
 
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     outputs: Outputs,
 }
 
-/// Measures it and shows what came out.
+/// Measures the experiment and shows the results.
 pub(super) fn run(arguments: &Arguments, mut experiment: Experiment) -> Result<Ended> {
     if let Some(seconds) = arguments.seconds_per {
         experiment = experiment.seconds_per_row(seconds);

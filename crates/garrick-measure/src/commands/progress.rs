@@ -1,4 +1,4 @@
-//! A bar that shows how far measuring has come.
+//! A bar that shows the progress of a measurement.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::engine::Progress;
 
-/// The bar's length; it is divided evenly among the plans.
+/// Length that each plan has on the bar.
 const PER_PLAN: u64 = 1000;
 
-/// A bar on standard error; nothing is drawn where that is not a terminal.
+/// A bar on standard error. Nothing is drawn if that is not a terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {
-    /// One for so many plans.
+    /// Creates a bar for this many plans.
     pub(super) fn new(plans: usize) -> Self {
         let style = ProgressStyle::with_template("{wide_bar} {elapsed} {msg:32}");
         let bar = ProgressBar::new(plans as u64 * PER_PLAN);
-        // No thread redraws it: one that woke up would be part of what is measured.
+        // No thread redraws the bar: its wake-ups would be part of the measurement.
         Self(
             bar.with_style(style.expect("the template is valid"))
                 .with_elapsed(Duration::ZERO),

@@ -1,4 +1,4 @@
-//! Subcommands that measure in a way of their own.
+//! Subcommands that measure in their own way.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -7,13 +7,13 @@ use super::{Ended, console};
 use crate::machine;
 use crate::scenario::{Result, Section, Study};
 
-/// The flag for less of it.
+/// Name of the flag for a shorter run.
 const QUICK: &str = "quick";
 
-/// The flag for some of its sections.
+/// Name of the flag that chooses sections.
 const ONLY: &str = "only";
 
-/// The subcommand of a study.
+/// Returns the subcommand of a study.
 pub(super) fn command(study: &Study) -> Command {
     let quick = Arg::new(QUICK)
         .long(QUICK)
@@ -35,7 +35,7 @@ pub(super) fn command(study: &Study) -> Command {
     )
 }
 
-/// Does the study that was asked for, if one was.
+/// Runs the requested study, if there is one.
 pub(super) fn run_asked(studies: &[Study], matches: &ArgMatches) -> Option<Result<Ended>> {
     let (name, matches) = matches.subcommand()?;
     let study = studies.iter().find(|study| study.name == name)?;
@@ -46,9 +46,9 @@ pub(super) fn run_asked(studies: &[Study], matches: &ArgMatches) -> Option<Resul
     }))
 }
 
-/// Returns the sections that were asked for, in the order of the study: all of them unless told.
+/// Returns the requested sections, in the order of the study. Default: all.
 fn chosen<'a>(study: &'a Study, matches: &ArgMatches) -> Vec<&'a Section> {
-    // A study of one section has no such flag.
+    // A study with a single section has no such flag.
     let only = matches.try_get_many::<String>(ONLY).ok().flatten();
     let only: Option<Vec<&String>> = only.map(Iterator::collect);
     let is_chosen = |section: &&Section| {
@@ -63,7 +63,8 @@ fn run(sections: &[&Section], quick: bool) -> Result<String> {
     for section in sections {
         let text = (section.run)(quick)?;
         if sections.len() > 1 {
-            // All of it takes minutes, and whoever breaks it off has what was done by then.
+            // A full run takes minutes. After an interruption the finished sections stay on the
+            // screen.
             eprintln!("{text}\n");
         }
         told.push(text);

@@ -1,4 +1,4 @@
-//! `garrick suite`, for whichever list of suites: published experiments, repeated.
+//! `garrick suite`, for any list of suites: repeated published experiments.
 
 use clap::{Args, Command};
 
@@ -11,16 +11,16 @@ use crate::scenario::{Effort, Result};
 use crate::suite::{Beside, Suite};
 use crate::units;
 
-/// The subcommand's name.
+/// Name of the subcommand.
 pub const NAME: &str = "suite";
 
-/// The line about it in the help.
+/// Line about the subcommand in the help.
 pub const ABOUT: &str = "Repeat published experiments, and show their figures beside ours";
 
 /// Flags and names of `suite`.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Which to repeat; all of them if none is named.
+    /// Suites to repeat. Default: all.
     #[arg(value_name = "NAME")]
     suites: Vec<String>,
 
@@ -28,7 +28,7 @@ pub struct Arguments {
     flags: Flags,
 }
 
-/// The subcommand of `program`.
+/// Returns the subcommand of `program`.
 pub(super) fn command(program: &str, offer: &[Suite]) -> Command {
     Arguments::augment_args(Command::new(NAME))
         .about(ABOUT)
@@ -41,10 +41,10 @@ pub fn suites_help(program: &str, offer: &[Suite]) -> String {
     format!("Suites: {names}\nWhat each one repeats: {program} {NAME} --list")
 }
 
-/// Repeats what was asked for and shows it.
+/// Repeats the chosen suites and shows the results.
 ///
 /// # Errors
-/// If a contender fails, or a file cannot be written.
+/// Fails if a contender fails, or if a file cannot be written.
 pub fn run(arguments: &Arguments, offer: &'static [Suite]) -> Result<Ended> {
     let chosen = match choose(offer, &arguments.suites) {
         Ok(chosen) => chosen,
@@ -74,7 +74,8 @@ pub fn run(arguments: &Arguments, offer: &'static [Suite]) -> Result<Ended> {
     arguments.flags.measure(plans, beside)
 }
 
-/// The suites of these names in the list's order, or all if there are no names; or which name is not there.
+/// Returns the suites of these names in the list's order, or all if there are no names. Fails with
+/// the first name that is not in the list.
 fn choose(
     offer: &'static [Suite],
     names: &[String],
@@ -88,7 +89,7 @@ fn choose(
     Ok(offer.iter().filter(asked).collect())
 }
 
-/// Whether there is memory for each of them.
+/// Checks that there is enough memory for each suite.
 fn fit(chosen: &[&Suite], effort: &Effort, available: u64) -> std::result::Result<(), String> {
     let needs = |suite: &&&Suite| (suite.memory_bytes)(effort) > available;
     let Some(suite) = chosen.iter().find(needs) else {
@@ -113,7 +114,7 @@ fn names(offer: &[Suite]) -> String {
     names.join(", ")
 }
 
-/// What `--list` says of a suite.
+/// Describes a suite for `--list`.
 fn listed(suite: &Suite) -> String {
     let mut text = format!("{:15} {}", suite.name, suite.about);
     for scenario in suite.scenarios {

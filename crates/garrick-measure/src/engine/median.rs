@@ -1,4 +1,4 @@
-//! The actor that makes one row of many measurements.
+//! The actor that turns many measurements into one row.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -11,16 +11,16 @@ use crate::statistics::{Summary, outliers, ratio};
 use super::normaliser::Normal;
 use super::step::{Entrant, Set};
 
-/// Sums up what each contender of a set took.
+/// Summarizes the measurements of each contender of a set.
 pub(super) struct Median {
-    /// Who goes on with the rows.
+    /// Receiver of the rows.
     normaliser: Address<Vec<Normal>>,
 }
 
-/// A set with its measurements, or with some of them.
+/// A set with its measurements, complete or not.
 pub(super) struct Finished {
     pub(super) set: Set,
-    /// What else went on meanwhile.
+    /// Activity of the machine during the measurement.
     pub(super) noise: Option<Noise>,
 }
 

@@ -1,4 +1,4 @@
-//! The measuring engine: a small dataflow of actors, after the benchmark actors of TActors.
+//! The measuring engine: a small dataflow of actors, modeled on the benchmark actors of TActors.
 //!
 //! ```text
 //!    +----> Sweep            which set comes next: a scenario, or a point of a sweep
@@ -15,16 +15,17 @@
 //!           Table            all rows so far
 //! ```
 //!
-//! The actors live on a [`Local`] of the measuring thread. What is measured must not run inside of a turn: there
-//! its sends would be staged with those of the turn, and it could not have a `Local` of its own. So the timer
-//! only lays a *job* on the desk. When no actor has anything left to do, `Local::run` returns, [`run`] takes the
-//! job, does it between two runs of the actors, and sends the timer what it took. While something is measured
-//! no actor of the engine runs, and there is no other thread that could.
+//! The actors live on a [`Local`] of the measuring thread. The measured code must not run inside a
+//! turn. There its sends would be staged with those of the turn, and it could not have its own
+//! `Local`. So the timer only puts a *job* on the desk. When no actor has work left, `Local::run`
+//! returns. [`run`] then takes the job, does it between two runs of the actors, and sends the timer
+//! the time it took. During a measurement no actor of the engine runs, and no other thread could
+//! run one.
 //!
-//! A shared machine changes its speed from second to second. So contenders take turns, round by round, and
-//! between any two of them the yardstick is measured: one uncontended atomic addition. A contender's ratio to
-//! the yardstick comes from the yardstick just before and just after it, and what is told is the median of
-//! those ratios, not the ratio of two medians.
+//! A shared machine changes its speed from second to second. So contenders take turns, round by
+//! round, and between any two of them the yardstick is measured: one uncontended atomic addition. A
+//! contender's ratio to the yardstick uses the yardstick just before and just after it. The
+//! reported figure is the median of those ratios, not the ratio of two medians.
 //!
 //! ```text
 //!   round 1:  rmw  [garrick]  rmw  [recursion]  rmw
@@ -66,23 +67,23 @@ use warm_up::WarmUp;
 
 /// Contenders that take turns.
 pub(crate) struct Plan<'a> {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub(crate) scenario: &'a str,
-    /// Makes them. Called when their turn has come.
+    /// Creates the contenders. Called when their turn has come.
     pub(crate) contenders: Box<dyn FnOnce() -> Result<Vec<Contender>> + 'a>,
 }
 
-/// How much is measured.
+/// Amount of measuring.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Pace {
-    /// How often each contender is measured, unless its work is of a given size.
+    /// Number of measurements of each contender, unless its work is of a given size.
     pub(crate) rounds: usize,
-    /// About how long all of them take, in seconds.
+    /// Approximate time of all measurements of a contender, in seconds.
     pub(crate) seconds_per_row: f64,
 }
 
 impl Pace {
-    /// About how long one of them takes, in seconds.
+    /// Returns the approximate time of one measurement, in seconds.
     fn slice_s(&self) -> f64 {
         self.seconds_per_row / self.rounds as f64
     }
@@ -97,21 +98,21 @@ impl From<&Effort> for Pace {
     }
 }
 
-/// What is under way, for whoever waits.
+/// Progress of a run, for display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress<'a> {
-    /// The number of the plan, from 0.
+    /// Number of the plan, from 0.
     pub(crate) plan: usize,
-    /// The scenario's name.
+    /// Name of the scenario.
     pub(crate) scenario: &'a str,
-    /// Who is at work.
+    /// Name of the contender being measured.
     pub(crate) contender: &'a str,
-    /// The part of the plan that is done, from 0 to 1.
+    /// Finished part of the plan, from 0 to 1.
     pub(crate) done: f64,
 }
 
-/// Measures all plans, and calls `progress` before each trial of a contender. When `stop` is asked for, returns
-/// the rows of what was measured until then.
+/// Measures all plans, and calls `progress` before each trial of a contender. When `stop` is
+/// requested, returns the rows measured until then.
 pub(crate) fn run(
     plans: Vec<Plan<'_>>,
     pace: Pace,
@@ -184,15 +185,15 @@ fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
         .map_err(|_| "an actor of the measuring engine failed".into())
 }
 
-/// What is measured, outside of any turn.
+/// Contenders that are measured, outside of any turn.
 struct Bench<'a> {
-    /// Those whose turn has not come.
+    /// Plans whose turn has not come.
     plans: Vec<Option<Plan<'a>>>,
-    /// The number of the one whose turn it is.
+    /// Number of the current plan.
     plan: usize,
-    /// Its scenario.
+    /// Name of the current scenario.
     scenario: &'a str,
-    /// Its contenders.
+    /// Contenders of the current plan.
     contenders: Vec<Contender>,
 }
 
@@ -206,7 +207,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Puts the contenders of a plan in the place of those before, who may end threads of theirs meanwhile.
+    /// Replaces the contenders by those of a plan. The old contenders may end their threads
+    /// meanwhile.
     fn lay(&mut self, number: usize, over: &Address<Over>) -> Result<Set> {
         self.contenders.clear();
         let plan = self.plans[number].take().ok_or("a plan is laid out once")?;

@@ -1,4 +1,4 @@
-//! The actor that puts times in relation to those of a reference.
+//! The actor that normalizes times to those of a reference.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -8,15 +8,15 @@ use crate::statistics::{self, Summary};
 
 use super::table::Message;
 
-/// Divides, round by round, by what the reference took.
+/// Divides, round by round, by the time of the reference.
 pub(super) struct Normaliser {
-    /// The reference's name, if there is one.
+    /// Name of the reference, if there is one.
     reference: Option<String>,
-    /// Who collects the rows.
+    /// Collector of the rows.
     table: Address<Message>,
 }
 
-/// A row, and the CPU times in nanoseconds that it was made of, round by round.
+/// A row, and the CPU times in nanoseconds that it was made from, round by round.
 pub(super) struct Normal {
     pub(super) row: Row,
     pub(super) times: Vec<f64>,
@@ -45,7 +45,8 @@ impl Normaliser {
         set.iter().map(related).collect()
     }
 
-    /// Of those with the reference's name, the one that has most parameters in common with `row`.
+    /// Returns the reference for `row`: of the contenders with the reference's name, the one with
+    /// most parameters in common with `row`.
     fn reference_of<'a>(&self, row: &Row, set: &'a [Normal]) -> Option<&'a Normal> {
         let common = |normal: &&Normal| {
             let params = normal.row.params.iter();
@@ -54,7 +55,7 @@ impl Normaliser {
                 .count()
         };
         let named = |normal: &&Normal| Some(&normal.row.contender) == self.reference.as_ref();
-        // Of several that are equal, `max_by_key` takes the last.
+        // If several are equal, `max_by_key` takes the last.
         set.iter().rev().filter(named).max_by_key(common)
     }
 }

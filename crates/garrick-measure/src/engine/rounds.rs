@@ -1,4 +1,4 @@
-//! The actor that lets contenders take turns, with the yardstick between any two.
+//! The actor that makes contenders take turns, with the yardstick between any two.
 
 use garrick_actor::{Actor, Address, Context, Next};
 
@@ -10,26 +10,26 @@ use super::median::Finished;
 use super::step::{Over, Set, Step, Trial, Who};
 use super::timer::Timing;
 
-/// Deals with one set at a time, one round after another.
+/// Handles one set at a time, one round after another.
 pub(super) struct Rounds {
     timer: Address<Timing>,
-    /// Who goes on with what was measured.
+    /// Receiver of the measurements.
     median: Address<Finished>,
     under_way: Option<UnderWay>,
 }
 
-/// A set with some rounds done.
+/// A set in progress, with some rounds done.
 struct UnderWay {
     set: Set,
-    /// The machine when it began.
+    /// State of the machine at the start.
     began: Moment,
-    /// How many rounds there are of the contender that has most.
+    /// Number of rounds of the contender that has most.
     rounds: usize,
-    /// The round, and the contender in it, whose turn it is or comes next.
+    /// Round, and contender in it, whose turn it is or comes next.
     at: (usize, usize),
-    /// What the contender took, while the yardstick after it is measured.
+    /// Measurement of the contender, while the yardstick after it is measured.
     measured: Option<Measured>,
-    /// What the yardstick took last, in nanoseconds of CPU time an addition. None at the beginning.
+    /// Latest yardstick time, in nanoseconds of CPU time per addition. `None` at the beginning.
     before: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ impl UnderWay {
         }
     }
 
-    /// The next contender who has this many rounds, from where it is now.
+    /// Returns the next trial, of the next contender that has this many rounds.
     fn next(&mut self) -> Option<Trial> {
         let (mut round, mut index) = self.at;
         while round < self.rounds {
@@ -67,7 +67,7 @@ impl UnderWay {
         None
     }
 
-    /// The yardstick.
+    /// Returns a trial of the yardstick.
     fn addition(&self) -> Trial {
         Trial {
             who: Who::Yardstick,
@@ -76,7 +76,7 @@ impl UnderWay {
         }
     }
 
-    /// Takes in what was measured, and says what to measure next.
+    /// Stores a measurement and returns the next trial.
     fn took(&mut self, took: Measured) -> Option<Trial> {
         if self.before.is_some() && self.measured.is_none() {
             self.measured = Some(took);

@@ -1,4 +1,4 @@
-//! What the actors of the engine tell one another.
+//! Messages of the engine's actors.
 
 use std::cell::RefCell;
 
@@ -8,16 +8,17 @@ use serde_json::{Map, Value};
 use crate::clock::Span;
 use crate::scenario::{Contender, Measured, Size};
 
-/// Work that must not be done inside of a turn.
+/// Work that must not be done inside a turn.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// Make the contenders of the plan of this number.
+    /// Create the contenders of the plan of this number.
     Lay(usize),
-    /// Let one do something.
+    /// Run a trial.
     Try(Trial),
 }
 
-/// Where actors leave the next job. There is one at most, for all of them wait for what becomes of it.
+/// Place where actors leave the next job. It holds at most one job, because all actors wait for its
+/// result.
 #[derive(Debug)]
 pub(super) struct Desk(pub(super) RefCell<Option<Job>>);
 
@@ -34,64 +35,64 @@ impl Desk {
     }
 }
 
-/// One who does so many operations, once.
+/// A run of a contender, of a number of operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial {
     pub(super) who: Who,
     pub(super) ops: u64,
-    /// The part of the set that was done before, from 0 to 1.
+    /// Part of the set that was done before, from 0 to 1.
     pub(super) done: f64,
 }
 
-/// Who is to be tried.
+/// Participant of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
-    /// The atomic addition.
+    /// Selects the atomic addition.
     Yardstick,
-    /// The contender of this number.
+    /// Selects the contender of this number.
     Entrant(usize),
 }
 
-/// What those receive that have trials made, one after another.
+/// Messages of the actors that order trials one after another.
 pub(super) enum Step {
-    /// There is a set to deal with.
+    /// Start with a set.
     Begin(Set),
-    /// The trial that was asked for.
+    /// Result of the trial that was ordered.
     Took(Measured),
-    /// Nobody waits for more: go on with what there is.
+    /// Early end: go on with the measurements made so far.
     Stop,
 }
 
-/// The set before is over, or there was none: what makes the sweep go on.
+/// Signals that the previous set is over, or that there was none. The sweep then goes on.
 pub(super) struct Over;
 
-/// Contenders that take turns, and what is known of them by now.
+/// Contenders that take turns, and their measurements so far.
 pub(super) struct Set {
     pub(super) scenario: String,
     pub(super) entrants: Vec<Entrant>,
-    /// How many additions of the yardstick come between two of them.
+    /// Number of additions of the yardstick between two contenders.
     pub(super) additions: u64,
-    /// What these took, and how many they were.
+    /// Times of the yardstick trials, with their numbers of additions.
     pub(super) yardsticks: Vec<(Span, u64)>,
-    /// Who wants to know when the set is over.
+    /// Receiver of the signal that the set is over.
     pub(super) over: Address<Over>,
 }
 
-/// A contender, as far as the actors know it.
+/// A contender, as the actors know it.
 pub(super) struct Entrant {
     pub(super) name: &'static str,
     pub(super) params: Map<String, Value>,
     pub(super) size: Size,
-    /// Operations of a trial.
+    /// Number of operations of a trial.
     pub(super) ops: u64,
-    /// Trials to make.
+    /// Number of trials to make.
     pub(super) rounds: usize,
-    /// What came out, and the yardstick's CPU time an addition beside it.
+    /// Measurements, each with the yardstick's CPU time per addition beside it.
     pub(super) samples: Vec<(Measured, f64)>,
 }
 
 impl Entrant {
-    /// One of whom nothing is known.
+    /// Creates an entrant without any measurements.
     pub(super) fn of(contender: &Contender) -> Self {
         Self {
             name: contender.name,

@@ -1,4 +1,4 @@
-//! The actor that goes from set to set.
+//! The actor that orders one set after another.
 
 use std::rc::Rc;
 
@@ -6,11 +6,11 @@ use garrick_actor::{Actor, Context};
 
 use super::step::{Desk, Job, Over};
 
-/// Has one set laid out after another: scenarios, or the points of a sweep.
+/// Orders one set after another: scenarios, or the points of a sweep.
 pub(super) struct Sweep {
-    /// How many there are.
+    /// Number of plans.
     plans: usize,
-    /// The next one's number.
+    /// Number of the next plan.
     next: usize,
     desk: Rc<Desk>,
 }

@@ -4,15 +4,15 @@ use garrick_actor::{Actor, Context, Reply};
 
 use crate::row::Row;
 
-/// All rows that have come so far.
+/// All rows received so far.
 #[derive(Default)]
 pub(super) struct Table(Vec<Row>);
 
-/// What a [`Table`] receives.
+/// Messages of a [`Table`].
 pub(super) enum Message {
-    /// Some more.
+    /// Adds rows.
     Rows(Vec<Row>),
-    /// Somebody wants them all.
+    /// Asks for all rows.
     Take(Reply<Vec<Row>>),
 }
 

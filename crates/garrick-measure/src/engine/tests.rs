@@ -1,4 +1,4 @@
-//! The engine with contenders whose times are made up.
+//! The engine with contenders whose times are invented.
 
 use super::*;
 use std::cell::Cell;
@@ -8,7 +8,7 @@ const PACE: Pace = Pace {
     seconds_per_row: 0.007,
 };
 
-/// Takes `ns` an operation, and neither more nor less.
+/// Creates a contender that takes exactly `ns` for each operation.
 fn steady(name: &'static str, ns: f64) -> Contender {
     Contender::fitted(name, move |ops| Ok(made_up(ops, ns)))
 }
@@ -34,7 +34,7 @@ fn measured(plans: Vec<Plan<'_>>, reference: Option<&str>) -> Vec<Row> {
     run(plans, PACE, reference, &Stop::new(), &mut |_| {}).unwrap()
 }
 
-/// Who was at work, in order.
+/// Returns the names of the contenders, in the order of their trials.
 fn order(plans: Vec<Plan<'_>>) -> Vec<String> {
     let mut order = Vec::new();
     run(plans, PACE, None, &Stop::new(), &mut |progress| {
@@ -132,7 +132,7 @@ fn contenders_before_are_gone_when_the_next_are_made() {
     assert_eq!(alive.get(), 0);
 }
 
-/// Counts how many of it there are.
+/// Counts the live guards.
 struct Guard(Rc<Cell<u32>>);
 
 impl Guard {
@@ -148,7 +148,8 @@ impl Drop for Guard {
     }
 }
 
-/// What is measured is not inside of a turn of the engine's: it can have a system of its own on this thread.
+/// Runs a contender with a system of its own on this thread: a contender is not inside a turn of
+/// the engine.
 #[test]
 fn a_contender_can_run_actors_on_the_measuring_thread() {
     let nested = || {
@@ -179,7 +180,7 @@ impl garrick_actor::Actor for Hears {
     }
 }
 
-/// Asks for the end when it has been at work so often.
+/// Requests the end at the `at`th trial.
 fn stopping(stop: &Stop, at: u32) -> Plan<'static> {
     let (stop, mut calls) = (stop.clone(), 0);
     plan(move || {
@@ -198,7 +199,8 @@ fn stopping(stop: &Stop, at: u32) -> Plan<'static> {
 fn what_was_measured_before_a_stop_is_kept() {
     let stop = Stop::new();
     let first = plan(|| vec![steady("first", 1e4)]);
-    // The first time is the warm-up; the trial in which it is asked for is lost, for it lacks its yardstick.
+    // The first trial is the warm-up. The trial that requests the end is lost, because it lacks its
+    // yardstick.
     let plans = vec![
         first,
         stopping(&stop, 4),

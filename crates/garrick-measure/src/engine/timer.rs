@@ -1,4 +1,4 @@
-//! The actor around the thing under test: it has a trial made, and hands on what it took.
+//! The actor around the thing under test: it orders a trial and passes on the result.
 
 use std::rc::Rc;
 
@@ -12,15 +12,15 @@ use super::step::{Desk, Job, Step, Trial};
 /// Puts trials on the desk.
 pub(super) struct Timer {
     desk: Rc<Desk>,
-    /// Who waits for the trial under way.
+    /// Actor that waits for the trial in progress.
     customer: Option<Address<Step>>,
 }
 
-/// What a [`Timer`] receives.
+/// Messages of a [`Timer`].
 pub(super) enum Timing {
-    /// Have this done, and send the customer what it took.
+    /// Orders a trial, whose result goes to the customer.
     Try(Address<Step>, Trial),
-    /// That is what it took, in wall time and CPU time.
+    /// Result of the trial, in wall time and CPU time.
     Took(Measured),
 }
 

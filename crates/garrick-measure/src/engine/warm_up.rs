@@ -1,4 +1,4 @@
-//! The actor that warms contenders up, and finds out how much each is to do at once.
+//! The actor that warms contenders up and finds their number of operations per trial.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -11,34 +11,35 @@ use super::Pace;
 use super::step::{Set, Step, Trial, Who};
 use super::timer::Timing;
 
-/// Operations of the first trial. Each scenario deals with fewer than a turn's worth of messages.
+/// Number of operations of the first trial. Each scenario handles fewer than a turn's worth of
+/// messages.
 const OPS_FIRST: u64 = 1024;
 
-/// A trial grows at most by this factor, for the first one is slowed down by cold caches.
+/// Greatest factor by which a trial grows. The first trial is slowed down by cold caches.
 const GROWTH_MAX: f64 = 16.0;
 
-/// A trial that would have to grow by less has seen the whole slice in small.
+/// Growth factor below which a trial is close enough to the whole slice.
 const GROWTH_ENOUGH: f64 = 4.0;
 
-/// The part of a row's time that its yardstick may take.
+/// Greatest part of a row's time that its yardstick may take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
-/// Additions of a trial that finds out how many fit a time.
+/// Number of additions of the trial that finds how many fit a time.
 const ADDITIONS_FIRST: u64 = 100_000;
 
-/// The fewest additions that measure anything.
+/// Fewest additions that give a usable measurement.
 const ADDITIONS_MIN: u64 = 1_000;
 
-/// Deals with one set at a time, one contender after another.
+/// Handles one set at a time, one contender after another.
 pub(super) struct WarmUp {
     pace: Pace,
     timer: Address<Timing>,
-    /// Who goes on with the set.
+    /// Receiver of the set.
     rounds: Address<Step>,
     set: Option<Set>,
-    /// Who is being tried.
+    /// Participant of the current trial.
     who: Who,
-    /// Operations of the trial under way.
+    /// Number of operations of the current trial.
     ops: u64,
 }
 
@@ -64,7 +65,7 @@ impl WarmUp {
         sent(&cx.send(&self.timer, Timing::Try(cx.address(), trial)))
     }
 
-    /// Learns from a trial; goes on with the same one, or with the next.
+    /// Learns from a trial. Goes on with the same contender or with the next.
     fn learn(&mut self, mut set: Set, took: &Measured, cx: &Context<'_, Step>) -> Next {
         let next = match self.who {
             Who::Yardstick => {
@@ -87,12 +88,12 @@ impl WarmUp {
         self.go_on(set, next, cx)
     }
 
-    /// Tries out the next contender of whom nothing is known, or hands on the set.
+    /// Tries the next unmeasured contender, or passes on the set.
     fn go_on(&mut self, mut set: Set, from: usize, cx: &Context<'_, Step>) -> Next {
         for index in from..set.entrants.len() {
             let entrant = &mut set.entrants[index];
             let first = match entrant.size {
-                // What is done only once is not tried out.
+                // Work that is done only once is not tried.
                 Size::Fixed { rounds_max: 1 } => {
                     entrant.rounds = 1;
                     continue;
@@ -124,8 +125,8 @@ impl Actor for WarmUp {
     }
 }
 
-/// What a trial of `ops` operations teaches: to try again with more, or how many operations and rounds there
-/// are to be.
+/// Evaluates a trial of `ops` operations: either continues with more operations, or ends with the
+/// numbers of operations and rounds.
 fn fit(pace: Pace, size: Size, ops: u64, took: &Measured) -> ControlFlow<(u64, usize), u64> {
     let growth = 1e9 * pace.slice_s() / took.wall_ns.max(1.0);
     match size {
@@ -134,7 +135,7 @@ fn fit(pace: Pace, size: Size, ops: u64, took: &Measured) -> ControlFlow<(u64, u
             Break((0, fitting.clamp(2, pace.rounds.max(2)).min(rounds_max)))
         }
         Size::Fitted { ops_max } => {
-            // The cast saturates, which is as large as `ops_max` can be.
+            // The cast saturates, at a value that `ops_max` cannot exceed.
             let wanted = (ops as f64 * growth.clamp(0.01, GROWTH_MAX)) as u64;
             let wanted = wanted.clamp(1, ops_max);
             if growth < GROWTH_ENOUGH || ops == ops_max {
@@ -155,7 +156,7 @@ mod tests {
         seconds_per_row: 0.01,
     };
 
-    /// What comes out for one who takes `ns` an operation, neither more nor less.
+    /// Returns the fit of a contender that takes exactly `ns` for each operation.
     fn fitted(ns: f64, ops_max: u64) -> u64 {
         let mut ops = OPS_FIRST.min(ops_max);
         loop {

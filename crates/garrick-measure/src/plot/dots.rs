@@ -1,4 +1,4 @@
-//! A dot for each contender, one below another.
+//! Pictures with a dot for each contender, one below another.
 
 use crate::row::Row;
 use crate::units;
@@ -7,17 +7,17 @@ use super::Metric;
 use super::scale::{self, Scale};
 use super::svg::{Anchor, COLORS, Canvas, width};
 
-/// Where the first row is, and how far apart rows are.
+/// Position of the first row, and distance between rows.
 const TOP: f64 = 44.0;
 const STEP: f64 = 26.0;
 
-/// How wide the area of the dots is.
+/// Width of the area of the dots.
 const AREA: f64 = 420.0;
 
-/// How much room the figure to the right of it has.
+/// Width of the figures to the right of the area.
 const FIGURE: f64 = 90.0;
 
-/// The picture of rows that are compared with one another.
+/// Draws rows that are compared with one another.
 pub(super) fn draw(rows: &[&Row], metric: Metric, title: &str, source: &str) -> String {
     let labels: Vec<String> = rows.iter().map(|row| row.label()).collect();
     let widest = labels

@@ -1,4 +1,4 @@
-//! Time over a parameter, a line for each contender.
+//! Pictures of time over a parameter, with a line for each contender.
 
 use crate::row::Row;
 use crate::units;
@@ -13,19 +13,19 @@ const RIGHT: f64 = 620.0;
 const TOP: f64 = 44.0;
 const BOTTOM: f64 = 340.0;
 
-/// How far apart the legend's lines are.
+/// Distance between the lines of the legend.
 const LEGEND_STEP: f64 = 20.0;
 
-/// So few values of a parameter are all told.
+/// Greatest number of parameter values that are all written at the axis.
 const VALUES_TOLD: usize = 8;
 
-/// A contender's values along the parameter.
+/// Values of a contender along the parameter.
 struct Series<'a> {
     label: String,
     points: Vec<(f64, &'a Row)>,
 }
 
-/// The picture of rows that differ in `parameter`.
+/// Draws rows that differ in `parameter`.
 pub(super) fn draw(
     rows: &[&Row],
     metric: Metric,
@@ -89,7 +89,7 @@ fn series<'a>(rows: &[&'a Row], parameter: &str) -> Vec<Series<'a>> {
     all
 }
 
-/// The values to write at the parameter's axis: all, if they are few.
+/// Returns the values to write at the parameter's axis: all, if they are few.
 fn told(values: impl Iterator<Item = f64>, x: &Scale) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,11 +1,12 @@
-//! Rows as pictures.
+//! Pictures of rows.
 //!
-//! Where a parameter was swept, a picture has lines: time over the parameter, a line for each contender. Else it
-//! has a dot for each contender. Either way a bar shows where the median is with 95 % certainty, or else the
-//! least and the most. An axis is logarithmic where what is on it differs by a factor of eight and more.
+//! If a parameter was swept, a picture has lines: time over the parameter, a line for each
+//! contender. Else it has a dot for each contender. In both, a bar shows the interval that contains
+//! the median with 95 % certainty, or else minimum and maximum. An axis is logarithmic if its
+//! values differ by a factor of eight or more.
 //!
-//! The colors are those of Okabe and Ito, which most people who see fewer colors than others tell apart; lines
-//! differ in their markers, too. (M. Okabe, K. Ito: Color Universal Design, 2008.)
+//! The colors are those of Okabe and Ito, which most color-blind people can tell apart. Lines also
+//! differ in their markers. (M. Okabe, K. Ito: Color Universal Design, 2008.)
 
 mod scale;
 mod svg;
@@ -20,10 +21,10 @@ use crate::statistics::Summary;
 
 pub(crate) use svg::{escape, style};
 
-/// A parameter with so many values was swept.
+/// Fewest values of a parameter that count as a sweep.
 const SWEPT_MIN: usize = 3;
 
-/// Wall time gets a picture of its own where it differs by this factor from CPU time.
+/// Factor between wall time and CPU time from which wall time gets its own picture.
 const WALL_DIFFERS: f64 = 1.2;
 
 /// A picture of some rows.
@@ -47,36 +48,36 @@ const WALL_DIFFERS: f64 = 1.2;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Plot {
-    /// What is shown.
+    /// Scenario that is shown.
     scenario: String,
     name: String,
-    /// The picture as SVG, without a style.
+    /// SVG of the picture, without a style.
     body: String,
 }
 
 impl Plot {
-    /// What a file of it can be called, without an extension.
+    /// Returns a name for its file, without an extension.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The text of an SVG file, light or dark as the reader's system is.
+    /// Returns the text of an SVG file, light or dark as the reader's system is.
     pub fn svg(&self) -> String {
         svg::document(&self.body, &style())
     }
 
-    /// The scenario that it shows.
+    /// Returns the scenario that the picture shows.
     pub fn scenario(&self) -> &str {
         &self.scenario
     }
 
-    /// The picture for a page that has the [`style`].
+    /// Returns the picture for a page that contains the [`style`].
     pub(crate) fn inline(&self) -> String {
         svg::document(&self.body, "")
     }
 }
 
-/// What is shown of a row.
+/// Figure of a row that a picture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Metric {
     Cpu,
@@ -99,7 +100,7 @@ impl Metric {
     }
 }
 
-/// The pictures of all rows, scenario by scenario, each with `source` at its foot.
+/// Draws all rows, scenario by scenario, each picture with `source` at its foot.
 pub(crate) fn plots(rows: &[Row], source: &str) -> Vec<Plot> {
     let mut scenarios: Vec<&str> = rows.iter().map(|row| row.scenario.as_str()).collect();
     scenarios.dedup();
@@ -143,7 +144,7 @@ fn plot(rows: &[&Row], metric: Metric, source: &str) -> Plot {
     }
 }
 
-/// The parameter with the most values, if it was swept.
+/// Returns the parameter with the most values, if it was swept.
 fn swept(rows: &[&Row]) -> Option<String> {
     let mut values: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (name, value) in rows.iter().flat_map(|row| &row.params) {

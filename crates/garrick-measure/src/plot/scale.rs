@@ -1,30 +1,31 @@
-//! From values to places on the picture, and the ticks of an axis.
+//! Scales, which map values to positions, and the ticks of an axis.
 
 use crate::units;
 
-/// Values that differ by this factor are shown on a logarithmic axis.
+/// Factor between values from which an axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
 
-/// More ticks than these run into one another.
+/// Greatest number of ticks that do not overlap.
 const TICKS_MAX: usize = 8;
 
-/// About how many ticks a linear axis has.
+/// Approximate number of ticks of a linear axis.
 const TICKS: f64 = 5.0;
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Scale {
     log: bool,
-    /// The values at the ends.
+    /// Values at the ends.
     from: f64,
     to: f64,
-    /// Where the ends are.
+    /// Positions of the ends.
     begin: f64,
     end: f64,
 }
 
 impl Scale {
-    /// An axis from `begin` to `end` that has room for all `values`. A linear one begins with 0 if `whole`.
+    /// Creates an axis from `begin` to `end` that has room for all `values`. A linear axis starts
+    /// at 0 if `whole`.
     pub(super) fn of(values: impl Iterator<Item = f64>, begin: f64, end: f64, whole: bool) -> Self {
         let (mut min, mut max) = (f64::MAX, f64::MIN);
         for value in values.filter(|value| value.is_finite()) {
@@ -54,21 +55,22 @@ impl Scale {
         }
     }
 
-    /// Where a value is.
+    /// Returns the position of a value.
     pub(super) fn at(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.ln() } else { value };
-        // Only what is not above 0 is not on a logarithmic axis, and no such value made it one.
+        // A logarithmic axis lacks only values of 0 and below, and no such value made it
+        // logarithmic.
         let value = value.clamp(self.from, self.to);
         let part = (of(value) - of(self.from)) / (of(self.to) - of(self.from));
         self.begin + part * (self.end - self.begin)
     }
 
-    /// Whether it is logarithmic.
+    /// Returns true if the axis is logarithmic.
     pub(super) fn is_log(&self) -> bool {
         self.log
     }
 
-    /// Round values along it.
+    /// Returns round values along the axis.
     pub(super) fn ticks(&self) -> Vec<f64> {
         if !self.log {
             return self.even_ticks();
@@ -106,7 +108,7 @@ impl Scale {
     }
 }
 
-/// A time at a tick: no more digits than it has.
+/// Writes a time at a tick, without superfluous digits.
 pub(super) fn time(ns: f64) -> String {
     let text = units::time(ns);
     match text.split_once(' ') {
@@ -118,7 +120,7 @@ pub(super) fn time(ns: f64) -> String {
     }
 }
 
-/// A parameter's value at a tick.
+/// Writes a parameter's value at a tick.
 pub(super) fn count(value: f64) -> String {
     if value.fract() == 0.0 && value >= 0.0 {
         units::whole(value as u64)

@@ -1,8 +1,8 @@
-//! Shapes and words as SVG.
+//! Shapes and texts in SVG.
 
 use std::fmt::{Display, Write};
 
-/// Colors of series in the light, and in the dark: those of Okabe and Ito that stand out there.
+/// Colors of series in light mode and in dark mode: those of Okabe and Ito that stand out there.
 const SERIES_LIGHT: [&str; 7] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000",
 ];
@@ -10,16 +10,16 @@ const SERIES_DARK: [&str; 7] = [
     "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#ffffff",
 ];
 
-/// How many series can be told apart by their color.
+/// Number of series that have a color of their own.
 pub(super) const COLORS: usize = SERIES_LIGHT.len();
 
-/// A marker's half width.
+/// Half width of a marker.
 const MARKER: f64 = 4.0;
 
-/// How wide a letter is at most, as a part of its height, for most texts.
+/// Greatest width of a letter in most texts, as a part of its height.
 const LETTER: f64 = 0.58;
 
-/// Where a text is, seen from its place.
+/// Alignment of a text relative to its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -32,7 +32,7 @@ pub(super) enum Anchor {
 pub(super) struct Canvas(String);
 
 impl Canvas {
-    /// An empty picture with a title, and below it where the figures come from.
+    /// Creates an empty picture with a title. The origin of the figures stands below the title.
     pub(super) fn new(width: f64, height: f64, title: &str, source: &str) -> Self {
         let (width, height) = (width.round(), height.round());
         let mut canvas = Self(String::new());
@@ -47,7 +47,7 @@ impl Canvas {
         canvas
     }
 
-    /// The picture, still without a style.
+    /// Returns the picture, still without a style.
     pub(super) fn finish(mut self) -> String {
         self.put("</svg>\n");
         self.0
@@ -83,7 +83,7 @@ impl Canvas {
         ));
     }
 
-    /// The marker of a series, which says `said` where a pointer rests on it.
+    /// Draws the marker of a series. The text `said` appears when a pointer rests on it.
     pub(super) fn marker(&mut self, series: usize, (x, y): (f64, f64), said: &str) {
         let class = format!("p-fill{}", series % COLORS);
         let said = escape(said);
@@ -110,12 +110,12 @@ impl Canvas {
     }
 }
 
-/// About how wide a text is that is `height` high.
+/// Returns the approximate width of a text of this `height`.
 pub(super) fn width(text: &str, height: f64) -> f64 {
     text.chars().count() as f64 * height * LETTER
 }
 
-/// A picture with a style in it.
+/// Returns a picture that contains a style.
 pub(super) fn document(body: &str, style: &str) -> String {
     match body.split_once('\n') {
         Some((head, rest)) if !style.is_empty() => {
@@ -125,7 +125,7 @@ pub(super) fn document(body: &str, style: &str) -> String {
     }
 }
 
-/// Colors in the light, and those in the dark for readers who want them.
+/// Returns the colors of light mode, and those of dark mode for readers who want them.
 pub(crate) fn style() -> String {
     let dark = colors("#0e1217", "#e6edf3", "#9da7b3", "#30363d", SERIES_DARK);
     format!(
@@ -134,7 +134,7 @@ pub(crate) fn style() -> String {
     )
 }
 
-/// Colors in the light, and sizes.
+/// Returns the colors of light mode, and sizes.
 pub(super) fn light() -> String {
     let colors = colors("#ffffff", "#1b1f24", "#57606a", "#d8dee4", SERIES_LIGHT);
     format!(
@@ -161,7 +161,7 @@ fn colors(ground: &str, ink: &str, dim: &str, grid: &str, series: [&str; COLORS]
     style
 }
 
-/// A text that is nothing but text, in elements and in attributes. What XML cannot say is left out.
+/// Escapes a text for elements and attributes. Drops characters that XML does not allow.
 pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,10 +1,10 @@
-//! What is in a picture, and where.
+//! Content of pictures, and positions in them.
 
 use super::scale::{Scale, time};
 use super::*;
 use crate::row::tests::{at, row};
 
-/// A sweep of two contenders over three sizes.
+/// Creates a sweep of two contenders over three sizes.
 fn sweep() -> Vec<Row> {
     [1, 100, 10_000]
         .into_iter()

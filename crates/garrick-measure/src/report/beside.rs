@@ -1,4 +1,4 @@
-//! Published figures beside ours, in words.
+//! Published figures beside ours, as text.
 
 use crate::suite::{Beside, Figure, Line};
 use crate::units;
@@ -6,7 +6,7 @@ use crate::units;
 use super::table::{Column, in_columns};
 
 impl Beside {
-    /// A table for people, with what they have to know to read it.
+    /// Writes a table for people, with the notes needed to read it.
     pub fn table(&self) -> String {
         let mut text = format!("{}\n\n", self.title());
         if !self.lines.is_empty() {
@@ -23,12 +23,12 @@ impl Beside {
         text
     }
 
-    /// What stands above it.
+    /// Returns the title above the table.
     pub(super) fn title(&self) -> String {
         format!("{}: {}", self.suite, self.about)
     }
 
-    /// What stands below it, sentence by sentence.
+    /// Returns the remarks below the table, sentence by sentence.
     pub(super) fn remarks(&self) -> Vec<String> {
         let named = |name: &str, text: &str| {
             (!text.is_empty()).then(|| format!("{name}: {text}{}", full_stop(text)))
@@ -48,13 +48,13 @@ impl Beside {
     }
 }
 
-/// What a sentence lacks.
+/// Returns the full stop that a sentence lacks, or nothing.
 fn full_stop(text: &str) -> &'static str {
     if text.ends_with('.') { "" } else { "." }
 }
 
 impl Line {
-    /// The heads of the columns.
+    /// Returns the heads of the columns.
     pub(super) fn columns() -> Vec<Column> {
         [
             ("", false),
@@ -69,7 +69,7 @@ impl Line {
         .into()
     }
 
-    /// The line's cells below them.
+    /// Returns the line's cells below the columns.
     pub(super) fn cells(&self) -> Vec<String> {
         let figure = |figure: Option<Figure>| figure.map_or("-".to_owned(), |of| of.to_string());
         let better = self.standing.zip(self.factor());
@@ -87,7 +87,7 @@ impl Line {
     }
 }
 
-/// Digits that count, also of what is small.
+/// Writes a figure with its significant digits, also if it is small.
 fn digits(value: f64) -> String {
     if value < 0.01 {
         format!("{value:.1e}")

@@ -1,8 +1,8 @@
-//! A run against one of before: what has become faster, what slower, and what cannot be told.
+//! Comparison of a run with an earlier one: rows that are faster, slower, or undecided.
 //!
-//! Machines change their speed, so what is compared is the ratio to the yardstick, or bytes where a row has them.
-//! A change is believed where the two intervals that have the medians in them do not meet, and the medians differ
-//! by more than a tenth.
+//! Machines change their speed, so the comparison uses the ratio to the yardstick, or bytes where a
+//! row has them. A change counts if the two intervals around the medians do not overlap, and the
+//! medians differ by more than a tenth.
 
 use std::fmt::{self, Write};
 
@@ -11,26 +11,26 @@ use crate::statistics::Interval;
 
 use super::Report;
 
-/// A change below this part is none.
+/// Relative change below which a row counts as unchanged.
 const TOLERANCE: f64 = 0.1;
 
-/// How much wider an interval is taken to be of which only least and most are known.
+/// Factor that widens an interval of which only minimum and maximum are known.
 const UNSURE: f64 = 1.25;
 
-/// What became of a row.
+/// Result of comparing a row with an earlier run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It costs less than before.
+    /// The row costs less than before.
     Faster,
-    /// It costs what it cost, as far as can be told.
+    /// The row costs the same as before, within the accuracy of the measurement.
     Same,
-    /// It costs more than before.
+    /// The row costs more than before.
     Slower,
-    /// It seems to cost more, but one of the runs was disturbed.
+    /// The row seems to cost more, but one of the runs was disturbed.
     Doubtful,
-    /// It was not measured before.
+    /// The row was not measured before.
     New,
-    /// It was measured before, and its scenario was measured now, but not it.
+    /// The row was measured before. Its scenario was measured now, but not this row.
     Gone,
 }
 
@@ -52,25 +52,25 @@ impl fmt::Display for Verdict {
 pub struct Change {
     /// Scenario, contender and parameters.
     pub name: String,
-    /// What became of it.
+    /// Result of the comparison.
     pub verdict: Verdict,
-    /// What it cost, in units of the yardstick, or in bytes.
+    /// Earlier cost, in units of the yardstick, or in bytes.
     pub before: Option<f64>,
-    /// What it costs.
+    /// Current cost, in units of the yardstick, or in bytes.
     pub now: Option<f64>,
 }
 
 /// All rows of two runs, side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Row by row.
+    /// Changes, row by row.
     pub changes: Vec<Change>,
-    /// Where the run of before comes from.
+    /// Origin of the earlier run.
     pub source: String,
 }
 
 impl Report {
-    /// Sets this run against `before`, another one.
+    /// Compares this run with `before`, an earlier one.
     pub fn compare(&self, before: &Self) -> Comparison {
         let mut changes: Vec<Change> = self
             .rows
@@ -94,13 +94,13 @@ impl Report {
 }
 
 impl Comparison {
-    /// The rows that cost more than before, beyond doubt.
+    /// Returns the rows that cost more than before, beyond doubt.
     pub fn slower(&self) -> impl Iterator<Item = &Change> {
         let changes = self.changes.iter();
         changes.filter(|change| change.verdict == Verdict::Slower)
     }
 
-    /// The rows in words, one a line.
+    /// Writes the changes as text, one row per line.
     pub fn table(&self) -> String {
         let mut text = format!("Against {}:\n", self.source);
         for Change {
@@ -158,7 +158,7 @@ fn changed(row: &Row, old: Option<&Row>) -> Change {
     }
 }
 
-/// What a row costs, and what has that in it.
+/// Returns the cost of a row, and the interval around that cost.
 fn cost(row: &Row) -> (f64, Interval) {
     if let Some(bytes) = row.bytes_per_actor {
         let exact = Interval {
@@ -169,7 +169,8 @@ fn cost(row: &Row) -> (f64, Interval) {
     }
     let known = row.to_rmw.and_then(|ratio| ratio.interval);
     let bounds = known.unwrap_or_else(|| {
-        // Of an older file, or of few rounds: as far as times are spread, and some more.
+        // The row comes from an older file or has few rounds: take the spread of its times, and
+        // widen it.
         let per_ns = row.ratio_to_rmw / row.cpu.median;
         Interval {
             low: row.cpu.min * per_ns / UNSURE,

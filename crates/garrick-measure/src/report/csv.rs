@@ -8,7 +8,8 @@ use crate::statistics::Summary;
 use super::Report;
 
 impl Report {
-    /// The text of a CSV file. Each line says where it comes from, for lines of several runs end up in one file.
+    /// Returns the text of a CSV file. Each line contains its origin, because lines of several runs
+    /// end up in one file.
     pub fn csv(&self) -> String {
         let parameters = self.parameters();
         let mut lines = vec![head(&parameters)];
@@ -20,7 +21,7 @@ impl Report {
         lines.into_iter().map(joined).collect()
     }
 
-    /// The names of all parameters, in the order in which they come.
+    /// Returns the names of all parameters, in the order of their first appearance.
     fn parameters(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for name in self.rows.iter().flat_map(|row| row.params.keys()) {
@@ -74,7 +75,7 @@ fn head(parameters: &[&str]) -> Vec<String> {
     head
 }
 
-/// Median, interval, least and most; nothing of what is not known.
+/// Returns median, interval, minimum and maximum. Unknown figures are empty.
 fn figures(summary: Option<&Summary>) -> [String; 5] {
     let Some(Summary {
         median,

@@ -1,4 +1,4 @@
-//! One page with everything in it, which asks nobody for anything.
+//! One self-contained HTML page, which loads nothing from elsewhere.
 
 use std::fmt::Write;
 
@@ -8,12 +8,13 @@ use crate::suite::{Beside, Line};
 use super::table::{Column, cells, columns, doubts};
 use super::{Comparison, Report, Verdict};
 
-/// The page's own style, light and dark.
+/// Style of the page, light and dark.
 const STYLE: &str = include_str!("page.css");
 
 impl Report {
-    /// The text of an HTML page: pictures, and tables with the same figures, light or dark as the reader's system
-    /// is. It has no script, and its policy forbids to ask for anything.
+    /// Returns the text of an HTML page: pictures, and tables with the same figures. The page is
+    /// light or dark as the reader's system is. It has no script, and its policy forbids all
+    /// requests.
     pub fn html(&self, title: &str, comparison: Option<&Comparison>) -> String {
         let columns = columns(&self.rows);
         let plots = self.plots();
@@ -38,7 +39,7 @@ impl Report {
         page
     }
 
-    /// What speaks against the figures.
+    /// Writes the doubts about the figures.
     fn doubtful(&self) -> String {
         let doubts = doubts(&self.rows);
         if doubts.is_empty() {
@@ -69,7 +70,7 @@ impl Report {
     }
 }
 
-/// A suite's published figures beside ours.
+/// Writes a suite's published figures beside ours.
 fn published(page: &mut String, beside: &Beside) {
     let lines: Vec<Vec<String>> = beside.lines.iter().map(Line::cells).collect();
     // Writing to a string cannot fail.

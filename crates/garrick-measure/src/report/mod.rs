@@ -1,4 +1,4 @@
-//! Rows, with where they come from, in all forms in which they are wanted.
+//! Reports: rows and their origin, in all output formats.
 
 mod csv;
 mod table;
@@ -22,7 +22,7 @@ use crate::suite::Beside;
 
 pub use compare::{Change, Comparison, Verdict};
 
-/// What a run came to.
+/// Results of a run.
 ///
 /// # Examples
 /// ```
@@ -40,19 +40,19 @@ pub use compare::{Change, Comparison, Verdict};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Where it was measured.
+    /// Machine that measured.
     machine: Machine,
-    /// What was measured.
+    /// Commit that was measured.
     commit: String,
-    /// What came out.
+    /// Rows of the run.
     rows: Vec<Row>,
-    /// What was published of the suites that were repeated, beside the rows.
+    /// Published figures of the suites that were repeated, beside the rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     suites: Vec<Beside>,
 }
 
 impl Report {
-    /// Rows that were measured on this machine by this command.
+    /// Creates a report of rows that were measured on this machine by this command.
     pub(crate) fn new(rows: Vec<Row>) -> Self {
         Self {
             machine: Machine::this(),
@@ -62,51 +62,51 @@ impl Report {
         }
     }
 
-    /// These rows with what was published beside them.
+    /// Adds the published figures that stand beside these rows.
     pub(crate) fn with_suites(mut self, suites: Vec<Beside>) -> Self {
         self.suites = suites;
         self
     }
 
-    /// What was measured, in order.
+    /// Returns the rows, in the order of measuring.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// What was published of the suites that were repeated, beside the rows.
+    /// Returns the published figures of the suites that were repeated, beside the rows.
     pub fn suites(&self) -> &[Beside] {
         &self.suites
     }
 
-    /// Machine, compiler and commit, in one line.
+    /// Returns machine, compiler and commit, in one line.
     pub fn provenance(&self) -> String {
         format!("{}; commit {}", self.machine, self.commit)
     }
 
-    /// The text of a JSON file.
+    /// Returns the text of a JSON file.
     pub fn json(&self) -> String {
         let json =
             serde_json::to_string_pretty(self).expect("names are strings, figures are finite");
         json + "\n"
     }
 
-    /// Takes a report out of the text of such a file, also of one that an older version wrote.
+    /// Parses a report from the text of a JSON file, also from an older version's.
     ///
     /// # Errors
-    /// If it is not one.
+    /// Fails if the text is not a report.
     pub fn parse(json: &str) -> Result<Self> {
         Ok(serde_json::from_str(json)?)
     }
 
-    /// The same for a file.
+    /// Loads a report from a JSON file.
     ///
     /// # Errors
-    /// If it cannot be read, or is not one.
+    /// Fails if the file cannot be read, or is not a report.
     pub fn load(path: &Path) -> Result<Self> {
         Self::parse(&fs::read_to_string(path)?)
     }
 
-    /// A picture of each scenario or sweep, and a second one where wall time differs from CPU time.
+    /// Draws each scenario or sweep, and a second picture where wall time differs from CPU time.
     pub fn plots(&self) -> Vec<Plot> {
         plot::plots(&self.rows, &self.provenance())
     }
@@ -114,7 +114,7 @@ impl Report {
     /// Writes all pictures into a folder as SVG files.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Fails if a file cannot be written.
     pub fn write_svg(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder)?;
         for plot in self.plots() {
@@ -125,7 +125,7 @@ impl Report {
     }
 }
 
-/// What is wrong with a file that cannot be written.
+/// Describes the error of a file that cannot be written.
 pub(crate) fn unwritable(file: &Path, error: &io::Error) -> String {
     format!("cannot write to '{}': {error}", file.display())
 }

@@ -1,4 +1,4 @@
-//! A table for people.
+//! Tables for people.
 
 use std::fmt::Write;
 
@@ -10,14 +10,14 @@ use crate::units;
 
 use super::Report;
 
-/// A column's head, and whether figures stand under it.
+/// Head of a column. The flag is true if figures stand under it.
 pub(super) type Column = (String, bool);
 
-/// What marks a row that is not to be believed.
+/// Mark of an unreliable row.
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// A table, with what speaks against its figures and where it comes from below it.
+    /// Writes a table. Below it stand the doubts about its figures, and their origin.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));
@@ -43,7 +43,7 @@ impl Report {
     }
 }
 
-/// Lines of cells below the heads of their columns.
+/// Writes lines of cells below the heads of their columns.
 pub(super) fn in_columns(
     columns: &[Column],
     lines: impl IntoIterator<Item = Vec<String>>,
@@ -59,7 +59,7 @@ pub(super) fn in_columns(
     table.trim_fmt()
 }
 
-/// The columns for these rows: the reference's only where there is one.
+/// Returns the columns for these rows: the reference's only if there is one.
 pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     let relative = rows.iter().find_map(|row| row.to_reference.as_ref());
     let relative = relative.map(|relative| format!("x {}", relative.contender));
@@ -87,7 +87,7 @@ pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     columns
 }
 
-/// A row's cells below these columns.
+/// Returns a row's cells below these columns.
 pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     let Summary {
         median, min, max, ..
@@ -115,8 +115,8 @@ pub(super) fn cells(row: &Row, columns: &[Column]) -> Vec<String> {
     columns.iter().map(cell).collect()
 }
 
-/// What speaks against figures: of which rows, and what. Each kind is said once for a scenario, as it is with the
-/// first row.
+/// Returns the doubts about figures: the rows, and the doubt. Each kind appears once per scenario,
+/// in the form that it has with the first row.
 pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     let mut kinds: Vec<(&Row, &str, usize)> = Vec::new();
     for row in rows {
@@ -142,7 +142,7 @@ pub(super) fn doubts(rows: &[Row]) -> Vec<(String, String)> {
     kinds.into_iter().map(said).collect()
 }
 
-/// What a doubt says before it says how much.
+/// Returns the kind of a doubt: its text before the amount.
 fn kind(doubt: &str) -> &str {
     doubt.split_once(':').map_or(doubt, |(kind, _)| kind)
 }

@@ -1,4 +1,4 @@
-//! What was published beside what was measured.
+//! Published figures beside measured ones.
 
 use std::fmt;
 
@@ -10,63 +10,66 @@ use super::rows::Rows;
 use crate::row::Row;
 use crate::statistics::thousandths;
 
-/// Systems that differ by less are told to be even: figures that were noted in other runs are no better than that.
+/// Factor below which two systems count as even. Figures recorded in other runs are not more
+/// accurate than that.
 const EVEN: f64 = 1.25;
 
 /// A suite's lines, with our figures from one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// The suite's name.
+    /// Name of the suite.
     pub suite: String,
-    /// What it repeats.
+    /// Experiment that the suite repeats.
     pub about: String,
-    /// Whose figures are published, and on which machine they were measured.
+    /// Authors of the published figures, and the machine they were measured on.
     pub origin: String,
-    /// Which system was measured on a machine like this one. Empty if none was.
+    /// System that was measured on a machine like this one. Empty if none was.
     pub here: String,
-    /// Line by line.
+    /// Published figures beside ours, line by line.
     pub lines: Vec<Line>,
-    /// What a reader has to know.
+    /// Notes that a reader needs.
     pub note: String,
-    /// What else came out.
+    /// Further results, a sentence each.
     pub findings: Vec<String>,
 }
 
 /// A published figure beside ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// What it is of.
+    /// Subject of the line.
     pub of: String,
-    /// What the figures count.
+    /// Unit of the figures.
     pub unit: String,
-    /// Whether more is better.
+    /// True if more is better.
     pub more_is_better: bool,
-    /// What the source says, of its own machine.
+    /// Figure of the source, from its own machine.
     pub published: Option<Figure>,
-    /// What the same system takes on a machine like this one.
+    /// Figure of the same system on a machine like this one.
     pub here: Option<Figure>,
-    /// What we take, in this run.
+    /// Our figure in this run.
     pub ours: Option<f64>,
-    /// Ours in units of the better of theirs: `here` where that is known, or else `published`.
+    /// Our figure relative to the better end of theirs: of `here` if that is known, or else of
+    /// `published`.
     pub ratio: Option<f64>,
-    /// Who does better.
+    /// The better side.
     pub standing: Option<Standing>,
 }
 
-/// Who does better.
+/// The better side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
-    /// We do.
+    /// Our figure is better.
     Ours,
-    /// The difference is too small to tell.
+    /// The difference is too small to decide.
     Even,
-    /// They do.
+    /// Their figure is better.
     Theirs,
 }
 
 impl Beside {
-    /// Puts what `rows` say of us beside what was published. None if nothing was, and nothing was found either.
+    /// Puts our figures from `rows` beside the published ones. Returns `None` if nothing was
+    /// published and there are no findings.
     pub fn of(suite: &Suite, rows: &[Row]) -> Option<Self> {
         let rows = Rows::new(rows);
         let findings = (suite.findings)(rows);
@@ -96,7 +99,7 @@ impl Line {
         };
         let ours = (published.ours)(rows).map(thousandths);
         let theirs = here.or(published.said).map(|figure| figure.best(unit));
-        // What took no time cannot be compared.
+        // A time of zero cannot be compared.
         let both = ours
             .zip(theirs)
             .filter(|(ours, theirs)| *ours > 0.0 && *theirs > 0.0);
@@ -113,14 +116,14 @@ impl Line {
         }
     }
 
-    /// How many times better the better one is.
+    /// Returns the factor by which the better side is better.
     pub fn factor(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio.max(ratio.recip()))
     }
 }
 
 impl Standing {
-    /// Who does better if ours is `ratio` times theirs.
+    /// Returns the better side if our figure is `ratio` times theirs.
     fn of(ratio: f64, more_is_better: bool) -> Self {
         let better = if more_is_better { ratio } else { ratio.recip() };
         if better >= EVEN {

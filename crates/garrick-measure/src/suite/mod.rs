@@ -1,4 +1,4 @@
-//! Experiments that somebody has published, repeated: scenarios, and what their source says of them.
+//! Repeated experiments that others have published: scenarios, and the figures of their source.
 //!
 //! ```text
 //!   scenarios --- engine ---> rows ---+
@@ -6,9 +6,10 @@
 //!   published lines ------------------+
 //! ```
 //!
-//! The scenarios of a suite are measured like all others. Each [`Published`] line is then put beside what this very
-//! run has measured of us, and beside what the system that it is of takes on a machine like this one, where that is
-//! known: two machines cannot be compared, two systems on one machine can.
+//! The scenarios of a suite are measured like all others. Each [`Published`] line then stands
+//! beside our figure from the same run. Beside it stands the figure of the published system on a
+//! machine like this one, if it is known. Figures from two machines cannot be compared; two systems
+//! on one machine can.
 
 mod rows;
 
@@ -24,7 +25,7 @@ pub use beside::{Beside, Line, Standing};
 pub use published::{Figure, Here, Published, Unit};
 pub use rows::Rows;
 
-/// An experiment that somebody has published, repeated.
+/// A repeated experiment that others have published.
 ///
 /// # Examples
 /// ```
@@ -46,28 +47,28 @@ pub use rows::Rows;
 /// assert_eq!(TREES.published[0].unit, Unit::NANOSECONDS);
 /// ```
 pub struct Suite {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it repeats: the line about it in `--list`.
+    /// Experiment that the suite repeats: its line in `--list`.
     pub about: &'static str,
-    /// What is measured.
+    /// Scenarios that are measured.
     pub scenarios: &'static [Scenario],
-    /// Bytes of memory that measuring takes at most; 0 if that is not worth a thought.
+    /// Greatest memory use of the measurements in bytes, or 0 if it is negligible.
     pub memory_bytes: fn(&Effort) -> u64,
-    /// Whose figures are published, and on which machine they were measured.
+    /// Authors of the published figures, and the machine they were measured on.
     pub origin: &'static str,
-    /// Which system was measured on a machine like this one, and how. Empty if none was.
+    /// System that was measured on a machine like this one, and the method. Empty if none was.
     pub here: &'static str,
-    /// What was published.
+    /// Published figures.
     pub published: &'static [Published],
-    /// What a reader of the lines has to know: what is counted, and how it is converted.
+    /// Notes that a reader of the lines needs: what is counted, and the conversion.
     pub note: &'static str,
-    /// What else comes out of the rows, a sentence each.
+    /// Returns further results from the rows, a sentence each.
     pub findings: fn(Rows<'_>) -> Vec<String>,
 }
 
 impl Suite {
-    /// One of which nothing was published.
+    /// A suite without published figures.
     pub const PLAIN: Self = Self {
         name: "",
         about: "",

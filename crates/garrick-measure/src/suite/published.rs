@@ -1,4 +1,4 @@
-//! What was published, and how our figure for the same is found.
+//! Published figures, and functions that find ours for the same subject.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use super::rows::Rows;
 use crate::units;
 
-/// What a figure counts.
+/// Unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
-    /// What is written beside a figure.
+    /// Text beside a figure.
     pub name: &'static str,
-    /// Whether more is better.
+    /// True if more is better.
     pub more_is_better: bool,
 }
 
 impl Unit {
-    /// Of time.
+    /// Nanoseconds of time.
     pub const NANOSECONDS: Self = Self::less("ns");
-    /// Of time.
+    /// Microseconds of time.
     pub const MICROSECONDS: Self = Self::less("us");
-    /// Of time.
+    /// Milliseconds of time.
     pub const MILLISECONDS: Self = Self::less("ms");
-    /// Of memory.
+    /// Bytes of memory.
     pub const BYTES: Self = Self::less("bytes");
-    /// Millions of operations in a second.
+    /// Millions of operations per second.
     pub const MILLIONS_A_SECOND: Self = Self::more("M/s");
-    /// How many times as much something costs.
+    /// Factor by which a cost is higher.
     pub const TIMES_THE_COST: Self = Self::less("x cost");
-    /// How many times as fast something is.
+    /// Factor by which a speed is higher.
     pub const TIMES_AS_FAST: Self = Self::more("x speed");
 
-    /// One of which less is better.
+    /// Creates a unit of which less is better.
     pub const fn less(name: &'static str) -> Self {
         Self {
             name,
@@ -40,7 +40,7 @@ impl Unit {
         }
     }
 
-    /// One of which more is better.
+    /// Creates a unit of which more is better.
     pub const fn more(name: &'static str) -> Self {
         Self {
             name,
@@ -49,27 +49,27 @@ impl Unit {
     }
 }
 
-/// A figure, or the least and the most of several.
+/// A figure, or the minimum and maximum of several.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// The least.
+    /// Minimum.
     pub low: f64,
-    /// The most.
+    /// Maximum.
     pub high: f64,
 }
 
 impl Figure {
-    /// One that is known.
+    /// Creates a figure that is known exactly.
     pub const fn of(value: f64) -> Self {
         Self::between(value, value)
     }
 
-    /// One that was `low`, or `high`, or something between.
+    /// Creates a figure between `low` and `high`.
     pub const fn between(low: f64, high: f64) -> Self {
         Self { low, high }
     }
 
-    /// The end that is better.
+    /// Returns the better end.
     pub(super) fn best(self, unit: Unit) -> f64 {
         if unit.more_is_better {
             self.high
@@ -89,29 +89,29 @@ impl fmt::Display for Figure {
     }
 }
 
-/// What the system that a line is of takes on a machine like this one.
+/// Figure of the published system on a machine like this one.
 #[derive(Clone, Copy)]
 pub enum Here {
-    /// Nobody knows.
+    /// Unknown figure.
     Unknown,
-    /// It was measured before.
+    /// Figure that was measured earlier.
     Noted(Figure),
-    /// It is a contender of this run.
+    /// Figure of a contender of this run.
     InThisRun(fn(Rows<'_>) -> Option<f64>),
 }
 
 /// A line of a published table.
 #[derive(Clone, Copy)]
 pub struct Published {
-    /// What it is of.
+    /// Subject of the line.
     pub of: &'static str,
-    /// What its figures count.
+    /// Unit of the figures.
     pub unit: Unit,
-    /// What the source says. None if it says it in a picture only, or in words.
+    /// Figure of the source. `None` if the source gives it only in a picture or in words.
     pub said: Option<Figure>,
-    /// What the same system takes on a machine like this one.
+    /// Figure of the same system on a machine like this one.
     pub here: Here,
-    /// What we take in this run, in this unit. None if that was not measured.
+    /// Returns our figure in this run, in this unit, or `None` if it was not measured.
     pub ours: fn(Rows<'_>) -> Option<f64>,
 }
 

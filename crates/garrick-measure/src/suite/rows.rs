@@ -1,20 +1,21 @@
-//! Rows of a run, to be found by what they are of.
+//! Rows of a run, with functions that find them.
 
 use serde_json::Value;
 
 use crate::row::Row;
 
-/// What a run has measured.
+/// Rows of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a>(&'a [Row]);
 
 impl<'a> Rows<'a> {
-    /// These.
+    /// Wraps rows.
     pub fn new(rows: &'a [Row]) -> Self {
         Self(rows)
     }
 
-    /// Those of a contender in a scenario that have all of these parameters, values as they are written: `"16"`.
+    /// Returns the rows of a contender in a scenario that have all of these parameters. Values are
+    /// given as text: `"16"`.
     pub fn all<'p>(
         self,
         scenario: &'p str,
@@ -28,12 +29,12 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The first of them.
+    /// Returns the first row of a contender in a scenario that has all of these parameters.
     pub fn find(self, scenario: &str, contender: &str, params: &[(&str, &str)]) -> Option<&'a Row> {
         self.all(scenario, contender, params).next()
     }
 
-    /// The one of them that takes the least wall time.
+    /// Returns the matching row with the least wall time.
     pub fn fastest(
         self,
         scenario: &str,
@@ -45,7 +46,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Whether the parameter `name` of `row` is written `text`.
+/// Returns true if the parameter `name` of `row` is written `text`.
 fn is(row: &Row, name: &str, text: &str) -> bool {
     match row.params.get(name) {
         Some(Value::String(value)) => value == text,

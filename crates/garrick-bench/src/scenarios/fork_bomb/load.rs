@@ -1,10 +1,10 @@
-//! What the leaves of a tree have to do.
+//! Work of a tree's leaves.
 
 use std::hint::black_box;
 
-/// The work of one leaf.
+/// Work of one leaf.
 pub(crate) trait Load: Copy + Send + 'static {
-    /// Does it.
+    /// Does the work.
     fn bear(self);
 }
 
@@ -12,11 +12,11 @@ pub(crate) trait Load: Copy + Send + 'static {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nothing;
 
-/// So many random numbers.
+/// A load of random numbers, by their count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Randoms(pub(crate) u32);
 
-/// The complementary error function of so many random numbers.
+/// A load of complementary error functions of random numbers, by their count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Erfc(pub(crate) u32);
 
@@ -40,7 +40,8 @@ impl Load for Erfc {
     }
 }
 
-/// Numbers from 0 to 1, the same for every leaf: the high bits of Steele's and Vigna's SplitMix64.
+/// Returns numbers from 0 to 1, the same for every leaf: the high bits of Steele's and Vigna's
+/// SplitMix64.
 fn randoms(count: u32) -> impl Iterator<Item = f64> {
     let mut state: u64 = black_box(0x9E37_79B9);
     (0..count).map(move |_| {

@@ -1,4 +1,4 @@
-//! What a growing tree takes in memory at most.
+//! Peak memory use of a growing tree.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use garrick_measure::{Measured, Result, resident_bytes};
 use super::Wood;
 use crate::scenarios::child;
 
-/// The command's hidden word for what the child process does.
+/// Hidden subcommand of the child process.
 pub(crate) const CHILD: &str = "measure-fork-bomb";
 
 /// Runs [`in_this_process`] in a fresh process.
@@ -15,8 +15,8 @@ pub(crate) fn in_child(depth: u32) -> Result<Measured> {
     child::measured(CHILD, &[depth.into()])
 }
 
-/// Grows a tree on this thread, and says by how much this process's memory has been larger at its peak than before,
-/// for each actor.
+/// Grows a tree on this thread. Measures the difference between this process's peak memory and its
+/// memory before, per actor.
 pub(crate) fn in_this_process(depth: u32) -> Result<Measured> {
     let before = resident_bytes()?;
     let mut measured = Wood::bare(depth).by_actors(1)?;
@@ -25,14 +25,14 @@ pub(crate) fn in_this_process(depth: u32) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Returns how much of this process's memory has been resident at most.
+/// Returns the peak of this process's resident memory.
 fn peak_bytes() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = peak(&status).ok_or("/proc/self/status has no peak of resident memory")?;
     Ok(peak)
 }
 
-/// The same from the text of `/proc/self/status`.
+/// Returns the peak from the text of `/proc/self/status`.
 fn peak(status: &str) -> Option<u64> {
     let mut lines = status.lines();
     let rest = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -54,7 +54,7 @@ mod tests {
     fn a_growing_tree_takes_memory() {
         let measured = in_this_process(16).unwrap();
         assert_eq!(measured.ops, 131_071);
-        // How many they are is for a process without other tests to say.
+        // The amount is only meaningful in a process without other tests.
         assert!(measured.bytes_per_actor.is_some_and(f64::is_finite));
     }
 }

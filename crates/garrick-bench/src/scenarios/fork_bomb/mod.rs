@@ -1,9 +1,10 @@
 //! The fork bomb: a binary tree of actors that grows, and reports back to its root.
 //!
-//! The pattern of the TActors benchmark, step for step. An inner actor creates its left child and sends to
-//! it, creates its right child and sends to it, then becomes one that waits for two answers, then one that
-//! waits for one. That is 2 creates, 2 sends and a become, a become at the first answer, and one send to
-//! its customer at the second. A leaf sends to its customer at once.
+//! This is the pattern of the TActors benchmark, step for step. An inner actor creates its left
+//! child and sends to it, creates its right child and sends to it, then becomes an actor that waits
+//! for two answers, then one that waits for one answer. That is 2 creates, 2 sends and a become, a
+//! become at the first answer, and one send to its customer at the second. A leaf sends to its
+//! customer at once.
 //!
 //! ```text
 //!                   root                         depth n: 2^n - 1 inner actors, 2^n leaves
@@ -65,7 +66,7 @@ pub(crate) fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
         Contender::fixed("garrick", move || wood.by_actors(workers)).with("workers", workers)
     });
     let mut contenders: Vec<Contender> = ours.collect();
-    // They have no workers to sweep.
+    // Plain code has no workers to sweep.
     if point.get("workers").is_none() {
         contenders.extend([
             Contender::fixed("recursion", move || Ok(wood.by_recursion())),
@@ -78,23 +79,24 @@ pub(crate) fn at(effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
-/// Nodes that are grown in one go at least, in as many trees as that takes. With less, the system would be behind in
-/// counting the CPU time of other threads, which it does every few milliseconds.
+/// Fewest nodes that are grown in one measurement, in as many trees as that takes. With fewer, the
+/// operating system would lag in counting the CPU time of other threads, which it does every few
+/// milliseconds.
 const NODES_MIN: u64 = 1 << 17;
 
-/// What is to be grown.
+/// Trees to grow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wood<L> {
-    /// How deep each tree is.
+    /// Depth of each tree.
     depth: u32,
-    /// How many there are, one after the other.
+    /// Number of trees, grown one after the other.
     trees: u64,
-    /// What each leaf has to do.
+    /// Work of each leaf.
     load: L,
 }
 
 impl Wood<Nothing> {
-    /// Trees whose leaves have nothing to do.
+    /// Creates trees whose leaves have no work.
     pub(crate) fn bare(depth: u32) -> Self {
         Self {
             depth,
@@ -105,7 +107,7 @@ impl Wood<Nothing> {
 }
 
 impl<L: Load> Wood<L> {
-    /// One tree.
+    /// Creates a single tree.
     pub(crate) fn tree(depth: u32, load: L) -> Self {
         Self {
             depth,
@@ -114,17 +116,17 @@ impl<L: Load> Wood<L> {
         }
     }
 
-    /// Nodes of all trees.
+    /// Returns the number of nodes of all trees.
     pub(crate) fn nodes(&self) -> u64 {
         self.trees * nodes(self.depth)
     }
 
-    /// Leaves of all trees.
+    /// Returns the number of leaves of all trees.
     pub(crate) fn leaves(&self) -> u64 {
         self.trees << self.depth
     }
 
-    /// Grows them as actors: on this thread, or on so many workers.
+    /// Grows the trees as actors, on this thread or on this many workers.
     pub(crate) fn by_actors(self, workers: usize) -> Result<Measured> {
         match workers {
             1 => one_worker(self),
@@ -132,39 +134,40 @@ impl<L: Load> Wood<L> {
         }
     }
 
-    /// Grows them as two calls for each inner node.
+    /// Grows the trees as two calls for each inner node.
     pub(crate) fn by_recursion(self) -> Measured {
         plain::recursion(self)
     }
 
-    /// Grows them as a boxed closure for each inner node.
+    /// Grows the trees as a boxed closure for each inner node.
     pub(crate) fn by_continuations(self) -> Measured {
         plain::continuations(self)
     }
 }
 
-/// Nodes of a tree.
+/// Returns the number of nodes of a tree.
 fn nodes(depth: u32) -> u64 {
     (1 << (depth + 1)) - 1
 }
 
-/// What an actor of the tree has become.
+/// Behavior that an actor of the tree has become.
 enum Tree<L> {
-    /// It waits to be told to grow.
+    /// Waits for the message to grow.
     Seed,
-    /// It waits for any two messages, and then sends to its customer.
+    /// Waits for any two messages, and then sends to its customer.
     Two(Address<Message<L>>),
-    /// It waits for any message, and then sends to its customer.
+    /// Waits for any message, and then sends to its customer.
     One(Address<Message<L>>),
-    /// It has sent to its customer.
+    /// Sent to its customer, and is done.
     Done,
 }
 
-/// What an actor of the tree receives.
+/// Messages of an actor of the tree.
 enum Message<L> {
-    /// Grow so deep, bear the load if that is no depth, and then tell the customer.
+    /// Asks the actor to grow this deep, or to bear the load at depth 0, and then to report to the
+    /// customer.
     Grow(Address<Message<L>>, u32, L),
-    /// A child is done.
+    /// Reports that a child is done.
     Any,
 }
 
@@ -201,17 +204,18 @@ impl<L: Load> Actor for Tree<L> {
     }
 }
 
-/// The customer of all roots: each message is a tree complete, and the first one the beginning.
+/// The customer of all roots: each message is a complete tree, and the first one is the start.
 struct Planter<L> {
     wood: Wood<L>,
     /// Trees to plant.
     left: u64,
-    /// Whom to tell after the last.
+    /// Channel that reports the last tree.
     done: mpsc::Sender<()>,
 }
 
 impl<L: Load> Planter<L> {
-    /// One that has not planted yet, and where it tells that all trees are complete.
+    /// Creates a planter that has not planted yet. Returns it with the channel that reports the
+    /// last tree.
     fn new(wood: Wood<L>) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let left = wood.trees;
@@ -226,7 +230,8 @@ impl<L: Load> Actor for Planter<L> {
 
     fn receive(&mut self, _: Message<L>, cx: &mut Context<'_, Message<L>>) -> Next {
         if self.left == 0 {
-            // Nobody waits where the trees grow on the thread that measures, which looks afterwards.
+            // Without a receiver the trees grow on the measuring thread, which checks the result
+            // afterwards.
             let _ = self.done.send(());
             return Next::Continue;
         }
@@ -288,7 +293,7 @@ mod tests {
         assert_eq!(Wood::bare(24).nodes(), 33_554_431);
     }
 
-    /// Every leaf says when it has to bear its load.
+    /// Counts the leaves that bear their load.
     #[test]
     fn every_leaf_bears_the_load_once() {
         use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! The same tree without actors: as plain calls, and as continuations in boxes.
+//! The tree of the fork bomb without actors: as plain calls, and as continuations in boxes.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -8,7 +8,7 @@ use garrick_measure::{Clock, Measured, Stopwatch};
 
 use super::{Load, Wood};
 
-/// Two calls for each inner node; each node counts itself.
+/// Makes two calls for each inner node. Each node counts itself.
 pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Cell::new(0);
     let watch = Stopwatch::start(Clock::Thread);
@@ -20,7 +20,7 @@ pub(super) fn recursion<L: Load>(wood: Wood<L>) -> Measured {
     measured
 }
 
-/// Not inlined into itself, for that would make fewer calls than there are nodes.
+/// Recurses. Not inlined into itself: that would make fewer calls than there are nodes.
 #[inline(never)]
 fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     seen.set(seen.get() + 1);
@@ -31,12 +31,13 @@ fn recurse<L: Load>(seen: &Cell<u64>, depth: u32, load: L) {
     recurse(seen, depth - 1, load);
 }
 
-/// The rest of the work: called once, it does a part and returns what then remains of it.
+/// The rest of the work. A call does a part of it and returns the remaining work.
 struct Continuation(Box<dyn FnOnce() -> Option<Continuation>>);
 
-/// A boxed closure for each inner node, which is called when the node's left half is complete, and then
-/// grows the right one. Continuations are returned to the loop here, not called in one another: Rust
-/// promises no tail calls, and a chain of two million frames would not fit the stack.
+/// Creates a boxed closure for each inner node. It is called when the node's left half is complete,
+/// and then grows the right half. Continuations are returned to this loop and do not call one
+/// another: Rust guarantees no tail calls, and a chain of two million frames would overflow the
+/// stack.
 pub(super) fn continuations<L: Load>(wood: Wood<L>) -> Measured {
     let seen = Rc::new(Cell::new(0));
     let watch = Stopwatch::start(Clock::Thread);
@@ -57,7 +58,7 @@ pub(super) fn continuations<L: Load>(wood: Wood<L>) -> Measured {
     measured
 }
 
-/// Grows a tree down to its first leaf, and returns what is to be done then.
+/// Grows a tree down to its first leaf, and returns the remaining work.
 fn grow<L: Load>(seen: Rc<Cell<u64>>, depth: u32, load: L, then: Continuation) -> Continuation {
     seen.set(seen.get() + 1);
     if black_box(depth) == 0 {

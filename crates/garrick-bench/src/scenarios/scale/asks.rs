@@ -25,7 +25,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     answered.chain(late).collect()
 }
 
-/// Keeps questions until it has all of them, and answers them then, or never.
+/// Keeps questions until it has all of them. Then it answers them, or never does.
 struct Asked {
     questions: Vec<Reply<()>>,
     size: usize,
@@ -97,7 +97,7 @@ fn asked(size: u64, answers: bool) -> Result<Measured> {
     });
     let asker = local.spawn(Asker {
         to,
-        // So long that all are under way before the first is late.
+        // Long enough that all are in progress before the first is late.
         limit: Duration::from_millis(if answers { 3_600_000 } else { 500 }),
         answers,
         over: over.clone(),

@@ -37,7 +37,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     rows
 }
 
-/// Fails whenever it is told something.
+/// An actor that fails at every message.
 struct Failing;
 
 impl Actor for Failing {

@@ -1,4 +1,5 @@
-//! Whether anything grows with the square: the same work at several sizes, of which each operation is to cost the same.
+//! Tests for quadratic growth: the same work at several sizes, where each operation is to cost the
+//! same.
 
 mod asks;
 mod children;
@@ -17,10 +18,10 @@ pub(super) use self::names::{ROUTEES, SERVICES, SUBSCRIBERS};
 pub(super) use self::timers::TIMERS;
 pub(super) use self::watchers::WATCHERS;
 
-/// What a quick run leaves out is larger.
+/// Largest size in a quick run.
 const QUICK_MAX: u64 = 10_000;
 
-/// Contenders of these sizes for `measure`, which is told its own.
+/// Creates contenders of these sizes. Each passes its size to `measure`.
 fn sized(
     effort: &Effort,
     sizes: &[u64],
@@ -37,7 +38,7 @@ fn sized(
     sizes.map(contender).collect()
 }
 
-/// Counts what has come, wherever it comes.
+/// Counts events of all kinds.
 #[derive(Clone, Default)]
 struct Tally(Arc<AtomicU64>);
 
@@ -52,7 +53,7 @@ impl Tally {
     }
 }
 
-/// Counts what has gone.
+/// Counts values that are dropped.
 struct Counted(Tally);
 
 impl Drop for Counted {

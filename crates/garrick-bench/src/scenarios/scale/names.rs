@@ -1,4 +1,4 @@
-//! Many who are known to one topic, receptionist or router.
+//! Many members of one topic, receptionist or router.
 
 use garrick::naming::{Key, Receptionist, Topic};
 use garrick::route::{RoundRobin, Router};
@@ -28,7 +28,7 @@ pub(crate) const ROUTEES: Scenario = Scenario {
     contenders: |effort: &Effort| sized(effort, &SIZES, routed),
 };
 
-/// Counts what it gets.
+/// Counts its messages.
 struct Member(Tally);
 
 impl Actor for Member {
@@ -99,7 +99,7 @@ fn routed(size: u64) -> Result<Measured> {
         member.stop();
     }
     local.run();
-    // Nobody is left who would take it.
+    // No member is left that would take it.
     router.send(0)?;
     local.run();
     assert_eq!(got.get(), size);

@@ -31,7 +31,8 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 enum Msg {
     Start(u64, Duration),
-    /// A timer has rung; what it brings is counted when it is dropped, as it is when the timer is cancelled.
+    /// Reports that a timer has fired. Its content is counted when it is dropped, also if the timer
+    /// is cancelled.
     Rung {
         _bell: Counted,
     },

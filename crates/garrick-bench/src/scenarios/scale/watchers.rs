@@ -1,4 +1,4 @@
-//! Many who watch one actor.
+//! Many watchers of one actor.
 
 use garrick::{Actor, Context, Local, Next};
 use garrick_measure::{Clock, Effort, Measured, Result, Scenario, Stopwatch};
