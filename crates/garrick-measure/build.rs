@@ -46,7 +46,7 @@ fn compiler() -> String {
     output(&rustc, &["--version"]).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// What a program prints, or nothing if it is missing or fails.
+/// Returns what a program prints. None if it is missing or fails.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -15,11 +15,9 @@ const OPENERS: &[&str] = &[
 const NOT_YET: &[&str] = &[
     "garrick",
     "garrick-actor",
-    "garrick-bench",
     "garrick-cli",
     "garrick-examples",
     "garrick-macros",
-    "garrick-measure",
     "garrick-rivals",
     "garrick-testkit",
     "garrick-tests",
