@@ -21,15 +21,15 @@ use crate::state::State;
 use crate::theme::Theme;
 use canvas::Canvas;
 
-/// A smaller terminal shows only that it is too small.
+/// Smallest width. A smaller terminal shows only that it is too small.
 const COLUMNS_MIN: u16 = 60;
-/// See [`COLUMNS_MIN`].
+/// Smallest height. A smaller terminal shows only that it is too small.
 const LINES_MIN: u16 = 15;
 
-/// A terminal with so many lines has room for a taller detail.
+/// Height from which there is room for a taller detail.
 const LINES_TALL: u16 = 24;
 
-/// Draws `state`, which learns how many rows there is room for.
+/// Draws `state`, and records in it how many rows fit.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
     let area = frame.area();
     let mut canvas = Canvas::new(frame.buffer_mut(), theme);
