@@ -41,7 +41,7 @@ enum Command {
     Child(Child),
 }
 
-/// All that `garrick bench` measures.
+/// Everything that `garrick bench` measures.
 const OFFER: bench::Offer = bench::Offer {
     scenarios: SCENARIOS,
     more: SAVINA,
@@ -70,7 +70,7 @@ impl Command {
 fn main() -> ExitCode {
     let bench_help = bench::scenarios_help("garrick bench", OFFER);
     let suites_help = suite::suites_help("garrick", SUITES);
-    // The command line's grammar, with the names of scenarios and suites in the help.
+    // Grammar of the command line, with the names of scenarios and suites in the help.
     let command = Arguments::command()
         .mut_subcommand("bench", |bench| bench.after_help(bench_help))
         .mut_subcommand(suite::NAME, |suite| suite.after_help(suites_help));

@@ -1,4 +1,4 @@
-//! `garrick top`.
+//! Subcommand `garrick top`.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
 use garrick_top::{Client, Target};
 
-/// The shortest time between two snapshots, in seconds; nobody reads faster.
+/// Shortest time between two snapshots, in seconds. No reader is faster.
 const INTERVAL_MIN: f64 = 0.1;
 
-/// The longest; no process waits longer.
+/// Longest time between two snapshots. No process waits longer.
 const INTERVAL_MAX: f64 = 60.0;
 
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A token as a header can carry it.
+/// Parses a token that fits into a header.
 pub(crate) fn token(text: &str) -> std::result::Result<String, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(text.to_owned())
