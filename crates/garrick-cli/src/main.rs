@@ -33,7 +33,7 @@ enum Command {
     Bench(bench::Arguments),
     #[command(about = suite::ABOUT)]
     Suite(suite::Arguments),
-    /// Work of all kinds at once for minutes, checked, with an eye on memory.
+    /// Run all kinds of work at once for minutes, check the results, and watch the memory.
     Soak(soak::Arguments),
     /// Watch a running process in this terminal.
     Top(top::Arguments),

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 2, value_parser = value_parser!(u64).range(1..=RATE_MS_MAX))]
     rate: u64,
 
-    /// The pipeline ends after so many beats.
+    /// End the pipeline after this number of beats.
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
     beats: u64,
 
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1 << 16, value_parser = capacity)]
     capacity: usize,
 
-    /// The pipeline ends after so many seconds, if that is before the last beat.
+    /// End the pipeline after this number of seconds, if that is before the last beat.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
 

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 
-    /// End after so many rounds of all kinds of work instead, and compare no memory.
+    /// End after this number of rounds of all kinds of work instead, and compare no memory.
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value_parser!(u64).range(1..=ROUNDS_MAX))]
     rounds: Option<u64>,
 

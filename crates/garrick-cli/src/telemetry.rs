@@ -18,18 +18,19 @@ const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Interval between two summaries in the log.
 const SUMMARY_EVERY: Duration = Duration::from_secs(10);
 
-/// What makes a command one that can be watched.
+/// Flags of a command that can be watched.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
-    /// Show what goes on at IP:PORT, :PORT or IP; without it, at 127.0.0.1:9900 or the next port that is free.
+    /// Serve telemetry at IP:PORT, :PORT or IP. Without this flag, at 127.0.0.1:9900 or the next
+    /// free port.
     #[arg(long = "telemetry", value_name = "ADDR", value_parser = address)]
     address: Option<SocketAddr>,
 
-    /// Show nothing of what goes on.
+    /// Serve no telemetry.
     #[arg(long = "no-telemetry", conflicts_with_all = ["address", "token"])]
     is_off: bool,
 
-    /// Show it to those only who know this token: up to 256 letters, digits and -._~.
+    /// Require this token of viewers: up to 256 letters, digits and -._~.
     #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = top::token)]
     token: Option<String>,
 }

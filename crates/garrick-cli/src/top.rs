@@ -16,11 +16,12 @@ const INTERVAL_MAX: f64 = 60.0;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where the process shows itself: HOST:PORT, HOST, :PORT or http://HOST:PORT.
+    /// Address of the process: HOST:PORT, HOST, :PORT or http://HOST:PORT.
     #[arg(value_name = "ADDRESS", default_value_t = Target::default())]
     address: Target,
 
-    /// The token that the process wants to be shown. The environment keeps it out of the list of processes.
+    /// Token that the process requires. The environment variable keeps it out of the list of
+    /// processes.
     #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<String>,
 
@@ -28,11 +29,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
     interval: f64,
 
-    /// Print one look as plain text, and end. No terminal is needed.
+    /// Print one snapshot as plain text, and end. No terminal is needed.
     #[arg(long)]
     once: bool,
 
-    /// Print one look as JSON, and end.
+    /// Print one snapshot as JSON, and end.
     #[arg(long)]
     json: bool,
 }

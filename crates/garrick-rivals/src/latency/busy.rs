@@ -123,7 +123,7 @@ impl Company {
         }
     }
 
-    /// Waits until each actor has had a turn, but not longer than [`WAIT_MAX`](super::WAIT_MAX).
+    /// Waits until each actor has had a turn, but not longer than `WAIT_MAX`.
     pub(super) fn wait_for_all(&self) {
         let end = Instant::now() + WAIT_MAX;
         for _ in 0..self.turns.counts.len() {
