@@ -1,7 +1,7 @@
 //! Rule: inside a crate, a module uses only modules declared above it.
 //!
 //! The order of the `mod` lines in the crate root is the order of the layers. A name that the root
-//! re-exports counts as the module that it comes from. Test code is exempt, and so is the root.
+//! re-exports counts as the module that it comes from. Test code and the root are exempt.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ use super::paths;
 use super::source::{Source, is_test};
 use super::violation::Violation;
 
-/// The modules of one crate in their order.
+/// Modules of one crate in their order.
 #[derive(Debug)]
 pub(crate) struct Layers {
     /// Module names, the lowest layer first.
     order: Vec<String>,
-    /// Names that the root re-exports, and the module each comes from.
+    /// Names that the root re-exports, each with its original module.
     aliases: HashMap<String, String>,
 }
 
@@ -40,7 +40,8 @@ impl Layers {
         layers
     }
 
-    /// Notes the names that `tree` brings into the root; `module` is the path's first word so far.
+    /// Records the names that `tree` imports into the root. `module` is the first word of the path
+    /// so far.
     fn add_aliases(&mut self, tree: &UseTree, module: Option<&str>) {
         match tree {
             UseTree::Path(path) => {
@@ -69,7 +70,8 @@ impl Layers {
         }
     }
 
-    /// The layer of the module that `name` is, or comes from, in the crate root.
+    /// Returns the layer of the module with this name in the crate root, or of the module that the
+    /// name comes from.
     fn layer(&self, name: &str) -> Option<usize> {
         let position = |name: &str| self.order.iter().position(|module| module == name);
         position(name).or_else(|| position(self.aliases.get(name)?))
@@ -102,7 +104,7 @@ impl Layers {
     }
 }
 
-/// The word of `path` that is looked up in the crate root, if it reaches that far up.
+/// Returns the word of `path` that is resolved in the crate root, if the path reaches that far up.
 fn name_in_root(path: &paths::FoundPath, depth_of_file: usize) -> Option<&str> {
     let ups = match path.segments[0].as_str() {
         "crate" => 1,
