@@ -232,7 +232,7 @@ fn those_who_wait_hear_that_the_actor_has_stopped() {
     assert_eq!(inlet.try_send(4), Err(TrySendError::Stopped(4)));
 }
 
-/// Sends each number that it receives, less one, to itself, through its registered address.
+/// Sends each number that it receives, less one, to itself, through the address of its mailbox.
 struct Countdown(Sender<u32>);
 
 impl Actor for Countdown {

@@ -1,4 +1,5 @@
-//! The `garrick` command: the pipeline demonstration, the benchmarks, and a look at running processes.
+//! The `garrick` command: the pipeline demonstration, the benchmarks, and a view of running
+//! processes.
 #![forbid(unsafe_code)]
 
 mod logging;

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
     beats: u64,
 
-    /// How the worker handles a batch.
+    /// Way in which the worker handles a batch.
     #[arg(long, value_enum, default_value_t = ModeName::ZeroCopy)]
     mode: ModeName,
 

@@ -24,7 +24,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Minutes until it ends: 3 at least, since memory is compared with what it was after 2.
+    /// Minutes until the end: at least 3, because memory is compared with that after 2 minutes.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 

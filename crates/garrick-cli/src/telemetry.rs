@@ -63,8 +63,8 @@ impl Flags {
     ///
     /// # Errors
     ///
-    /// Returns an error if telemetry cannot start at a requested address. Without a requested
-    /// address, the failure is printed and the process goes on.
+    /// Returns an error if telemetry cannot start although an address or a token was given.
+    /// Otherwise the failure is printed and the process goes on.
     pub(crate) fn start(
         &self,
         name: &str,

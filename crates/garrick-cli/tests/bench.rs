@@ -277,7 +277,7 @@ fn scaled(json: &str, factor: f64) -> String {
     report.to_string()
 }
 
-/// Checks more than the exit code: on a busy machine a row is doubtful.
+/// Accepts a doubtful row: on a busy machine, the exit code alone is not reliable.
 #[test]
 fn a_run_is_compared_with_one_of_before() {
     let folder = Folder::new("compare");

@@ -50,7 +50,8 @@ pub fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     }
 }
 
-/// Excludes all other callers in this program. For counts that cover the whole process.
+/// Excludes all other callers in this program until the guard is dropped. For counts that cover the
+/// whole process.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

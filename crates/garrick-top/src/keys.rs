@@ -19,7 +19,7 @@ pub(crate) enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,
-    /// Closes what is open.
+    /// Closes the filter or the help. Ends the program if neither is open.
     Back,
     Help,
     Pause,

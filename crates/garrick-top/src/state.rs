@@ -47,7 +47,7 @@ pub(crate) struct View {
 /// Next step after a key or news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
-    /// Nothing to do: no change.
+    /// No change, so no need to draw.
     Rest,
     Draw,
     Quit,
@@ -171,7 +171,7 @@ impl State {
         Next::Draw
     }
 
-    /// Closes what is open. Ends the program if nothing is open.
+    /// Closes the filter or the help. Ends the program if neither is open.
     fn back(&mut self) -> Next {
         match self.mode {
             Mode::Browse => return Next::Quit,
@@ -199,8 +199,8 @@ impl State {
         id.clone_into(&mut view.cursor_id);
     }
 
-    /// Sorts by the column that is `step` further. Before the first and after the last column
-    /// stands the order of creation.
+    /// Sorts by the column that is `step` further. The order of creation precedes the first column
+    /// and follows the last.
     fn sort(&mut self, step: isize) {
         let columns = self.tab.columns();
         let view = &mut self.views[self.tab as usize];

@@ -22,7 +22,7 @@
 //! a pool of threads, a [`Local`] on the calling thread. The holder of an actor's [`Address`] can
 //! send to it and ask it.
 //!
-//! # What is where
+//! # Overview
 //!
 //! | to | see |
 //! | --- | --- |

@@ -7,7 +7,8 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct};
 use super::violation::Violation;
 
-/// Reports each `#[path = ".."]` of `source` whose file is outside of `package`, the folder of its package.
+/// Reports each `#[path = ".."]` of `source` whose file is outside of `package`, the folder of its
+/// package.
 pub(crate) fn check(package: &Path, source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     source.each_token(|trees, index| {

@@ -14,7 +14,7 @@ use super::framework::{Flow, Framework, Role};
 pub(super) struct Counter {
     /// Number of messages still to come.
     left: u64,
-    /// Receiver of the report. `None` after the report.
+    /// Sender of the report. `None` after the report.
     done: Option<oneshot::Sender<()>>,
 }
 
@@ -59,7 +59,7 @@ fn say(done: &mut Option<oneshot::Sender<()>>) {
 pub(super) struct Relay<F: Framework> {
     /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
-    /// Receiver of the report that 0 was reached. Only one of the relays has it.
+    /// Sender of the report that 0 was reached. Only one of the relays has it.
     done: Option<oneshot::Sender<()>>,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Tally {
     handled: AtomicU64,
     /// Number of actors that have not ended.
     left: AtomicU64,
-    /// Receiver of the report that the last actor has ended.
+    /// Sender of the report that the last actor has ended.
     done: Mutex<Option<oneshot::Sender<()>>>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) const SPAWN: Scenario = Scenario {
 /// Number of actors spawned in one turn.
 const LITTER: u64 = 64;
 
-/// Maximum number of actors spawned as threads, because all may be alive at once.
+/// Maximum number of actors. As threads, all of them may be alive at the same time.
 const SPAWNED_MAX: u64 = 4096;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

@@ -46,7 +46,7 @@ pub(super) struct Busy<F: Peer> {
     number: usize,
     work: Work,
     turns: Arc<Turns>,
-    /// Receiver of the report of the first turn. `None` after the report.
+    /// Sender of the report of the first turn. `None` after the report.
     started: Option<Sender<()>>,
     /// Sender that is dropped at the end.
     ended: Option<Sender<()>>,

@@ -25,7 +25,8 @@ pub(super) enum Trouble {
     Spinner,
     /// Some of the messages themselves.
     Heavy,
-    /// This number of additional actors, which sleep at once and announce that they block.
+    /// This number of additional actors, which sleep at the same time and announce that they
+    /// block.
     Blockers(usize),
 }
 

@@ -61,8 +61,8 @@ struct Link<F: Peer> {
     next: Option<F::Address<Self>>,
     /// Number of values still to come to the end of a chain.
     left: u64,
-    /// Receiver of the report of the last turn. `None` after the end, so that the driver notices
-    /// the end too.
+    /// Sender of the report of the last turn. `None` after the end, so that the driver notices the
+    /// end too.
     done: Option<Sender<()>>,
 }
 
@@ -147,9 +147,9 @@ impl<F: Peer> Role<F> for Link<F> {
 /// Creates a pair, or a chain.
 struct Maker<F: Peer> {
     plan: Plan,
-    /// Sender for the new actors. `None` once they are created.
+    /// Sender that the new actors report to. `None` once they are created.
     done: Option<Sender<()>>,
-    /// Receiver of the address of a chain's first stage.
+    /// Sender of the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,
 }
 

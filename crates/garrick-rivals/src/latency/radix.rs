@@ -38,8 +38,8 @@ struct Stage<F: Peer> {
     left: u64,
     /// Address of the next stage. `None` at the end of the chain.
     next: Option<F::Address<Stage<F>>>,
-    /// Receiver of the end's report, which is true if the output was sorted. The other stages hold
-    /// the sender until they end.
+    /// Sender of the end's report, which is true if the output was sorted. The other stages hold a
+    /// clone until they end.
     done: Sender<bool>,
     /// Largest value so far, at the end of the chain. `is_sorted` is true while no value was less
     /// than the value before it.

@@ -12,7 +12,7 @@ use crate::crowd::Crowd;
 /// Counts the values that it receives, and reports when all have arrived.
 struct Counter {
     tally: Tally,
-    /// Receiver of the report.
+    /// Sender of the report.
     done: mpsc::Sender<()>,
 }
 

@@ -1,8 +1,8 @@
 //! The screen, drawn from a [`State`].
 //!
 //! ```text
-//!   header    who is watched, what it takes of the machine, the tables there are    3 lines
-//!   table     a line of titles, then rows                                           what is left
+//!   header    the process, its use of the machine, the names of the tables          3 lines
+//!   table     a line of titles, then rows                                           the rest
 //!   detail    the row with the cursor: facts, a bar, the line of its rate           4 lines, or 6
 //!   footer    the keys, the filter, or why there is no connection                   1 line
 //! ```

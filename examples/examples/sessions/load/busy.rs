@@ -23,7 +23,7 @@ const LOST_AFTER: Duration = Duration::from_secs(10);
 pub(super) struct Busy {
     /// Senders that make a client of that room talk.
     talkers: Vec<mpsc::UnboundedSender<()>>,
-    /// Latencies of the lines.
+    /// Receiver of the latencies of lines.
     heard: mpsc::UnboundedReceiver<Duration>,
     latencies: Vec<Duration>,
     /// Processor time that the server has used for the load.
