@@ -150,7 +150,7 @@ impl Crew for Gathered {
     }
 }
 
-/// As many actors as a batch has tasks, created once.
+/// One actor for each task of a batch, created once and reused.
 #[derive(Debug)]
 pub(super) struct Reused {
     system: System,
