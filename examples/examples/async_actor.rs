@@ -1,11 +1,11 @@
-//! An actor that awaits the answers of a slow one, and gives up on those that take too long.
+//! An actor that awaits the answers of a slow actor, and gives up on answers that take too long.
 
 use std::time::Duration;
 
 use garrick::prelude::*;
 use garrick::{AsyncActor, AsyncContext, Incoming};
 
-/// Answers with the price of a thing, after a while.
+/// Answers with the price of an item, after a while.
 struct Shop;
 
 impl AsyncActor for Shop {
@@ -19,7 +19,7 @@ impl AsyncActor for Shop {
     }
 }
 
-/// A customer asks for a thing, and is told what was found out about it.
+/// Question of a customer about an item, with the reply for the result.
 type Question = (&'static str, Reply<String>);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

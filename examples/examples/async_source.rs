@@ -1,5 +1,6 @@
-//! Plain futures at both ends of a graph: one thread sends lines, another reads their lengths, and both wait as
-//! futures do. The executor is that of the actors, on the caller's thread; any other does as well.
+//! Plain futures at both ends of a graph: one future sends lines, and another reads their lengths.
+//! Both wait without blocking a thread. The executor is that of the actors, on the calling thread.
+//! Any other executor works too.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example async_source`.
 use std::error::Error;
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let local = Local::new().map_err(|error| error.to_string())?;
         let send = local.block_on(async move {
             for number in 0..10_000 {
-                // It waits whenever sixteen lines are in the channel.
+                // Waits whenever sixteen lines are in the channel.
                 lines.send(format!("line {number}")).await?;
             }
             Ok::<_, SendError<String>>(())

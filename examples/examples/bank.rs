@@ -1,4 +1,4 @@
-//! Actors made of `impl` blocks: a bank opens accounts, and asks all of them what they hold together.
+//! Actors made from `impl` blocks: a bank opens accounts, and asks all of them for their balances.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ struct Account {
     balance: u64,
 }
 
-/// There is not enough in the account; this much is missing.
+/// Amount that is missing in the account.
 #[derive(Debug, PartialEq, Eq)]
 struct Missing(u64);
 
@@ -20,14 +20,14 @@ impl Account {
         self.balance += amount;
     }
 
-    /// Pays out, and tells what is left.
+    /// Pays out, and returns the new balance.
     fn pay_out(&mut self, amount: u64) -> Result<u64, Missing> {
         let left = self.balance.checked_sub(amount);
         self.balance = left.ok_or_else(|| Missing(amount - self.balance))?;
         Ok(self.balance)
     }
 
-    /// What it holds.
+    /// Returns the balance.
     fn balance(&self) -> u64 {
         self.balance
     }
@@ -36,23 +36,24 @@ impl Account {
 #[derive(Default)]
 struct Bank {
     accounts: BTreeMap<String, AccountHandle>,
-    /// Those who wait for the total.
+    /// Replies for the total.
     waiting: Vec<Reply<u64>>,
-    /// The accounts that have not said yet what they hold.
+    /// Number of accounts that have not reported their balance.
     missing: usize,
-    /// What the others hold.
+    /// Sum of the reported balances.
     total: u64,
 }
 
 #[garrick::actor]
 impl Bank {
-    /// The account of `owner`, opened if there is none yet.
+    /// Returns the account of `owner`, and opens it if there is none yet.
     fn account(&mut self, owner: String, cx: &mut Context<'_, BankMsg>) -> AccountHandle {
         let open = || cx.spawn(Account::default()).into();
         self.accounts.entry(owner).or_insert_with(open).clone()
     }
 
-    /// What all accounts hold together. The answer waits for theirs, which come as messages.
+    /// Replies with the total of all accounts. The reply waits for their balances, which arrive as
+    /// messages.
     fn total(&mut self, reply: Reply<u64>, cx: &mut Context<'_, BankMsg>) {
         self.waiting.push(reply);
         if self.missing > 0 {
@@ -65,7 +66,7 @@ impl Bank {
         self.answer_if_counted();
     }
 
-    /// An account has said what it holds.
+    /// Handles the reported balance of an account.
     fn counted(&mut self, balance: Result<u64, NoReply>) {
         self.total += balance.unwrap_or(0);
         self.missing -= 1;

@@ -1,4 +1,4 @@
-//! Becoming: a turnstile is one of two behaviors, and nothing else.
+//! Becoming: a turnstile has one of two behaviors at any time.
 
 use garrick::prelude::*;
 

@@ -1,12 +1,12 @@
-//! Small standard actors put together: stations are asked all at once, against each other, in turn and one at a
-//! time, and chapters that arrive in any order are published in theirs.
+//! Small standard actors, combined: stations are asked all at once, against each other, in turn and
+//! one at a time. Chapters that arrive in any order are published in the right order.
 use std::error::Error;
 use std::sync::mpsc;
 
 use garrick::behaviors::{self, Count, Gate, Request, Service, Subject};
 use garrick::prelude::*;
 
-/// Answers a city with a temperature of its own.
+/// Answers a city with a temperature.
 struct Station(i32);
 
 impl Actor for Station {
@@ -18,7 +18,7 @@ impl Actor for Station {
     }
 }
 
-/// Asks several at once, in several ways.
+/// Asks several stations at once, in several ways.
 fn ask_stations(system: &System) -> Result<(), Box<dyn Error>> {
     let on = system.handle();
     let stations: Vec<Service<_, _>> = [8, 9, 10]

@@ -1,4 +1,4 @@
-//! An address seen through a function: a sensor sends degrees Fahrenheit to a display of degrees Celsius.
+//! An address behind a function: a sensor sends degrees Fahrenheit to a display of degrees Celsius.
 
 use garrick::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Asking: a counter that is told to add, and asked for its sum.
+//! Asking: a counter receives numbers to add, and is asked for its sum.
 
 use garrick::prelude::*;
 

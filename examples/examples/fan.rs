@@ -1,12 +1,12 @@
-//! Orders are parted by customer, handled by four stages side by side, and gathered again: those of a
-//! customer stay in order.
+//! Orders are partitioned by customer, handled by four stages side by side, and merged again. The
+//! orders of a customer stay in order.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example fan`.
 use std::error::Error;
 
 use garrick::flow::{Graph, Slots, stages};
 
-/// An order: who, and the how manieth of that customer.
+/// Order: the customer, and the number of the order for that customer.
 type Order = (u32, u32);
 
 const CUSTOMERS: u32 = 1_000;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let part = stages::partition(orders_in, parts, |(customer, _)| *customer);
     graph.stage("by customer", part);
 
-    // The four share two threads.
+    // The four stages share two threads.
     let mut stages = parts_in.into_iter().zip(handled);
     for team in ["left", "right"] {
         let two = stages.by_ref().take(2).enumerate();

@@ -1,5 +1,5 @@
-//! A tree of 131,071 actors, each of which makes two and waits for both. Newborns run newest first, so that
-//! few are alive at a time.
+//! A tree of 131,071 actors. Each inner actor creates two actors and waits for both. The newest
+//! actor runs first, so few are alive at a time.
 
 use garrick::prelude::*;
 
@@ -7,9 +7,9 @@ const DEPTH: u32 = 16;
 
 struct Node {
     parent: Parent,
-    /// Actors below, itself included, that have reported.
+    /// Number of actors in this subtree that have reported, including this one.
     count: u64,
-    /// Children that have not.
+    /// Number of children that have not reported.
     waiting: u32,
 }
 
@@ -36,7 +36,7 @@ impl Node {
         self.waiting = 2;
         for _ in 0..2 {
             let child = cx.spawn(Node::new(Parent::Node(cx.address())));
-            // A newborn cannot have stopped.
+            // A new actor cannot have stopped.
             let _ = cx.send(&child, Msg::Grow(depth - 1));
         }
     }
@@ -73,7 +73,7 @@ impl Actor for Node {
     }
 }
 
-/// Makes the root of a tree for everyone who asks.
+/// Creates the root of a tree for each ask.
 struct Gardener;
 
 impl Actor for Gardener {

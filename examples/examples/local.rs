@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for word in ["All", "the", "world's", "a", "stage."] {
         scribe.send(word)?;
     }
-    // Nothing happens before this thread runs its actors.
+    // No actor runs before this thread runs its actors.
     assert!(page.borrow().is_empty());
     local.run();
     println!("{}", page.borrow());

@@ -1,4 +1,5 @@
-//! A function of one's own, measured in fifteen lines: `cargo run --profile measure -p garrick-examples --example measure -- --html sort.html`.
+//! A function, measured in fifteen lines: `cargo run --profile measure -p garrick-examples
+//! --example measure -- --html sort.html`.
 
 use std::process::ExitCode;
 

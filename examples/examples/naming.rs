@@ -1,11 +1,11 @@
-//! Names and topics: a reader finds the newspaper by its name, and reads what is published.
+//! Names and topics: a reader finds the newspaper by its name, and reads the published news.
 
 use garrick::naming::{LookupError, Registry, Topic};
 use garrick::prelude::*;
 
 type News = &'static str;
 
-/// Publishes what it is told, and takes subscribers.
+/// Publishes the news that it receives, and accepts subscribers.
 struct Newspaper(Topic<News>);
 
 enum Desk {

@@ -1,4 +1,4 @@
-//! One actor fails; whoever asked it is told, and every other actor goes on.
+//! One actor fails: its asker gets an error, and every other actor goes on.
 
 use garrick::prelude::*;
 

@@ -1,4 +1,5 @@
-//! A pipeline of three stages, each on its own thread: numbers, their squares, and the sum of these.
+//! A pipeline of three stages, each on its own thread: numbers, their squares, and the sum of the
+//! squares.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example pipeline`.
 use std::error::Error;
@@ -11,10 +12,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (numbers_out, mut numbers) = graph.channel::<u64>(4096)?;
     let (mut squares_out, squares) = graph.channel::<u64>(4096)?;
 
-    // The usual stages are there to be used.
+    // Standard stages are ready to use.
     graph.source("numbers", stages::produce(numbers_out, 1..=1_000_000));
 
-    // This is how one is written: do what can be done now, then say what to wait for.
+    // A stage of your own does the work that is possible now, then returns what to wait for.
     graph.stage("square", move |_: &mut Cx<'_>| {
         map_batch(&mut numbers, &mut squares_out, usize::MAX, |n| n * n);
         if numbers.is_finished() || squares_out.is_closed() {

@@ -1,4 +1,4 @@
-//! Testing a pipeline without threads: step by step, under many orders of steps, with panics put in.
+//! Test of a pipeline without threads: step by step, in many orders of steps, with injected panics.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example pipeline_test`.
 use std::error::Error;
@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use garrick::flow::testing::Stepper;
 use garrick::flow::{Graph, Restarts, stages};
 
-/// What is tested: numbers are doubled and added up.
+/// Builds the pipeline under test: numbers are doubled and added up.
 fn build(total: mpsc::Sender<u64>) -> Result<Graph, Box<dyn Error>> {
     let mut graph = Graph::new();
     let (numbers, input) = graph.channel::<u64>(8)?;
@@ -28,7 +28,7 @@ fn build(total: mpsc::Sender<u64>) -> Result<Graph, Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // The panics are put in on purpose.
+    // The panics are injected on purpose.
     std::panic::set_hook(Box::new(|_| ()));
 
     // One step at a time.
@@ -40,13 +40,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{} | {}", stepper.fill(0), stepper.fill(1));
     }
 
-    // Many orders, each the same whenever it is asked for, and a panic every few steps.
+    // Many orders, each reproducible, and a panic every few steps.
     let mut restarts = 0;
     for seed in 0..100 {
         let (total, totals) = mpsc::channel();
         let mut stepper = Stepper::new(build(total)?).seeded(seed);
         while stepper.run(5) == 5 {
-            // It may have ended by now.
+            // The stage may have ended by now.
             let _ = stepper.inject_panic("double", "on purpose");
         }
         let report = stepper.finish();

@@ -1,4 +1,5 @@
-//! The smallest actors: what answers, passes on, marks and swallows, and how questions are joined and numbered.
+//! Smallest actors: actors that answer, pass on, tag and discard messages, and ways to join and
+//! number asks.
 use std::error::Error;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -6,7 +7,7 @@ use std::time::Duration;
 use garrick::behaviors::{self, Mux, Side, Tag};
 use garrick::prelude::*;
 
-/// Marks, sorts and copies messages on the way to a printer.
+/// Tags, sorts and copies messages on the way to a printer.
 fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, printed) = mpsc::channel();
     let printer =
@@ -26,7 +27,8 @@ fn pass_on(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Two ways to a judge who cannot be deceived, of which one may be used once.
+/// Sends to a judge through two addresses that it can tell apart. One of them can be used only
+/// once.
 fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     let (to, heard) = mpsc::channel();
     let judge =
@@ -47,7 +49,7 @@ fn tell_apart(system: &System) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Answers of two services as one, of one service by another, by hand, and over a wire.
+/// Asks two services as one, one service through another, by hand, and over a wire.
 fn ask(system: &System) -> Result<(), Box<dyn Error>> {
     let on = system.handle();
     let one = behaviors::adapter(behaviors::constant(1), |(_, reply): ((), _)| reply);

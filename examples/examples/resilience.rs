@@ -1,4 +1,4 @@
-//! A service that fails now and then, behind a timeout, a breaker, a retry and a limiter.
+//! A service that fails from time to time, behind a timeout, a breaker, a retry and a limiter.
 use std::error::Error;
 use std::time::Duration;
 

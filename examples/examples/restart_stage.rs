@@ -1,5 +1,5 @@
-//! A pipeline whose worker breaks down again and again, and begins anew with its channels intact: nothing is lost,
-//! nothing is counted twice. Then the graph ends by vote.
+//! A pipeline whose worker panics again and again, and restarts with its channels intact. No
+//! message is lost, and no message is counted twice. Then the graph ends by vote.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example restart_stage`.
 use std::error::Error;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use garrick::flow::{Backoff, Cx, Graph, Receiver, Restarts, Wait, map_batch, restarting, stages};
 
-/// Messages that the till wants to have seen before it lets the graph end.
+/// Number of messages after which the till votes for the end of the graph.
 const ENOUGH: u64 = 20_000;
 
-/// Counts what comes, and is against the end until it has enough. The count is kept when it breaks down.
+/// Counts messages, and votes against the end until it has enough. The count survives a restart.
 fn count((input, seen): &mut (Receiver<u64>, u64), cx: &mut Cx<'_>) -> Wait {
     let mut peek = input.peek();
     for number in &*peek {
@@ -29,7 +29,7 @@ fn count((input, seen): &mut (Receiver<u64>, u64), cx: &mut Cx<'_>) -> Wait {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // The break-downs are part of the show.
+    // The panics are part of the example.
     panic::set_hook(Box::new(|_| ()));
 
     let mut graph = Graph::new();

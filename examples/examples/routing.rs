@@ -1,11 +1,12 @@
-//! Routers and pools: four clerks behind one address, by turns and by customer, and a pool that adds up.
+//! Routers and pools: four clerks behind one address, in turn and by customer, and a pool that adds
+//! up.
 
 use std::collections::BTreeMap;
 
 use garrick::prelude::*;
 use garrick::route::{ConsistentHash, Policy, Pool, RoundRobin, Router};
 
-/// Serves customers, and remembers how often.
+/// Serves customers, and counts the visits of each.
 struct Clerk {
     name: usize,
     served: BTreeMap<String, u32>,
@@ -13,7 +14,8 @@ struct Clerk {
 
 struct Visit {
     customer: String,
-    /// Takes the clerk's name, and how often this clerk has served this customer.
+    /// Reply with the clerk's name, and the number of times that this clerk has served this
+    /// customer.
     reply: Reply<(usize, u32)>,
 }
 

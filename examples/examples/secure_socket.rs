@@ -1,5 +1,5 @@
-//! Two sides with the same key over a TCP connection: one asks, the other answers, and then both finish in order. A third has
-//! another key, and is told nothing.
+//! Two sides with the same key over a TCP connection: one asks, the other answers, and then both
+//! finish in order. A third side has another key, and receives nothing.
 
 use std::sync::mpsc::{Sender, channel};
 
@@ -8,7 +8,7 @@ use garrick::secure::{Event, Listener, Options, PreSharedKey, Role, Transport, W
 use garrick::{Handle, Incoming};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Turns every question around.
+/// Answers every question with its reverse.
 async fn server(mut events: Incoming<Event>) {
     let mut writer: Option<Writer> = None;
     while let Some(event) = events.recv().await {
@@ -17,7 +17,7 @@ async fn server(mut events: Incoming<Event>) {
             Event::Frame(frame) => {
                 let answer: Vec<u8> = frame.iter().rev().copied().collect();
                 if let Some(writer) = &writer {
-                    // A connection that is over says so as its last event.
+                    // A closed connection is reported as its last event.
                     let _ = writer.send(answer).await;
                 }
             }
@@ -77,7 +77,7 @@ fn connect(
     role: Role,
     listener: impl Into<Listener>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    // What is written is a whole frame, which need not wait for more.
+    // Each write is a whole frame, which need not wait for more.
     stream.set_nodelay(true)?;
     let (read, write) = stream.into_split();
     let transport = Transport::new(read, write);
@@ -93,7 +93,7 @@ fn connect(
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Its thread waits for the sockets; the actors read and write them.
+    // The runtime's thread waits for the sockets. The actors read and write them.
     let driver = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_io()

@@ -1,4 +1,4 @@
-//! A stash: a shop that keeps its customers waiting until it opens.
+//! Stash: a shop that keeps its customers waiting until it opens.
 
 use garrick::prelude::*;
 use garrick::{SendBatch, with_stash};

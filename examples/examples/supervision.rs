@@ -5,7 +5,7 @@ use std::time::Duration;
 use garrick::prelude::*;
 use garrick::{Backoff, Child, Decision, Fault, Restart, Strategy, Supervisor};
 
-/// Divides; a panic or an error is the end of it, but not of its address.
+/// Divides. A panic or an error ends the actor, but not its address.
 struct Divider {
     divided: u32,
 }
@@ -38,7 +38,7 @@ impl Actor for Divider {
     }
 }
 
-/// Restarts after panics; errors are nothing to worry about.
+/// Restarts after panics, and resumes after errors.
 fn decide(fault: &Fault) -> Decision {
     println!("the supervisor hears: {fault}");
     match fault {

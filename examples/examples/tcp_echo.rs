@@ -1,5 +1,6 @@
-//! A server that echoes lines in capitals: the listener and each connection are actors in tokio's driver, and the capitals are
-//! made by an actor of an ordinary pool. Eight clients, actors too, talk to it at once.
+//! A server that echoes lines in capitals. The listener and each connection are actors in tokio's
+//! driver, and an actor of an ordinary pool makes the capitals. Eight clients, which are actors
+//! too, talk to it at once.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example tcp_echo`.
 use std::error::Error;
@@ -13,10 +14,10 @@ use tokio::net::{TcpListener, TcpStream};
 const CLIENTS: usize = 8;
 const LINES: usize = 1_000;
 
-/// A line, and where the one in capitals is wanted.
+/// Line, and the reply for the line in capitals.
 type Question = (String, Reply<String>);
 
-/// One connection of the server.
+/// Serves one connection.
 async fn serve(stream: TcpStream, capitals: Address<Question>) -> io::Result<()> {
     let (from, mut to) = stream.into_split();
     let mut lines = BufReader::new(from).lines();
@@ -28,14 +29,14 @@ async fn serve(stream: TcpStream, capitals: Address<Question>) -> io::Result<()>
     Ok(())
 }
 
-/// A listener at a port that is free.
+/// Binds a listener to a free port.
 async fn bind() -> io::Result<(TcpListener, u16)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     Ok((listener, port))
 }
 
-/// The server: an actor for each connection.
+/// Runs the server, with an actor for each connection.
 async fn listen(listener: TcpListener, capitals: Address<Question>, sponsor: Handle) {
     while let Ok((stream, from)) = listener.accept().await {
         let capitals = capitals.clone();
@@ -51,7 +52,7 @@ async fn listen(listener: TcpListener, capitals: Address<Question>, sponsor: Han
     }
 }
 
-/// A client: sends lines, and counts those that come back as they should.
+/// Runs a client: sends lines, and counts the correct answers.
 async fn talk(port: u16, number: usize) -> io::Result<usize> {
     let (from, mut to) = TcpStream::connect(("127.0.0.1", port)).await?.into_split();
     let mut answers = BufReader::new(from).lines();
@@ -96,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for number in 0..CLIENTS {
         let told = told.clone();
         net.spawn_async(move |_: Incoming<()>| async move {
-            // Nobody listens any more once a client has failed.
+            // The receiver is gone once a client has failed.
             let _ = told.send(talk(port, number).await);
         })?;
     }

@@ -1,7 +1,7 @@
-//! The same stages on a thread each and as a team that shares one: only the graph differs.
+//! Identical stages, on a thread each and as a team that shares one thread. Only the graph differs.
 //!
-//! A team has no wake-ups between threads, and its messages stay in one core's cache; threads of their own
-//! can work at the same time. Which is faster depends on the work.
+//! A team has no wake-ups between threads, and its messages stay in one core's cache. Stages on
+//! separate threads can work at the same time. Which is faster depends on the work.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example team`.
 use std::error::Error;

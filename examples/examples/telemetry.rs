@@ -1,4 +1,5 @@
-//! A pipeline that is watched: starts telemetry at a free port, asks it once what it sees, and ends.
+//! A pipeline that is watched: the program starts telemetry at a free port, fetches one snapshot,
+//! and ends.
 //!
 //! Leave out the end and open the address in a browser to see it live.
 
@@ -17,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     graph.stage("square", stages::map(numbers_in, squares, |n| n * n));
     graph.stage("drop", stages::consume(squares_in, |_| ()));
 
-    // Port 0 is any that is free. `Telemetry::start()` is at 127.0.0.1:9900, or the next free port.
+    // Port 0 is any free port. `Telemetry::start()` uses 127.0.0.1:9900, or the next free port.
     let telemetry = Telemetry::builder()
         .address(([127, 0, 0, 1], 0).into())
         .start()?;
@@ -39,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks for the newest snapshot, as any program can.
+/// Fetches the newest snapshot, as any program can.
 fn fetch(telemetry: &Telemetry) -> Result<Snapshot, Box<dyn Error>> {
     let mut stream = TcpStream::connect(telemetry.address())?;
     write!(

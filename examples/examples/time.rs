@@ -1,4 +1,5 @@
-//! Time: an egg timer that ticks, a question that ends in time, and somebody to whom nothing comes any more.
+//! Time: an egg timer that ticks, an ask with a time limit, and an actor that receives no more
+//! messages.
 
 use std::time::Duration;
 

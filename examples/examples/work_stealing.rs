@@ -1,8 +1,10 @@
-//! Counts the ways to put queens on a chess board such that none attacks another, by workers that steal.
+//! Counts the ways to put queens on a chess board such that none attacks another, by workers that
+//! steal.
 //!
-//! Each partial board is a value of a work-stealing channel. Who receives one sends the boards with one queen more,
-//! mostly to receive them itself: what is on its own deque is in its cache. Who has nothing left steals half of what
-//! another has, the oldest boards, which are those with most work before them.
+//! Each partial board is a value of a work-stealing channel. The worker that receives a board sends
+//! the boards with one queen more. It mostly receives them itself, because the boards on its own
+//! deque are in its cache. A worker without boards steals half of another worker's boards. It takes
+//! the oldest boards, which have the most work before them.
 //!
 //! Run it with `cargo run --release -p garrick-examples --example work_stealing`.
 use std::error::Error;
@@ -14,9 +16,9 @@ use std::time::Instant;
 use garrick::steal::{self, Capacity, Worker};
 
 const SIZE: u32 = 11;
-/// The ways for that size, as everybody finds them.
+/// Known number of solutions for that size.
 const SOLUTIONS: u64 = 2680;
-/// Boards with so many queens are finished without sending.
+/// Number of queens from which boards are finished without sending.
 const SENT_BELOW: u32 = 6;
 
 /// A board with a queen in each of the first rows.
@@ -30,7 +32,7 @@ struct Board {
 }
 
 impl Board {
-    /// The boards with one queen more.
+    /// Returns the boards with one queen more.
     fn next(self) -> impl Iterator<Item = Self> {
         let attacked = self.columns | self.left | self.right;
         (0..SIZE)
@@ -53,7 +55,7 @@ impl Board {
     }
 }
 
-/// Works until no board is left anywhere; returns the solutions found.
+/// Works until no board is left anywhere. Returns the number of solutions found.
 fn search(
     worker: &mut Worker<Board>,
     unfinished: &AtomicU64,
@@ -62,14 +64,14 @@ fn search(
     while let Some(board) = worker.recv() {
         if board.rows < SENT_BELOW {
             for next in board.next() {
-                // Relaxed: the channel orders what matters; this only counts.
+                // Relaxed: the channel provides the ordering, and this only counts.
                 unfinished.fetch_add(1, Relaxed);
                 worker.send(next)?;
             }
         } else {
             solutions += board.solutions();
         }
-        // The last board is done, and nobody makes more.
+        // The last board is done, and no worker makes more.
         if unfinished.fetch_sub(1, Relaxed) == 1 {
             worker.close();
         }

@@ -1,4 +1,4 @@
-//! Actors made by `#[garrick::actor]`, from outside.
+//! Tests of actors made by `#[garrick::actor]`, from outside.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -56,7 +56,7 @@ impl Counter {
         }
     }
 
-    /// Gives its count away and ends.
+    /// Answers with its count and stops.
     fn end(&mut self, reply: Reply<u64>) -> Next {
         reply.send(self.n);
         Next::Stop
@@ -78,7 +78,7 @@ impl Counter {
         suffix
     }
 
-    /// What the others count as well.
+    /// Adds the counts of other counters.
     fn merge(&mut self, others: Vec<Self>) {
         self.n += others.into_iter().map(|other| other.n).sum::<u64>();
     }
@@ -108,7 +108,7 @@ fn counter(local: &Local) -> CounterHandle {
     local.spawn(Counter::new()).into()
 }
 
-/// What `ask` is answered when the actors of `local` have done what they can.
+/// Returns the answer to `ask` after the actors of `local` have run.
 fn answer<R>(local: &Local, ask: Ask<R>) -> Result<R, NoReply> {
     local.run();
     ask.wait()
@@ -201,7 +201,7 @@ fn messages_can_be_made_by_hand() {
     assert_eq!(answer(&local, denied), Err(NoReply::Dropped));
 }
 
-/// Keeps what is sent to it; the handle's type has the parameters of the block.
+/// Keeps the entries that it receives. The handle's type has the parameters of the block.
 struct Cache<K, V> {
     entries: HashMap<K, V>,
 }
@@ -220,7 +220,7 @@ where
         self.entries.get(&key).cloned()
     }
 
-    /// The entry, or its default by `cx`'s leave.
+    /// Returns the entry, or its default.
     fn take(&mut self, key: K, reply: Reply<V>, cx: &Context<'_, Entry<K, V>>) {
         let _ = cx.now();
         if let Some(value) = self.entries.remove(&key) {
@@ -243,7 +243,7 @@ fn parameters_of_the_block_are_those_of_the_handle() {
     assert_eq!(answer(&local, cache.take("b")), Err(NoReply::Dropped));
 }
 
-/// Its parameters are in no message.
+/// An actor whose parameters are in no message.
 struct Pick<T, const N: usize> {
     of: [T; N],
     by: fn(&T) -> u64,
@@ -336,7 +336,7 @@ fn a_behavior_gets_answers_as_messages() {
     assert_eq!(got.try_recv(), Ok(NoReply::TimedOut));
 }
 
-/// What is neither `Send` nor `Clone` nor anything else can be sent on one thread.
+/// Message that is neither `Send` nor `Clone`. It can be sent on one thread.
 struct Bag(Vec<std::rc::Rc<u64>>);
 
 #[garrick::actor]
@@ -358,7 +358,7 @@ fn messages_need_not_be_send() {
     assert_eq!(answer(&local, bag.len()), Ok(1));
 }
 
-/// The names that the macro makes up are out of the way of these.
+/// Actor whose names look like those that the macro generates, but do not collide with them.
 struct Names<H>(H);
 
 #[derive(Clone, Copy)]
@@ -384,7 +384,7 @@ fn arguments_may_have_any_name() {
     assert_eq!(sum.map(|sum| sum.0), Ok(7));
 }
 
-/// One that no message ever reaches.
+/// Actor that no message ever reaches.
 struct Silent(std::sync::mpsc::Sender<&'static str>);
 
 #[garrick::actor]

@@ -1,5 +1,5 @@
-//! What users of other actor libraries have run into, as scenarios that must not happen here. Each is named by the
-//! complaint; the parts that are concerned have tests of their own beside these.
+//! Problems that users of other actor libraries have reported, as scenarios that must not happen
+//! here. Each test is named after the complaint. The parts involved have tests of their own.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -46,7 +46,7 @@ fn a_send_that_was_accepted_is_never_lost_on_the_way_down() {
         let (sink, begin) = (sink.clone(), begin.clone());
         thread::spawn(move || {
             begin.wait();
-            // Until the actor is gone: the message then comes back.
+            // Sends until the actor is gone: then the message comes back.
             (0..).take_while(|n| sink.send(*n).is_ok()).count() as u64
         })
     });
@@ -105,7 +105,7 @@ fn a_subscriber_that_lags_is_not_dropped() {
     assert!(all.eq(0..EVENTS));
 }
 
-/// Can be there once at a time.
+/// Resource that can exist only once at a time.
 struct Resource {
     taken: Arc<AtomicBool>,
     number: u64,
@@ -161,7 +161,7 @@ fn an_address_leads_to_the_living_and_a_start_waits_for_the_stop_before_it() {
         tree.start(Child::new(name, make).decide(|_| Decision::Restart))
             .unwrap()
     });
-    // The addresses are those of the first incarnations, which are long gone in the end.
+    // The addresses are those of the first incarnations, which are long gone at the end.
     for _ in 0..RESTARTS {
         children[0].send(Use::Fail).unwrap();
     }
@@ -175,7 +175,7 @@ fn an_address_leads_to_the_living_and_a_start_waits_for_the_stop_before_it() {
     tree.stop().wait().unwrap();
 }
 
-/// Holds its answer back for the other's.
+/// Withholds its answer until the other actor answers.
 struct Polite {
     other: Option<Address<Say>>,
     told: mpsc::Sender<NoReply>,

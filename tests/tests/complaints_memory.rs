@@ -1,6 +1,8 @@
-//! The complaint about actors whose memory grows as they send to themselves, beside those in `complaints.rs`.
+//! The complaint about actors whose memory grows as they send to themselves, beside those in
+//! `complaints.rs`.
 //!
-//! A program of its own: it looks at the memory of the whole process, in which no other test may run.
+//! This is a separate program because it measures the memory of the whole process, in which no
+//! other test may run.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
@@ -13,7 +15,7 @@ use garrick_testkit::HANGS_AFTER;
 #[test]
 fn an_actor_that_sends_to_itself_needs_no_more_memory_and_lets_others_run() {
     const TURNS: u64 = 3_000_000;
-    /// Always has two messages to itself under way.
+    /// Always has two messages to itself in flight.
     struct Restless(mpsc::Sender<()>);
     impl Actor for Restless {
         type Msg = u64;

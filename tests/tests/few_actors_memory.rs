@@ -1,13 +1,14 @@
-//! What a system takes of memory before it has many actors.
+//! Memory of a system that does not have many actors.
 //!
-//! A program of its own: it looks at the memory of the whole process, in which no other test may run.
+//! This is a separate program because it measures the memory of the whole process, in which no
+//! other test may run.
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
 use garrick::prelude::*;
 use garrick_measure::resident_bytes;
 
-/// An actor of so many words, and so of a size of its own.
+/// Actor of `WORDS` words, so that each instance has a different size.
 struct OfWords<const WORDS: usize>([u64; WORDS]);
 
 impl<const WORDS: usize> Actor for OfWords<WORDS> {
@@ -19,7 +20,7 @@ impl<const WORDS: usize> Actor for OfWords<WORDS> {
     }
 }
 
-/// One actor that has answered.
+/// Spawns one actor, and waits for its answer.
 fn one<const WORDS: usize>(system: &System) -> Address<Reply<u64>> {
     let actor = system.spawn(OfWords([1; WORDS])).unwrap();
     assert_eq!(actor.ask(|reply| reply).wait(), Ok(WORDS as u64));
@@ -42,6 +43,6 @@ fn actors_of_many_sizes_take_pages_and_not_slabs() {
         one::<50>(&system),
     ];
     let grown = resident_bytes().unwrap().saturating_sub(before);
-    // Each has a slab of 1 MiB to itself, of which it uses one page.
+    // Each actor has a slab of 1 MiB to itself, of which it uses one page.
     assert!(grown < 1 << 20, "{grown} bytes for eight actors");
 }

@@ -1,5 +1,5 @@
-//! Pipelines and actors: messages that go from a graph to an actor and on into a graph again, with back-pressure all
-//! the way, none lost and all in order.
+//! Pipelines and actors: messages that go from a graph to an actor and back into a graph, with
+//! back-pressure all the way, none lost and all in order.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -11,30 +11,31 @@ use garrick::{Actor, Context, Inlet, Mailbox, Next, OnFull, Reply, System, behav
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
-/// Messages that go all the way.
+/// Number of messages that go all the way.
 const MANY: u64 = if cfg!(debug_assertions) {
     200_000
 } else {
     1_000_000
 };
 
-/// Questions that may be under way to the actor.
+/// Maximum number of asks in flight to the actor.
 const CREDIT: usize = 64;
 
-/// What the [`Doubler`] is told.
+/// Message to the [`Doubler`].
 enum Msg {
-    /// A number, to be answered when its double is in the graph.
+    /// Number, answered when its double is in the graph.
     Number(u64, Reply<()>),
     /// There is room in the graph.
     Room,
 }
 
-/// Sends the doubles of its numbers to a graph. What finds no room waits, and so does its sender.
+/// Sends the doubles of its numbers to a graph. A double that finds no room waits, and so does its
+/// sender.
 struct Doubler {
     output: AsyncSender<u64>,
-    /// Doubles that wait for room, and whom to tell.
+    /// Doubles that wait for room, each with its reply.
     waiting: VecDeque<(u64, Reply<()>)>,
-    /// The most that ever waited.
+    /// Maximum number of doubles that ever waited.
     waited_max: Arc<AtomicUsize>,
 }
 
@@ -77,7 +78,7 @@ impl Actor for Doubler {
     }
 }
 
-/// A stage that checks that the even numbers come in order, and counts them.
+/// Returns a stage that checks that the even numbers come in order, and counts them.
 fn evens(input: Receiver<u64>, seen: Arc<AtomicU64>) -> impl garrick::flow::Stage {
     stages::consume(input, move |numbers: &[u64]| {
         for number in numbers {
@@ -113,7 +114,7 @@ fn a_graph_an_actor_and_a_graph_with_credit() -> Result {
     let (first, second) = (first.start()?, second.start()?);
     let report = first.join();
     assert!(report.failures().is_empty(), "{report:?}");
-    // Nobody asks any more; the actor goes, and its sender with it.
+    // No one asks any more. The actor ends, and its sender with it.
     doubler.stop();
     let report = second.join();
     assert!(report.failures().is_empty(), "{report:?}");
@@ -132,7 +133,7 @@ fn a_slow_actor_behind_a_bounded_mailbox_slows_the_graph() -> Result {
     let theirs = Arc::clone(&handled);
     let slow = behavior(move |number: u64, _| {
         assert_eq!(number, theirs.load(Relaxed));
-        // It has to give way to others each time.
+        // The actor has to give way to others each time.
         std::thread::yield_now();
         theirs.fetch_add(1, Relaxed);
         Next::Continue
@@ -150,7 +151,8 @@ fn a_slow_actor_behind_a_bounded_mailbox_slows_the_graph() -> Result {
         async move {
             inlet.send(number).await.expect("the actor goes on");
             let ahead = sent.fetch_add(1, Relaxed) + 1 - handled.load(Relaxed).min(number);
-            // Those that wait, the one in its turn, and one whose place was given back before it was counted.
+            // The waiting messages, the message in its turn, and one whose place was released
+            // before it was counted.
             assert!(ahead <= ROOM as u64 + 2, "{ahead} ahead");
         }
     };

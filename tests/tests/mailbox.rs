@@ -1,4 +1,4 @@
-//! Mailboxes: bounds and what happens at them, ranks, and that nothing is lost that was accepted.
+//! Tests of mailboxes: bounds and overflow, ranks, and that no accepted message is lost.
 
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +12,7 @@ use garrick::{
 };
 use garrick_testkit::wait;
 
-/// Passes on what it gets.
+/// Returns an actor that passes on its messages.
 fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {
     behavior(move |n: u32, _| {
         told.send(n).unwrap();
@@ -20,7 +20,7 @@ fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {
     })
 }
 
-/// An actor on this thread behind a mailbox, with what it tells.
+/// Creates an actor on this thread behind a mailbox, and the receiver of its output.
 fn stand(capacity: usize, on_full: OnFull) -> (Local, Inlet<u32>, Receiver<u32>) {
     let local = Local::new().unwrap();
     let (told, heard) = channel();
@@ -232,7 +232,7 @@ fn those_who_wait_hear_that_the_actor_has_stopped() {
     assert_eq!(inlet.try_send(4), Err(TrySendError::Stopped(4)));
 }
 
-/// Sends to itself what it gets, less one, by the address it is known by.
+/// Sends each number that it receives, less one, to itself, through the address of its mailbox.
 struct Countdown(Sender<u32>);
 
 impl Actor for Countdown {
@@ -266,7 +266,7 @@ fn an_actor_knows_itself_by_its_mailbox() {
             let mailbox = std::sync::Mutex::new(Some(mailbox));
             move |told: Sender<u32>, cx| {
                 let mailbox = mailbox.lock().unwrap().take().unwrap();
-                // Dropped: what it sends itself is all that keeps it.
+                // Dropped: only the messages that it sends to itself keep it alive.
                 drop(cx.spawn_with(mailbox, Countdown(told)));
                 Next::Continue
             }
@@ -274,7 +274,7 @@ fn an_actor_knows_itself_by_its_mailbox() {
         parent.send(told).unwrap();
         local.run();
         assert_eq!(all(&heard), [3, 2, 1, 0]);
-        // It has gone with the last message: it had the only sender.
+        // The actor ended after the last message: it had the only sender.
         assert!(heard.recv().is_err());
     }
 }
@@ -334,7 +334,7 @@ fn a_system_that_has_ended_gives_the_actor_back() {
     assert!(heard.recv().is_err());
 }
 
-/// An address is an address.
+/// Checks that an inlet's address looks like any other address.
 #[test]
 fn nobody_sees_what_stands_behind_an_address() {
     let (local, inlet, heard) = stand(10, OnFull::Fail);

@@ -1,6 +1,6 @@
 //! A bounded mailbox under a flood: memory stays flat, and every message is handled or counted.
 //!
-//! `GARRICK_SOAK_SECONDS` says how long each kind of mailbox is flooded; a moment, if it is not set.
+//! `GARRICK_SOAK_SECONDS` sets how long each kind of mailbox is flooded. The default is a moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -14,10 +14,10 @@ use garrick_testkit::setting;
 const PRODUCERS: usize = 8;
 const CAPACITY: usize = 1_000;
 
-/// Work of the slow consumer for one message: some microseconds.
+/// Work of the slow consumer for one message: a few microseconds.
 const WORK: u64 = 2_000;
 
-/// What a message is: large enough for a leak to be seen.
+/// Message, large enough for a leak to be seen.
 type Message = [u64; 8];
 
 fn soak_time() -> Duration {

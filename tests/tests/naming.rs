@@ -1,4 +1,4 @@
-//! Who is there, and what is said to whom it may concern.
+//! Tests of names and topics.
 #![forbid(unsafe_code)]
 
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -11,7 +11,7 @@ use garrick::naming::{Receptionist, Topic};
 use garrick::prelude::*;
 use proptest::prelude::*;
 
-/// Passes on what it gets to the test.
+/// Passes on its messages to the test.
 struct Collect<M>(Sender<M>);
 
 impl<M: Send + 'static> Actor for Collect<M> {
@@ -43,7 +43,7 @@ macro_rules! answer {
     }};
 }
 
-/// Does what it is told, and undoes it.
+/// Does what its messages request, and undoes it.
 struct Undone;
 
 impl Actor for Undone {
@@ -314,7 +314,7 @@ proptest! {
                     subscribed[i] = false;
                 }
                 Act::Stop(i) => {
-                    // What was published before has to arrive first.
+                    // Messages published before have to arrive first.
                     local.run();
                     stop(&local, &subscribers[i].0);
                     subscribed[i] = false;
@@ -370,7 +370,7 @@ fn many_publishers_reach_many_subscribers_each_in_its_own_order() {
 #[test]
 fn a_slow_subscriber_loses_nothing_and_holds_up_nobody() {
     let local = Local::new().unwrap();
-    // Nothing runs here until the end.
+    // No actor runs here until the end.
     let asleep = Local::new().unwrap();
     let topic = Topic::spawn(&local.handle()).unwrap();
     let (slow, got_slowly) = collect::<u32>(&asleep);
@@ -442,7 +442,7 @@ fn dead_letters_of_a_system_are_published_once() {
 
 #[test]
 fn when_the_last_handle_is_gone_so_is_the_actor_behind_it_and_whom_it_held() {
-    /// Says when it is dropped, by dropping what it holds.
+    /// Signals its drop by dropping its sender.
     struct Mortal(#[expect(dead_code)] Sender<()>);
     impl Actor for Mortal {
         type Msg = u32;

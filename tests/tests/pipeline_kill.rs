@@ -1,7 +1,7 @@
-//! The kill test: stages of a pipeline panic at random points, again and again, and the logger counts every message
-//! exactly once, in order.
+//! Kill test: stages of a pipeline panic at random points, again and again, and the logger counts
+//! every message exactly once, in order.
 //!
-//! It goes on for `GARRICK_SOAK_SECONDS`, one second unless told. The longer run:
+//! The test runs for `GARRICK_SOAK_SECONDS`, by default one second. The longer run:
 //!
 //! ```text
 //! GARRICK_SOAK_SECONDS=60 cargo test --release -p garrick-tests --test pipeline_kill -- --nocapture
@@ -15,21 +15,21 @@ use garrick::flow::{
 };
 use garrick_testkit::{fail, setting, silence_panics};
 
-/// Chances between two kills, on average.
+/// Average number of chances between two kills.
 const ONE_IN: u64 = 20_000;
 
-/// How long it is to go on, in seconds.
+/// Returns the duration of the test.
 fn soak() -> Result<Duration, Box<dyn Error>> {
     let seconds = setting("GARRICK_SOAK_SECONDS").unwrap_or(1.0);
     Ok(Duration::try_from_secs_f64(seconds)?)
 }
 
-/// Kills the stage that asks, at random.
+/// Kills the calling stage, at random.
 struct Killer(u64);
 
 impl Killer {
     fn strike(&mut self) {
-        // Marsaglia's xorshift: never 0, if it does not begin there.
+        // Marsaglia's xorshift: never 0, unless it begins there.
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -39,10 +39,10 @@ impl Killer {
     }
 }
 
-/// A message: its number, and a word on the heap, so that a lost or doubled one is a leak or worse.
+/// Message: its number, and a word on the heap. A lost or duplicated message is a leak or worse.
 type Message = (u64, Box<u64>);
 
-/// The generator: numbers from the last that was sent on.
+/// Generates numbers from the last one that was sent on.
 fn generate((output, killer): &mut (Sender<u64>, Killer), _: &mut Cx<'_>) -> Wait {
     let next = output.sent();
     let mut poke = output.poke(64);
@@ -53,7 +53,7 @@ fn generate((output, killer): &mut (Sender<u64>, Killer), _: &mut Cx<'_>) -> Wai
     Wait::free(output, 1)
 }
 
-/// The first worker: a batch as one.
+/// Packs numbers, as the first worker: a batch as a whole.
 fn pack(
     (input, output, killer): &mut (Receiver<u64>, Sender<Message>, Killer),
     _: &mut Cx<'_>,
@@ -71,7 +71,7 @@ fn pack(
     Wait::readable(input, 1).and(Wait::free(output, 1))
 }
 
-/// The second worker: peek, work, commit, advance.
+/// Copies messages, as the second worker: peek, work, commit, advance.
 fn copy(
     (input, output, killer): &mut (Receiver<Message>, Sender<Message>, Killer),
     _: &mut Cx<'_>,
@@ -94,16 +94,17 @@ fn copy(
     Wait::readable(input, 1).and(Wait::free(output, 1))
 }
 
-/// What the logger has counted: it outlives the kills.
+/// Counts of the logger, which outlive the kills.
 #[derive(Debug, Default)]
 struct Log {
-    /// The number that must come next, which is how many have come.
+    /// Number that must come next, which is also the number of messages so far.
     next: u64,
-    /// The first that was something else.
+    /// First wrong number, with the expected one.
     wrong: Option<(u64, u64)>,
 }
 
-/// The logger: each message is counted when it is advanced over, with nothing between that can panic.
+/// Logs messages: counts each message when it is advanced over, with nothing between that can
+/// panic.
 fn log(
     (input, log, killer, end): &mut (Receiver<Message>, Log, Killer, mpsc::Sender<Log>),
     _: &mut Cx<'_>,
@@ -119,14 +120,14 @@ fn log(
         killer.strike();
     }
     if input.is_finished() {
-        // Whoever waits for it has not left.
+        // The receiver waits until the log arrives.
         let _ = end.send(std::mem::take(log));
         return Wait::done();
     }
     Wait::readable(input, 1)
 }
 
-/// Runs the pipeline for so long, and says what the logger counted.
+/// Runs the pipeline for `duration`, and returns the logger's counts.
 fn run(duration: Duration, seed: u64) -> Result<(Report, Log), Box<dyn Error>> {
     let mut graph = Graph::new();
     let (numbers, numbers_in) = graph.channel(256)?;
@@ -161,7 +162,7 @@ fn run(duration: Duration, seed: u64) -> Result<(Report, Log), Box<dyn Error>> {
         .stage("copier", copier.policy(policy()));
     graph.stage("logger", logger.policy(policy()));
     let running = graph.start()?;
-    // It does not end by itself: this is how long it goes on.
+    // The pipeline does not end by itself: this is its running time.
     running.wait_timeout(duration);
     running.stop();
     let report = running.join();

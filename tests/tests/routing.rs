@@ -1,4 +1,4 @@
-//! Many actors behind one address.
+//! Tests of many actors behind one address.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use garrick::route::{
 use garrick::{Handle, SendError};
 use proptest::prelude::*;
 
-/// Passes on what it gets to the test, with its own name.
+/// Passes on its messages to the test, with its own name.
 struct Collect<M>(usize, Sender<(usize, M)>);
 
 impl<M: Send + 'static> Actor for Collect<M> {
@@ -29,7 +29,7 @@ impl<M: Send + 'static> Actor for Collect<M> {
     }
 }
 
-/// A router in `local`, and routees that say what they get.
+/// Router in `local`, and routees that report their messages.
 struct Fixture {
     local: Local,
     router: Router<u32>,
@@ -175,7 +175,7 @@ fn random_choices_follow_from_the_seed_and_reach_everybody() {
 #[test]
 fn the_least_loaded_routee_is_the_one_that_has_handled_most_of_its_messages() {
     let f = Fixture::new(LeastLoaded::new());
-    // Each routee has a thread of its own, as it were: it runs when it is told to.
+    // Each routee has its own `Local`, like a thread of its own: it runs only on request.
     let threads = [Local::new().unwrap(), Local::new().unwrap()];
     for (name, thread) in threads.iter().enumerate() {
         let (routee, load) = Measured::new(Collect(name, f.to.clone()));
@@ -283,7 +283,7 @@ fn without_routees_messages_are_counted_and_posted_and_askers_told() {
 
 #[test]
 fn every_message_is_handled_or_counted_while_routees_stop() {
-    /// Stops after so many messages.
+    /// Stops after this number of messages.
     struct Mortal(u32, Arc<AtomicUsize>);
     impl Actor for Mortal {
         type Msg = u32;

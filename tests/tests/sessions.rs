@@ -1,4 +1,5 @@
-//! The servers of the example `sessions`, over real sockets: each scenario is had with actors and with plain tasks.
+//! Tests of the servers of the example `sessions`, over real sockets: each scenario runs with
+//! actors and with plain tasks.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,14 +13,14 @@ use garrick_examples::sessions::client::{Client, Heard};
 use garrick_examples::sessions::{actors, plain};
 use garrick_testkit::HANGS_AFTER;
 
-/// One of both servers.
+/// One of the two servers.
 enum Server {
     Actors(actors::Server),
     Plain(plain::Server),
 }
 
 impl Server {
-    /// One of each.
+    /// Starts both servers.
     fn both() -> [Self; 2] {
         let at = SocketAddr::from(([127, 0, 0, 1], 0));
         [
@@ -43,7 +44,7 @@ impl Server {
     }
 }
 
-/// Has a scenario with each server.
+/// Runs a scenario with each server.
 fn with_both(scenario: impl AsyncFn(SocketAddr) -> io::Result<()>) {
     let runtime = plain::runtime(1).expect("a runtime");
     for server in Server::both() {
@@ -54,7 +55,7 @@ fn with_both(scenario: impl AsyncFn(SocketAddr) -> io::Result<()>) {
     }
 }
 
-/// Those in a room, each of whom has heard that all are there.
+/// Makes clients enter a room, and waits until each has been notified of all.
 async fn enter<const N: usize>(at: SocketAddr, names: [&str; N]) -> io::Result<[Client; N]> {
     let mut clients = Vec::new();
     for name in names {
@@ -73,7 +74,7 @@ fn line(line: &str) -> Heard {
     Heard::Line(line.to_owned())
 }
 
-/// What a page says, head and all.
+/// Fetches a page, with its head.
 async fn get(at: SocketAddr, path: &str) -> io::Result<String> {
     let mut stream = TcpStream::connect(at).await?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {at}\r\nConnection: close\r\n\r\n");
@@ -123,7 +124,7 @@ fn an_empty_room_is_forgotten_and_can_be_made_again() {
             let [mut ada] = enter(at, ["ada"]).await?;
             ada.say("/quit").await?;
             assert_eq!(ada.hear().await, Heard::Closed(1000, "bye".to_owned()));
-            // The lobby learns of it a moment later.
+            // The lobby is notified a moment later.
             while get(at, "/rooms").await?.contains("garden") {}
         }
         Ok(())
@@ -233,7 +234,7 @@ fn who_does_not_read_is_dropped_and_told_why() {
                 break;
             }
         }
-        // What was under way before still comes, and then the reason.
+        // Lines already in flight still arrive, and then the reason.
         let end = loop {
             match slow.hear().await {
                 Heard::Line(_) => {}

@@ -1,4 +1,5 @@
-//! Programs of safe code that once broke the runtime, by the facade. Those by the scheduler alone are beside it.
+//! Programs of safe code that once broke the runtime, through the facade. Programs that use only
+//! the scheduler are beside it.
 #![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -18,7 +19,7 @@ fn a_cancelled_watch_with_a_destructor_that_panics_hurts_nobody() {
             let _bomb = &bomb;
         })
         .cancel();
-    // The last address goes with an actor that nobody can reach.
+    // The last address goes with an actor that no address reaches.
     let keeper = system.spawn_behavior(move |(): (), _| {
         let _kept = &watched;
         Next::Continue

@@ -1,7 +1,8 @@
-//! Runs commands: each is printed first, and each has a time limit.
+//! Commands: each is printed before it runs, and each has a time limit.
 //!
-//! The limit is kept by `timeout` of coreutils, which ends the whole process group: a test that
-//! hangs leaves nothing behind. Hanging is how lock-free code fails, so nothing runs without one.
+//! The limit is enforced by `timeout` of coreutils, which ends the whole process group. A test that
+//! hangs leaves nothing behind. Lock-free code typically fails by hanging, so every command has a
+//! limit.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -13,38 +14,38 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
-/// Enough for a cold build of everything on two cores that others use too.
+/// Default time limit, enough for a cold build of everything on two shared cores.
 const LIMIT: Duration = Duration::from_secs(45 * 60);
 
-/// How long a process may take to end after it was asked to.
+/// Time for a process to end after the request, in seconds.
 const KILL_AFTER_S: u32 = 5;
 
-/// `timeout` says by this status that it had to end the command.
+/// Exit status of `timeout` when it had to end the command.
 const TIMED_OUT: i32 = 124;
 
-/// What `timeout` ends with that had to kill, and the signal that it kills with.
+/// Exit status of `timeout` when it had to kill the command. `SIGKILL` is the signal for that.
 const KILLED: i32 = 128 + SIGKILL;
 const SIGKILL: i32 = 9;
 
-/// How a command has ended whose failure is no failure of ours.
+/// End of a command whose failure is not an error of xtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It was a success.
+    /// The command succeeded.
     Passed,
-    /// It failed, or a signal ended it.
+    /// The command failed, or a signal ended it.
     Failed,
-    /// It did not end within its limit.
+    /// The command did not end within its limit.
     Hung,
 }
 
-/// A command that was run to see what becomes of it.
+/// Result of a command whose failure is not an error.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    /// How it has ended.
+    /// End of the command.
     pub(crate) ended: Ended,
-    /// What it wrote.
+    /// Output of the command.
     pub(crate) output: String,
-    /// How long it ran.
+    /// Running time of the command.
     pub(crate) time: Duration,
 }
 
@@ -57,21 +58,21 @@ pub(crate) struct Job {
     limit: Duration,
 }
 
-/// A program that cargo built.
+/// Program built by cargo.
 #[derive(Debug)]
 pub(crate) struct Executable {
-    /// The name of its target.
+    /// Name of its target.
     pub(crate) name: String,
-    /// The folder of its package, absolute.
+    /// Absolute path of the folder of its package.
     pub(crate) folder: PathBuf,
-    /// What it was built as: `example`, `bench` and so on.
+    /// Kinds of its target: `example`, `bench` and so on.
     pub(crate) kind: Vec<cargo_metadata::TargetKind>,
-    /// Where it is.
+    /// Path of the program.
     pub(crate) path: PathBuf,
 }
 
 impl Job {
-    /// A command without arguments.
+    /// Creates a command without arguments.
     pub(crate) fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -81,7 +82,8 @@ impl Job {
         }
     }
 
-    /// A call of the `cargo` that runs us, so that nested calls use the same toolchain.
+    /// Creates a call of the `cargo` that runs this program, so that nested calls use the same
+    /// toolchain.
     pub(crate) fn cargo(arguments: &[&str]) -> Self {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         Self::new(cargo).arguments(arguments)
@@ -107,25 +109,26 @@ impl Job {
         self.environment(name, value)
     }
 
-    /// Builds in the profile for what is checked rather than measured: optimized, but soon built.
+    /// Selects the profile for checks rather than measurements: optimized, but quick to build.
     pub(crate) fn optimized(self) -> Self {
         self.arguments(&["--profile", "ci"])
     }
 
-    /// Sets how long the command may run.
+    /// Sets the time limit of the command.
     pub(crate) fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Runs it with its output shown.
+    /// Runs the command with its output shown.
     pub(crate) fn run(&self) -> Result<()> {
         self.announce();
         let status = self.spawn(Stdio::inherit(), Stdio::inherit())?.wait()?;
         self.check(status)
     }
 
-    /// Runs it with its output shown, and counts the tests that passed, for each test program.
+    /// Runs the command with its output shown, and counts the tests that passed, for each test
+    /// program.
     pub(crate) fn run_tests(&self) -> Result<Vec<usize>> {
         self.announce();
         let mut child = self.spawn(Stdio::piped(), Stdio::inherit())?;
@@ -140,7 +143,8 @@ impl Job {
         Ok(passed)
     }
 
-    /// Runs it with its output in the file `log`, which is shown only if it fails.
+    /// Runs the command with its output in the file `log`, which is shown only if the command
+    /// fails.
     pub(crate) fn run_logged(&self, log: &Path) -> Result<Duration> {
         let file = fs::File::create(log).with_context(|| format!("cannot write {log:?}"))?;
         let start = Instant::now();
@@ -152,14 +156,14 @@ impl Job {
         Ok(start.elapsed())
     }
 
-    /// Runs it with its output dropped; was it a success?
+    /// Runs the command without its output. Returns true if it succeeds.
     pub(crate) fn succeeds(&self) -> bool {
         self.spawn(Stdio::null(), Stdio::null())
             .and_then(|mut child| Ok(child.wait()?))
             .is_ok_and(|status| status.success())
     }
 
-    /// Runs it with its output kept, to see what becomes of it.
+    /// Runs the command with its output captured, and returns the result even if it fails.
     pub(crate) fn watch(&self) -> Result<Watched> {
         let start = Instant::now();
         let child = self.spawn(Stdio::piped(), Stdio::piped())?;
@@ -182,7 +186,7 @@ impl Job {
         })
     }
 
-    /// Runs a `cargo` call that builds, and returns the programs that came of it.
+    /// Runs a `cargo` call that builds, and returns the programs that it built.
     pub(crate) fn build(mut self) -> Result<Vec<Executable>> {
         self.announce();
         self.arguments
@@ -219,7 +223,8 @@ impl Job {
         if status.success() {
             return Ok(());
         }
-        // Killed outright, after it did not end when asked, there is no status but a signal.
+        // A process that was killed, because it did not end on request, has a signal and no exit
+        // code.
         if status.code().is_none_or(|code| code == TIMED_OUT) {
             bail!("`{self}` did not end within {} s", self.limit.as_secs());
         }
@@ -246,13 +251,13 @@ fn lines_of(child: &mut Child) -> Result<std::io::Lines<impl BufRead + use<>>> {
     Ok(BufReader::new(stdout).lines())
 }
 
-/// The number in `test result: ok. 12 passed; 0 failed; ..`.
+/// Returns the number in `test result: ok. 12 passed; 0 failed; ..`.
 fn tests_passed(line: &str) -> Option<usize> {
     let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
     counts.split_once(" passed")?.0.parse().ok()
 }
 
-/// The program that a line of cargo's JSON speaks of.
+/// Returns the program in a line of cargo's JSON.
 fn executable(line: &str) -> Option<Executable> {
     let mut messages = cargo_metadata::Message::parse_stream(line.as_bytes());
     let Some(Ok(cargo_metadata::Message::CompilerArtifact(artifact))) = messages.next() else {

@@ -1,7 +1,7 @@
-//! Runs steps one after another and sums them up.
+//! Runs steps one after another and prints a summary.
 //!
-//! All steps run, also after one has failed, so that one call shows everything there is to repair;
-//! `--fail-fast` stops at the first failure instead.
+//! All steps run, even after one has failed, so that one call shows all problems. `--fail-fast`
+//! stops at the first failure instead.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use crate::steps::Step;
 use crate::workspace::Workspace;
 
-/// What became of one step.
+/// Result of one step.
 #[derive(Debug)]
 struct Outcome {
     name: &'static str,
     time: Duration,
-    /// What it covered, or why it failed.
+    /// Coverage of the step, or the reason for its failure.
     result: Result<String, String>,
 }
 
-/// Runs `steps` and sums up; the exit code says whether all passed.
+/// Runs `steps` and prints a summary. The exit code is a success if all steps passed.
 pub(crate) fn run(workspace: &Workspace, steps: &[Step], fail_fast: bool) -> ExitCode {
     let mut outcomes = Vec::new();
     for (index, step) in steps.iter().enumerate() {
@@ -62,7 +62,7 @@ fn row(outcome: &Outcome) -> String {
     row.trim_end().to_owned()
 }
 
-/// The table, the total time, and a last line that counts.
+/// Returns the table, the total time, and a last line with the counts.
 fn summary(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for outcome in outcomes {

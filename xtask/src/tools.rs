@@ -1,4 +1,4 @@
-//! The outside tools that tests call, and how a Debian machine gets those that it has not.
+//! Outside tools that tests call, and the installation of missing tools on a Debian machine.
 //!
 //! ```text
 //!   probe each tool --- all there ---------------------------------------------> done
@@ -10,9 +10,9 @@
 //!                  apt-get update, install again      +--> fail, saying what to install
 //! ```
 //!
-//! Only what is missing is installed, so a machine that has all is neither changed nor asked for a
-//! password. The package lists are fetched only if an installation fails without: a fresh container has none,
-//! and old ones name files that are gone.
+//! Only missing tools are installed. A machine with all tools is not changed, and its user is not
+//! asked for a password. The package lists are fetched only if an installation fails without them:
+//! a fresh container has none, and old lists name files that are gone.
 
 use std::process::Command;
 use std::time::Duration;
@@ -21,10 +21,11 @@ use anyhow::{Result, bail};
 
 use crate::process::Job;
 
-/// A browser is 100 MB to fetch.
+/// Time limit of an installation. A browser is 100 MB to fetch.
 const INSTALL_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// What `apt-get` is called with before its subcommand: no questions, and patience with others that install.
+/// Command and flags before the subcommand of `apt-get`: no questions, and a wait for other
+/// installations.
 const APT: &[&str] = &[
     "env",
     "DEBIAN_FRONTEND=noninteractive",
@@ -33,18 +34,18 @@ const APT: &[&str] = &[
     "DPkg::Lock::Timeout=300",
 ];
 
-/// A program or library that tests call.
+/// Program or library that tests call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
-    /// What people call it.
+    /// Name for users.
     name: &'static str,
-    /// The Debian package that brings it.
+    /// Debian package that contains it.
     package: &'static str,
-    /// A command that succeeds if it is there.
+    /// Command that succeeds if the tool is installed.
     probe: &'static [&'static str],
 }
 
-/// What the tests of the workspace call.
+/// Tools that the tests of the workspace call.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         name: "dot of Graphviz",
@@ -54,7 +55,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     Tool {
         name: "the Prometheus project's parser",
         package: "python3-prometheus-client",
-        // Debian's own Python: another one in the path does not see Debian's packages.
+        // Debian's own Python: another Python in the path does not see Debian's packages.
         probe: &[
             "/usr/bin/python3",
             "-c",
@@ -82,7 +83,7 @@ impl Tool {
     }
 }
 
-/// Installs those of `tools` that are missing, and says what it did.
+/// Installs the missing ones of `tools`, and returns a summary.
 pub(crate) fn install_missing(tools: &[Tool]) -> Result<String> {
     let missing = missing(tools);
     if missing.is_empty() {
@@ -108,7 +109,7 @@ fn missing(tools: &[Tool]) -> Vec<Tool> {
     missing.copied().collect()
 }
 
-/// Installs the packages of `tools`; fetches the package lists if it cannot be done without.
+/// Installs the packages of `tools`. Fetches the package lists only if the first attempt fails.
 fn install(prefix: &[&str], tools: &[Tool]) -> Result<()> {
     let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
     let install = apt(prefix, &["install", "--yes", "--no-install-recommends"]);
@@ -127,7 +128,8 @@ fn apt(prefix: &[&str], arguments: &[&str]) -> Job {
         .limit(INSTALL_LIMIT)
 }
 
-/// What has to stand before `apt-get` for it to have the right to install; none if there is no way.
+/// Returns the command before `apt-get` that gives the right to install. Returns `None` if there is
+/// no way.
 fn prefix() -> Option<Vec<&'static str>> {
     if !Job::new("apt-get").arguments(&["--version"]).succeeds() {
         return None;
@@ -135,7 +137,7 @@ fn prefix() -> Option<Vec<&'static str>> {
     if is_root() {
         return Some(Vec::new());
     }
-    // `-n`: nobody is there to type a password, since no command here has an input.
+    // `-n`: fail instead of asking for a password, because no command here has an input.
     let sudo = ["sudo", "-n"];
     let may = Job::new(sudo[0]).arguments(&[sudo[1], "true"]).succeeds();
     may.then(|| sudo.to_vec())
@@ -151,7 +153,7 @@ fn names(tools: &[Tool]) -> String {
     names.join(", ")
 }
 
-/// What the user is to do where we cannot.
+/// Returns instructions for the user, for a system on which this program cannot install.
 fn by_hand(tools: &[Tool]) -> String {
     let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
     format!(

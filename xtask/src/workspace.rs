@@ -1,48 +1,48 @@
-//! What cargo knows of the workspace: its packages, their targets and what they depend on.
+//! Cargo's description of the workspace: its packages, their targets and their dependencies.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, MetadataCommand, TargetKind};
 
-/// The workspace that the current directory lies in.
+/// Workspace that contains the current directory.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    /// The folder of the root `Cargo.toml`.
+    /// Folder of the root `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// Where cargo puts what it builds.
+    /// Folder of cargo's build output.
     pub(crate) target: PathBuf,
-    /// The members, in cargo's order.
+    /// Members, in cargo's order.
     pub(crate) packages: Vec<Package>,
 }
 
-/// One member of the workspace.
+/// Member of the workspace.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// Its name in `Cargo.toml`.
+    /// Name in `Cargo.toml`.
     pub(crate) name: String,
-    /// Its folder, relative to the root.
+    /// Folder, relative to the root.
     pub(crate) dir: PathBuf,
-    /// The names of its dependencies, but for those of its tests.
+    /// Names of its dependencies, without those of its tests.
     pub(crate) dependencies: Vec<String>,
-    /// The names of the dependencies that its tests, examples and benchmarks alone have.
+    /// Names of the dependencies that only its tests, examples and benchmarks have.
     pub(crate) test_dependencies: Vec<String>,
-    /// What cargo builds of it.
+    /// Targets that cargo builds of it.
     pub(crate) targets: Vec<Target>,
 }
 
-/// One crate root of a package.
+/// Crate root of a package.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// Its name for `--bin`, `--example`, `--bench` or `--test`.
+    /// Name for `--bin`, `--example`, `--bench` or `--test`.
     pub(crate) name: String,
-    /// What it is.
+    /// Kind of the target.
     pub(crate) kind: Kind,
-    /// Its root file, relative to the workspace.
+    /// Root file, relative to the workspace.
     pub(crate) path: PathBuf,
 }
 
-/// The kinds of target that Garrick has.
+/// Kinds of target that Garrick has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Lib,
@@ -55,7 +55,7 @@ pub(crate) enum Kind {
 }
 
 impl Workspace {
-    /// Asks `cargo metadata`.
+    /// Loads the workspace from `cargo metadata`.
     pub(crate) fn load() -> Result<Self> {
         let metadata = MetadataCommand::new()
             .no_deps()
@@ -74,7 +74,7 @@ impl Workspace {
         })
     }
 
-    /// Every target of `kind`, with the package that it belongs to.
+    /// Returns every target of `kind`, with its package.
     pub(crate) fn targets(&self, kind: Kind) -> impl Iterator<Item = (&Package, &Target)> {
         self.packages
             .iter()

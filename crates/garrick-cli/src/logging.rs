@@ -1,4 +1,4 @@
-//! What `RUST_LOG` asks for, on standard error.
+//! Log on standard error, filtered by `RUST_LOG`.
 
 use std::env;
 
@@ -8,15 +8,15 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// The variable that says what is told.
+/// Environment variable that selects what is logged.
 const VARIABLE: &str = "RUST_LOG";
 
-/// Tells on standard error what `RUST_LOG` asks for; warnings and errors if it asks for nothing. Returns whether it
-/// asks for anything.
+/// Starts logging to standard error, filtered by `RUST_LOG`. Logs warnings and errors if the
+/// variable is empty. Returns true if it is not empty.
 ///
 /// # Errors
 ///
-/// What is wrong with the variable.
+/// Returns a description of the error in the variable.
 pub(crate) fn start() -> Result<bool, String> {
     let wanted = match env::var(VARIABLE) {
         Ok(wanted) => wanted,
@@ -25,13 +25,13 @@ pub(crate) fn start() -> Result<bool, String> {
     };
     let told = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let subscriber = tracing_subscriber::registry().with(told.with_filter(filter(&wanted)?));
-    // Fails only if there is one already, which then does the same.
+    // Fails only if a subscriber is already set, which then does the same.
     let _ = subscriber.try_init();
     Ok(!wanted.is_empty())
 }
 
-/// Returns what lets through what `wanted` asks for. Spans and their fields cannot be asked for: what finds them takes
-/// longer to build than the rest of logging.
+/// Returns the filter for `wanted`. Spans and their fields cannot be selected: the code that
+/// matches them takes longer to build than the rest of logging.
 fn filter(wanted: &str) -> Result<Targets, String> {
     if wanted.is_empty() {
         return Ok(Targets::new().with_default(LevelFilter::WARN));

@@ -1,4 +1,5 @@
-//! The `garrick` command: the pipeline demonstration, the benchmarks, and a look at running processes.
+//! The `garrick` command: the pipeline demonstration, the benchmarks, and a view of running
+//! processes.
 #![forbid(unsafe_code)]
 
 mod logging;
@@ -33,7 +34,7 @@ enum Command {
     Bench(bench::Arguments),
     #[command(about = suite::ABOUT)]
     Suite(suite::Arguments),
-    /// Work of all kinds at once for minutes, checked, with an eye on memory.
+    /// Run all kinds of work at once for minutes, check the results, and watch the memory.
     Soak(soak::Arguments),
     /// Watch a running process in this terminal.
     Top(top::Arguments),
@@ -41,7 +42,7 @@ enum Command {
     Child(Child),
 }
 
-/// All that `garrick bench` measures.
+/// Everything that `garrick bench` measures.
 const OFFER: bench::Offer = bench::Offer {
     scenarios: SCENARIOS,
     more: SAVINA,
@@ -70,7 +71,7 @@ impl Command {
 fn main() -> ExitCode {
     let bench_help = bench::scenarios_help("garrick bench", OFFER);
     let suites_help = suite::suites_help("garrick", SUITES);
-    // The command line's grammar, with the names of scenarios and suites in the help.
+    // Grammar of the command line, with the names of scenarios and suites in the help.
     let command = Arguments::command()
         .mut_subcommand("bench", |bench| bench.after_help(bench_help))
         .mut_subcommand(suite::NAME, |suite| suite.after_help(suites_help));

@@ -1,4 +1,4 @@
-//! `garrick pipeline`, and what `garrick` alone does.
+//! Subcommand `garrick pipeline`, also the default command of `garrick`.
 
 use std::fmt::Write;
 use std::process;
@@ -15,22 +15,22 @@ use crate::{logging, telemetry};
 
 mod traffic;
 
-/// A day: who wants a slower heart can have none.
+/// Longest interval of the heartbeat: a day.
 const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 
-/// More beats of a millisecond would take 30 years.
+/// Maximum number of beats. More beats of a millisecond would take 30 years.
 const BEATS_MAX: u64 = 1_000_000_000_000;
 
-/// The largest channels: 128 MiB of numbers and 256 MiB of messages.
+/// Largest capacity of a channel: 128 MiB of numbers and 256 MiB of messages.
 const CAPACITY_MAX: usize = 1 << 24;
 
-/// A year.
+/// Maximum number of seconds: a year.
 const SECONDS_MAX: f64 = 366.0 * 24.0 * 60.0 * 60.0;
 
-/// The exit code of a process that Ctrl-C has ended.
+/// Exit code of a process that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
-/// Whether the pipeline is to end. Set by Ctrl-C, read by the pipeline.
+/// True once the pipeline is to end. Set by Ctrl-C, read by the pipeline.
 static STOP: AtomicBool = AtomicBool::new(false);
 
 #[derive(Debug, Clone, Args)]
@@ -39,11 +39,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MS", default_value_t = 2, value_parser = value_parser!(u64).range(1..=RATE_MS_MAX))]
     rate: u64,
 
-    /// The pipeline ends after so many beats.
+    /// End the pipeline after this number of beats.
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = value_parser!(u64).range(1..=BEATS_MAX))]
     beats: u64,
 
-    /// How the worker handles a batch.
+    /// Way in which the worker handles a batch.
     #[arg(long, value_enum, default_value_t = ModeName::ZeroCopy)]
     mode: ModeName,
 
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1 << 16, value_parser = capacity)]
     capacity: usize,
 
-    /// The pipeline ends after so many seconds, if that is before the last beat.
+    /// End the pipeline after this number of seconds, if that is before the last beat.
     #[arg(long, value_name = "S", value_parser = seconds)]
     seconds: Option<f64>,
 
@@ -59,7 +59,7 @@ pub(crate) struct Arguments {
     telemetry: telemetry::Flags,
 }
 
-/// A [`Mode`], as it is typed.
+/// A [`Mode`], as it is typed on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ModeName {
     /// From ring to ring, in place at both ends.
@@ -68,7 +68,7 @@ enum ModeName {
     DoubleBuffer,
 }
 
-/// The same as if nothing had been typed.
+/// Defaults, as if no argument had been typed.
 impl Default for Arguments {
     fn default() -> Self {
         Self {
@@ -98,7 +98,7 @@ impl Arguments {
         }
     }
 
-    /// How long it is to last.
+    /// Returns the planned duration.
     fn duration(&self) -> Duration {
         let beats = Duration::from_millis(self.rate.saturating_mul(self.beats));
         self.seconds
@@ -122,7 +122,7 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
     }
 }
 
-/// Runs the pipeline and shows how far it is, then what it has done.
+/// Runs the pipeline and shows its progress, then its totals.
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let tells_events = match logging::start() {
         Ok(tells_events) => tells_events,
@@ -162,30 +162,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     }
 }
 
-/// The first Ctrl-C ends the pipeline in order, a second one the process at once.
+/// Handles Ctrl-C: the first one ends the pipeline in order, the second one ends the process at
+/// once.
 fn interrupt() {
-    // Relaxed: nothing else is read on the strength of it.
+    // Relaxed: no other read depends on it.
     if STOP.swap(true, Relaxed) {
         process::exit(INTERRUPTED);
     }
 }
 
-/// How far the pipeline is: a bar where there is a terminal, and a line now and then everywhere.
+/// Progress of the pipeline: a bar on a terminal, and a line from time to time everywhere.
 struct Progress {
-    /// On standard error; nothing is drawn where that is not a terminal.
+    /// Bar on standard error. Nothing is drawn if that is not a terminal.
     bar: ProgressBar,
-    /// From one line to the next.
+    /// Time from one line to the next.
     interval: Duration,
-    /// What the last line told.
+    /// Snapshot of the last line.
     told: Snapshot,
 }
 
 impl Progress {
-    /// Lines in a run of medium length.
+    /// Number of lines in a run of medium length.
     const LINES: u32 = 12;
-    /// The shortest time between two lines.
+    /// Shortest time between two lines.
     const INTERVAL_MIN: Duration = Duration::from_secs(1);
-    /// The longest.
+    /// Longest time between two lines.
     const INTERVAL_MAX: Duration = Duration::from_secs(10);
 
     fn new(duration: Duration) -> Self {
@@ -222,7 +223,7 @@ impl Progress {
     }
 }
 
-/// The totals of each stage, and what they took.
+/// Returns the totals of each stage, and the time they took.
 fn summary(arguments: &Arguments, totals: &Totals, span: Span) -> String {
     let counts = &totals.counts;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `garrick soak`.
+//! Subcommand `garrick soak`.
 
 use std::time::{Duration, Instant};
 
@@ -7,27 +7,28 @@ use garrick_bench::Soak;
 use garrick_measure::commands::{Ended, print};
 use garrick_measure::{Result, Stop, provenance, resident_bytes, units};
 
-/// After so many minutes every pool has its size: what is resident is compared with what was then.
+/// Minutes after which every pool has its final size. Later resident memory is compared with this
+/// minute's.
 const SETTLED_MIN: u64 = 2;
 
-/// A month.
+/// Maximum number of minutes: a month.
 const MINUTES_MAX: u64 = 31 * 24 * 60;
 
-/// More would take some hundred years.
+/// Maximum number of rounds. More would take hundreds of years.
 const ROUNDS_MAX: u64 = 1_000_000_000_000;
 
-/// Resident memory may grow by so much after it has settled, in percent.
+/// Maximum growth of resident memory after it has settled, in percent.
 const GROWN_PERCENT_MAX: f64 = 5.0;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Minutes until it ends: 3 at least, since memory is compared with what it was after 2.
+    /// Minutes until the end: at least 3, because memory is compared with that after 2 minutes.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u64).range(SETTLED_MIN + 1..=MINUTES_MAX))]
     minutes: u64,
 
-    /// End after so many rounds of all kinds of work instead, and compare no memory.
+    /// End after this number of rounds of all kinds of work instead, and compare no memory.
     #[arg(long, value_name = "N", conflicts_with = "minutes", value_parser = value_parser!(u64).range(1..=ROUNDS_MAX))]
     rounds: Option<u64>,
 
@@ -43,7 +44,7 @@ fn workers(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-/// Soaks a system, tells each minute how it is, and says at the end what was done.
+/// Soaks a system, prints its state each minute, and prints a summary at the end.
 pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     let stop = Stop::on_ctrl_c()?;
     let mut soak = Soak::start(arguments.workers)?;
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Ended> {
     })
 }
 
-/// Says how the process is after so many minutes.
+/// Returns the line for the process after `minute` minutes.
 fn line(minute: u64, resident: u64, soak: &Soak) -> String {
     let operations = soak.operations().map(|(_, operations)| operations).sum();
     format!(
@@ -92,7 +93,7 @@ fn line(minute: u64, resident: u64, soak: &Soak) -> String {
     )
 }
 
-/// Says what each part has done.
+/// Returns a summary of the work of each part.
 fn summary(soak: &Soak) -> String {
     let mut lines = vec![format!(
         "{} rounds, all of them right:",
@@ -105,7 +106,7 @@ fn summary(soak: &Soak) -> String {
     lines.join("\n")
 }
 
-/// Resident memory when it had settled, and last.
+/// Resident memory when it had settled, and at the last look.
 #[derive(Debug, Default)]
 struct Memory {
     settled: Option<(u64, u64)>,
@@ -130,7 +131,7 @@ impl Memory {
     }
 }
 
-/// Two minutes, and what was resident after each.
+/// Two minutes, and the resident memory after each.
 #[derive(Debug, Clone, Copy)]
 struct Grown {
     settled: (u64, u64),

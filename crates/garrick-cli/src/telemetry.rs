@@ -1,4 +1,4 @@
-//! The flags of commands that can be watched while they run.
+//! Flags of commands that can be watched while they run.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,32 +9,34 @@ use garrick_telemetry::{StartError, Telemetry, trace_events};
 
 use crate::top;
 
-/// The port if none is named.
+/// Default port.
 const PORT: u16 = 9900;
 
-/// The host if none is named: this machine only.
+/// Default host: this machine only.
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// From one summary in the log to the next.
+/// Interval between two summaries in the log.
 const SUMMARY_EVERY: Duration = Duration::from_secs(10);
 
-/// What makes a command one that can be watched.
+/// Flags of a command that can be watched.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
-    /// Show what goes on at IP:PORT, :PORT or IP; without it, at 127.0.0.1:9900 or the next port that is free.
+    /// Serve telemetry at IP:PORT, :PORT or IP. Without this flag, at 127.0.0.1:9900 or the next
+    /// free port.
     #[arg(long = "telemetry", value_name = "ADDR", value_parser = address)]
     address: Option<SocketAddr>,
 
-    /// Show nothing of what goes on.
+    /// Serve no telemetry.
     #[arg(long = "no-telemetry", conflicts_with_all = ["address", "token"])]
     is_off: bool,
 
-    /// Show it to those only who know this token: up to 256 letters, digits and -._~.
+    /// Require this token of viewers: up to 256 letters, digits and -._~.
     #[arg(long = "telemetry-token", value_name = "TOKEN", value_parser = top::token)]
     token: Option<String>,
 }
 
-/// An address to listen at. A name could have several, so only that of this machine is known.
+/// Parses an address to listen at. A name could have several addresses, so only the name of this
+/// machine is accepted.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let text = text
         .strip_prefix("localhost")
@@ -56,12 +58,13 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 impl Flags {
-    /// Starts what shows the process, called `name`, and prints where; none if it is not wanted. If it
-    /// `tells_events`, alerts and now and then a summary go to the log.
+    /// Starts telemetry for the process, called `name`, and prints its address. Returns `None` if
+    /// it is disabled. If `tells_events` is true, alerts and regular summaries go to the log.
     ///
     /// # Errors
     ///
-    /// When it cannot start where it was told to. If it was told nothing, that is said and the process goes on.
+    /// Returns an error if telemetry cannot start although an address or a token was given.
+    /// Otherwise the failure is printed and the process goes on.
     pub(crate) fn start(
         &self,
         name: &str,
@@ -93,7 +96,7 @@ impl Flags {
         }
     }
 
-    /// Where it is, and how to see it.
+    /// Returns the address of telemetry, and how to view it.
     fn announcement(&self, telemetry: &Telemetry) -> String {
         let address = telemetry.address();
         let moved = if self.address.is_none() && address.port() != PORT {
@@ -108,7 +111,8 @@ impl Flags {
     }
 }
 
-/// How a command ends whose telemetry cannot start: what was asked for cannot be, or the system failed.
+/// Returns the end of a command whose telemetry cannot start: a usage error, or a failure of the
+/// system.
 pub(crate) fn explain(error: StartError) -> garrick_measure::Result<Ended> {
     match error {
         StartError::System(_) => Err(error.into()),

@@ -1,4 +1,4 @@
-//! `garrick top`.
+//! Subcommand `garrick top`.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -8,19 +8,20 @@ use garrick_measure::Result;
 use garrick_measure::commands::{Ended, print};
 use garrick_top::{Client, Target};
 
-/// The shortest time between two snapshots, in seconds; nobody reads faster.
+/// Shortest time between two snapshots, in seconds. No reader is faster.
 const INTERVAL_MIN: f64 = 0.1;
 
-/// The longest; no process waits longer.
+/// Longest time between two snapshots. No process waits longer.
 const INTERVAL_MAX: f64 = 60.0;
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Where the process shows itself: HOST:PORT, HOST, :PORT or http://HOST:PORT.
+    /// Address of the process: HOST:PORT, HOST, :PORT or http://HOST:PORT.
     #[arg(value_name = "ADDRESS", default_value_t = Target::default())]
     address: Target,
 
-    /// The token that the process wants to be shown. The environment keeps it out of the list of processes.
+    /// Token that the process requires. The environment variable keeps it out of the list of
+    /// processes.
     #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token)]
     token: Option<String>,
 
@@ -28,16 +29,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
     interval: f64,
 
-    /// Print one look as plain text, and end. No terminal is needed.
+    /// Print one snapshot as plain text, and end. No terminal is needed.
     #[arg(long)]
     once: bool,
 
-    /// Print one look as JSON, and end.
+    /// Print one snapshot as JSON, and end.
     #[arg(long)]
     json: bool,
 }
 
-/// A token as a header can carry it.
+/// Parses a token that fits into a header.
 pub(crate) fn token(text: &str) -> std::result::Result<String, String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(text.to_owned())

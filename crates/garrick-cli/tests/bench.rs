@@ -1,4 +1,4 @@
-//! `garrick bench` from outside: every scenario runs, and its JSON has the promised shape.
+//! Tests of `garrick bench` from outside: every scenario runs, and its JSON has the promised shape.
 
 use std::env;
 use std::fs;
@@ -7,21 +7,21 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A subcommand with the least effort that there is.
+/// Returns a subcommand with the least possible effort.
 fn with_least_effort(subcommand: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
     command.args([subcommand, "--quick", "--seconds-per", "0.001"]);
     command
 }
 
-/// `garrick bench` with the least effort that there is.
+/// Returns `garrick bench` with the least possible effort.
 fn command(arguments: &[&str]) -> Command {
     let mut command = with_least_effort("bench");
     command.args(arguments);
     command
 }
 
-/// Runs it, and it has to end well.
+/// Runs `garrick bench`, and asserts success.
 fn bench(arguments: &[&str]) -> Output {
     let output = command(arguments).output().expect("the command runs");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -29,7 +29,7 @@ fn bench(arguments: &[&str]) -> Output {
     output
 }
 
-/// The scenarios' names, from `--list`.
+/// Returns the scenarios' names, from `--list`.
 fn listed() -> Vec<String> {
     let output = bench(&["--list"]);
     let text = String::from_utf8(output.stdout).expect("it prints UTF-8");
@@ -42,7 +42,7 @@ fn temporary_file(name: &str) -> PathBuf {
     env::temp_dir().join(format!("garrick-{}-{name}", std::process::id()))
 }
 
-/// Runs `scenarios` and returns what is in the JSON file.
+/// Runs `scenarios` and returns the contents of the JSON file.
 fn json_of(scenarios: &[&str], file: &str) -> Value {
     let path = temporary_file(file);
     let text = path.to_str().expect("the path is UTF-8");
@@ -101,7 +101,7 @@ fn every_scenario_runs() {
     }
 }
 
-/// Every suite measures all of its scenarios, and says what was published beside them.
+/// Every suite measures all of its scenarios, and shows the published figures beside them.
 #[test]
 fn every_suite_runs() {
     let folder = Folder::new("suites");
@@ -195,7 +195,7 @@ fn tables_go_to_standard_output_and_nothing_else_does() {
     );
 }
 
-/// A folder of this test's own, removed with this.
+/// Folder of one test, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -216,7 +216,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed is the system's to clean up.
+        // If removal fails, the system cleans up.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -277,7 +277,7 @@ fn scaled(json: &str, factor: f64) -> String {
     report.to_string()
 }
 
-/// The machine may be busy, and then a row is doubtful: it is not the exit code that this test can rely on alone.
+/// Accepts a doubtful row: on a busy machine, the exit code alone is not reliable.
 #[test]
 fn a_run_is_compared_with_one_of_before() {
     let folder = Folder::new("compare");
@@ -299,7 +299,8 @@ fn a_run_is_compared_with_one_of_before() {
     }
 }
 
-/// It is interrupted once there is a file, which is made just before measuring begins and after it began to listen.
+/// Interrupts the run once the file exists. The command creates it after it has started to listen
+/// for signals and just before it measures.
 #[test]
 fn an_interrupted_run_keeps_what_was_measured() {
     let folder = Folder::new("interrupted");

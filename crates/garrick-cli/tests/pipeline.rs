@@ -1,4 +1,4 @@
-//! `garrick pipeline` from outside: its totals, its end, and what it refuses.
+//! Tests of `garrick pipeline` from outside: its totals, its end, and its refusals.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Output, Stdio};
@@ -13,7 +13,7 @@ fn run(arguments: &[&str]) -> Output {
     pipeline(arguments).output().expect("the command runs")
 }
 
-/// The figure in the line that begins with `stage`.
+/// Returns the figure in the line that begins with `stage`.
 fn total(text: &str, stage: &str) -> u64 {
     let line = text
         .lines()
@@ -29,7 +29,7 @@ fn total(text: &str, stage: &str) -> u64 {
         .expect("it is a whole number")
 }
 
-/// Asserts that the stages' totals are there and equal.
+/// Asserts that the stages' totals are printed and equal.
 #[track_caller]
 fn assert_totals(text: &str) {
     let generated = total(text, "generator");
@@ -100,7 +100,7 @@ fn impossible_values_are_refused_in_one_line() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_it_in_order() {
-    // Twelve seconds are told of once a second.
+    // A run of twelve seconds prints a line each second.
     let mut child = pipeline(&["--seconds", "12"])
         .stdout(Stdio::piped())
         .spawn()

@@ -1,4 +1,4 @@
-//! A pipeline that can be watched while it runs: where it says it is, and what is seen there.
+//! Tests of a pipeline that is watched while it runs: its announced address, and its snapshots.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use garrick_telemetry::Snapshot;
 
-/// Longer than anything here takes; a test that waits so long hangs.
+/// Time limit of a test. A test that takes longer hangs.
 const GUARD: Duration = Duration::from_secs(60);
 
 fn garrick(arguments: &[&str]) -> Command {
@@ -27,11 +27,11 @@ fn run(command: &mut Command) -> (Option<i32>, String, String) {
     (status.code(), text(stdout), text(stderr))
 }
 
-/// A pipeline that runs until it is dropped or ended.
+/// Pipeline that runs until it is dropped or ended.
 struct Pipeline {
     child: Child,
     output: BufReader<ChildStdout>,
-    /// What it said first.
+    /// First line of the output.
     announcement: String,
 }
 
@@ -49,7 +49,7 @@ impl Pipeline {
         }
     }
 
-    /// Where it says that it is, for `garrick top`.
+    /// Returns the announced address, for `garrick top`.
     fn address(&self) -> &str {
         let (_, rest) = self
             .announcement
@@ -58,7 +58,8 @@ impl Pipeline {
         rest.trim_end().trim_end_matches(')')
     }
 
-    /// Ends it by `signal` as a user does, and returns its exit code and the rest of what it said.
+    /// Ends the pipeline by `signal` as a user does, and returns its exit code and the rest of its
+    /// output.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         let id = self.child.id().to_string();
         assert!(
@@ -74,7 +75,7 @@ impl Pipeline {
     }
 }
 
-/// A process must not outlive a test that failed.
+/// Kills the process, because it must not outlive a failed test.
 impl Drop for Pipeline {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -82,7 +83,8 @@ impl Drop for Pipeline {
     }
 }
 
-/// What `garrick top` sees at `address`, once messages have gone all the way.
+/// Returns the snapshot of `garrick top` at `address`, once messages have passed through all
+/// stages.
 #[track_caller]
 fn look(address: &str) -> Snapshot {
     let began = Instant::now();
@@ -157,7 +159,7 @@ fn a_pipeline_that_is_told_to_end_ends_in_order() {
 
 #[test]
 fn a_usual_port_in_use_is_told_and_the_next_taken() {
-    // Whoever else has it will do.
+    // If another process already has the port, that is fine too.
     let _held = TcpListener::bind("127.0.0.1:9900");
     let pipeline = Pipeline::start(&[]);
     assert!(
@@ -213,7 +215,7 @@ fn impossible_flags_are_refused_in_one_line() {
     for (flags, word) in [
         (&["--telemetry", "nowhere"][..], "--telemetry"),
         (&["--telemetry", "127.0.0.1:99999"], "--telemetry"),
-        // Of the range that is for documentation.
+        // An address of the range that is reserved for documentation.
         (
             &["--telemetry", "192.0.2.1:9"],
             "cannot listen at 192.0.2.1:9",

@@ -1,20 +1,21 @@
-//! Threads that begin together.
+//! Threads that start together.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
 
 use garrick_measure::{Clock, Result, Stopwatch};
 
-/// Threads that wait to begin together, each with a result of its own.
+/// Threads that wait to start together, each with a result.
 #[derive(Debug)]
 pub(crate) struct Crowd<R> {
-    /// Where they and the measuring thread meet: once when all are there, and once more to begin.
+    /// Barrier of the threads and the measuring thread: once when all are there, and once more to
+    /// start.
     barrier: Arc<Barrier>,
     threads: Vec<thread::JoinHandle<R>>,
 }
 
 impl<R: Send + 'static> Crowd<R> {
-    /// Starts `count` threads, each with a body of its own, made from its number.
+    /// Starts `count` threads, with bodies created from their numbers.
     pub(crate) fn gather<F: FnOnce() -> R + Send + 'static>(
         count: u64,
         mut body: impl FnMut(u64) -> F,
@@ -33,8 +34,8 @@ impl<R: Send + 'static> Crowd<R> {
         Ok(Self { barrier, threads })
     }
 
-    /// Lets them go, and measures from then on. Their waking is part of the time: were the clock started
-    /// after it, they could have done all their work before this thread is given a core again.
+    /// Releases the threads, and starts the measurement. The time to wake them is included. A clock
+    /// started after the release could miss all their work, before this thread gets a core again.
     pub(crate) fn begin(&self) -> Stopwatch {
         self.barrier.wait();
         let watch = Stopwatch::start(Clock::Process);
@@ -42,10 +43,10 @@ impl<R: Send + 'static> Crowd<R> {
         watch
     }
 
-    /// Waits for their ends.
+    /// Waits for the threads to end.
     ///
     /// # Panics
-    /// If one of them did.
+    /// Panics if one of the threads panicked.
     pub(crate) fn disperse(self) -> Vec<R> {
         let end =
             |thread: thread::JoinHandle<R>| thread.join().expect("a thread of a crowd panicked");

@@ -1,7 +1,7 @@
-//! The `garrick-rivals` command: Garrick against what others offer for the same work, in one run.
+//! The `garrick-rivals` command: Garrick against other libraries for the same work, in one run.
 //!
-//! It stands apart from the `garrick` command because of what it depends on: whoever builds Garrick need not
-//! build its rivals.
+//! It is separate from the `garrick` command because of its dependencies: to build Garrick, you
+//! need not build its rivals.
 #![forbid(unsafe_code)]
 
 mod crowd;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use garrick_measure::{Scenario, Study};
 
-/// All that is measured, in the order in which it is shown.
+/// Everything that is measured, in the order of the output.
 static SCENARIOS: &[Scenario] = &[
     actors::TELL,
     actors::TELL_NAMED,
@@ -55,7 +55,7 @@ static SCENARIOS: &[Scenario] = &[
     steal::IMBALANCED,
 ];
 
-/// What has tables of its own.
+/// Studies with separate tables.
 static STUDIES: &[Study] = &[
     futures::ASYNC,
     timers::TIMERS,
@@ -105,14 +105,14 @@ mod tests {
         }
     }
 
-    /// Each contender counts for itself what it was given, and panics if that is wrong.
+    /// Each contender counts its own input, and panics if the count is wrong.
     #[test]
     fn contenders_agree_on_counts() {
         let effort = Effort {
             quick: true,
             seconds_per_row: 0.1,
         };
-        // Their contenders say themselves how many they are, and look at it in tests of their own.
+        // These contenders choose their own counts, and check them in separate tests.
         let sized = [
             actors::IDLE_MEMORY.name,
             actors::FORK_BOMB.name,

@@ -1,11 +1,11 @@
-//! Values whose end is part of a scenario.
+//! Values whose drop is part of a scenario.
 
 use std::fmt;
 use std::thread;
 
 use crate::panics::fail;
 
-/// Panics on purpose when dropped, but not in the midst of another panic.
+/// Panics on purpose when dropped, except during another panic.
 #[derive(Debug)]
 pub struct Bomb;
 

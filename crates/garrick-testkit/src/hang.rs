@@ -1,4 +1,4 @@
-//! An end for scenarios that hang, and one scenario at a time.
+//! Time limits for scenarios that hang, and exclusive scenarios.
 
 use std::panic;
 use std::sync::mpsc;
@@ -6,34 +6,34 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Says what a scenario that hangs may take. Nothing is measured by it.
+/// Time after which a scenario counts as hanging. Not used for measurements.
 pub const HANGS_AFTER: Duration = Duration::from_secs(60);
 
-/// Receives, or gives up when the scenario hangs.
+/// Receives from `channel`, or panics if the scenario hangs.
 ///
 /// # Panics
 ///
-/// When nothing comes within [`HANGS_AFTER`], or nobody is left to send.
+/// Panics if nothing arrives within [`HANGS_AFTER`], or if all senders are gone.
 #[track_caller]
 pub fn wait<T>(channel: &mpsc::Receiver<T>) -> T {
     channel.recv_timeout(HANGS_AFTER).expect("it never comes")
 }
 
-/// Runs `scenario` on a thread of its own, whose spare blocks are back when it ends.
+/// Runs `scenario` on a new thread, whose spare blocks are returned when it ends.
 ///
 /// # Panics
 ///
-/// When it does not end within [`HANGS_AFTER`], or as it does.
+/// Panics if the scenario does not end within [`HANGS_AFTER`], or if it panics.
 #[track_caller]
 pub fn ends(scenario: impl FnOnce() + Send + 'static) {
     ends_or(scenario, || {});
 }
 
-/// Runs `scenario` as [`ends`] does, and calls `hangs` first if it does not end.
+/// Runs `scenario` like [`ends`], and calls `hangs` first if it does not end in time.
 ///
 /// # Panics
 ///
-/// When it does not end within [`HANGS_AFTER`], or as it does.
+/// Panics if the scenario does not end within [`HANGS_AFTER`], or if it panics.
 #[track_caller]
 pub fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     let (ended, end) = mpsc::channel();
@@ -50,17 +50,18 @@ pub fn ends_or(scenario: impl FnOnce() + Send + 'static, hangs: impl FnOnce()) {
     }
 }
 
-/// Keeps all others of the program out that ask for the same, for counts that are of the whole process.
+/// Excludes all other callers in this program until the guard is dropped. For counts that cover the
+/// whole process.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `scenario` as [`ends`] does, while it is [`alone`].
+/// Runs `scenario` like [`ends`], while it holds the guard of [`alone`].
 ///
 /// # Panics
 ///
-/// When it does not end within [`HANGS_AFTER`], or as it does.
+/// Panics if the scenario does not end within [`HANGS_AFTER`], or if it panics.
 #[track_caller]
 pub fn ends_alone(scenario: impl FnOnce() + Send + 'static) {
     let _alone = alone();

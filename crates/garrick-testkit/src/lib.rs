@@ -1,8 +1,9 @@
-//! Helps the tests of several crates: time that is set by hand, ends for what hangs, panics on purpose, and looks at the
-//! process from outside.
+//! Helpers for the tests of several crates: a clock that is set by hand, time limits for tests that
+//! hang, panics on purpose, and views of the process from outside.
 //!
-//! A crate takes it as a dev-dependency, for the tests in its folder `tests`. Unit tests of the crates that it is made of
-//! leave it alone: they are built with a copy of their crate whose types are not those known here.
+//! A crate uses this as a dev-dependency, for the tests in its folder `tests`. Unit tests of the
+//! crates below it cannot use it. They are built with a second copy of their crate, whose types
+//! differ from the types used here.
 #![forbid(unsafe_code)]
 
 mod world;

@@ -3,10 +3,10 @@
 use std::panic;
 use std::sync::Once;
 
-/// Tells panics that are part of a scenario from others: they say this.
+/// Payload of panics that are part of a scenario.
 pub const ON_PURPOSE: &str = "on purpose";
 
-/// Keeps panics on purpose from being printed.
+/// Suppresses the output of panics on purpose.
 pub fn silence_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,34 +1,34 @@
-//! Looks at the process from outside, as Linux tells of it.
+//! Views of the process from outside, as Linux reports them.
 
 use std::fs;
 
-/// Processor time in which a thread that has just become idle may look around.
+/// Processor time that a thread may use before it falls asleep after becoming idle.
 const SETTLE_NS: u64 = 20_000_000;
 
-/// Processor time of the one who looks on.
+/// Processor time of the watching thread.
 const WATCH_NS: u64 = 60_000_000;
 
-/// Processor time that threads which sleep may use meanwhile, all together.
+/// Total processor time that sleeping threads may use in the meantime.
 const ASLEEP_NS: u64 = 3_000_000;
 
-/// Bytes of a page.
+/// Size of a page, in bytes.
 const PAGE_BYTES: usize = 4_096;
 
-/// Returns the name that [`assert_asleep`] knows the running thread by.
+/// Returns the name that identifies the running thread for [`assert_asleep`].
 ///
 /// # Panics
 ///
-/// When the system is not Linux.
+/// Panics if the system is not Linux.
 pub fn this_thread() -> String {
     let thread = fs::read_link("/proc/thread-self").expect("Linux tells");
     thread.to_str().expect("it is a number").to_owned()
 }
 
-/// Fails if these threads use the processor while this one does.
+/// Asserts that these threads do not use the processor while this thread works.
 ///
 /// # Panics
 ///
-/// When they do, and when the system is not Linux.
+/// Panics if they do, or if the system is not Linux.
 pub fn assert_asleep(threads: &[String]) {
     let busy = || threads.iter().map(|thread| busy_ns(thread)).sum::<u64>();
     work(SETTLE_NS);
@@ -38,11 +38,11 @@ pub fn assert_asleep(threads: &[String]) {
     assert!(used < ASLEEP_NS, "{used} ns are not sleep");
 }
 
-/// Returns the bytes that this process has resident.
+/// Returns the resident memory of this process, in bytes.
 ///
 /// # Panics
 ///
-/// When the system is not Linux.
+/// Panics if the system is not Linux.
 pub fn resident_bytes() -> usize {
     let statm = fs::read_to_string("/proc/self/statm").expect("Linux tells");
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
@@ -50,14 +50,14 @@ pub fn resident_bytes() -> usize {
     pages * PAGE_BYTES
 }
 
-/// Processor time of a thread of this process, in nanoseconds.
+/// Returns the processor time of a thread of this process, in nanoseconds.
 fn busy_ns(thread: &str) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{thread}/schedstat")).expect("Linux tells");
     let time = stat.split(' ').next().and_then(|time| time.parse().ok());
     time.expect("it is a number")
 }
 
-/// Uses up processor time of this thread; the others may use as much meanwhile.
+/// Uses processor time of this thread. The other threads may use as much in the meantime.
 fn work(ns: u64) {
     let end = busy_ns("thread-self") + ns;
     while busy_ns("thread-self") < end {}

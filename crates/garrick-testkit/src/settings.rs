@@ -1,13 +1,14 @@
-//! What the environment asks of a test: to go on for longer, to take another seed.
+//! Settings of a test in the environment: a longer duration, another seed.
 
 use std::env;
 use std::str::FromStr;
 
-/// Returns the number that an environment variable holds, if there is one.
+/// Returns the number in an environment variable, if the variable is set.
 ///
 /// # Panics
 ///
-/// When the variable holds something else: a test that ignored it would not be the one that was asked for.
+/// Panics if the variable contains anything else. A test that ignored it would not be the requested
+/// test.
 pub fn setting<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok().map(|text| parsed(variable, &text))
 }

@@ -1,4 +1,4 @@
-//! A world for scenarios.
+//! World for scenarios.
 
 use std::io;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use garrick_sched::{Nanos, ThreadSpec, World};
 
-/// A world with a clock that is set by hand.
+/// World with a clock that is set by hand.
 ///
-/// Its threads are real ones, and its seed is the time.
+/// Its threads are real, and its seed is the time.
 #[derive(Debug, Default)]
 pub struct ByHand {
     now: AtomicU64,
 }
 
 impl ByHand {
-    /// Creates one whose clock is at zero.
+    /// Creates a world whose clock is at zero.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// Sets the clock forward.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         self.now.fetch_add(by.as_nanos() as u64, SeqCst);
     }
@@ -46,7 +46,7 @@ impl World for ByHand {
     }
 }
 
-/// Makes a time of milliseconds.
+/// Returns a duration of `count` milliseconds.
 pub fn ms(count: u64) -> Duration {
     Duration::from_millis(count)
 }

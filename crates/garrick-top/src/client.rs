@@ -1,4 +1,4 @@
-//! Asking a process for what there is to see, over HTTP.
+//! HTTP client for the telemetry of a process.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader};
@@ -12,56 +12,57 @@ use crate::events::Events;
 use crate::target::Target;
 use crate::text;
 
-/// How long a process may take to accept a connection, and again to begin its answer.
+/// Time limit for a process to accept a connection, and again to begin its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
-/// How long a process may take to send a snapshot whole.
+/// Time limit for a process to send a whole snapshot.
 const SNAPSHOT_MAX: Duration = Duration::from_secs(20);
 
-/// A stream of events that is silent for so long is dead. It sends signs of life more often than that.
+/// Silence after which a stream of events counts as dead. A live process sends signs of life more
+/// often.
 const SILENCE_MAX: Duration = Duration::from_secs(40);
 
-/// The largest snapshot, in bytes.
+/// Largest snapshot, in bytes.
 const BYTES_MAX: u64 = 32 << 20;
 
-/// The longest explanation of a failure, in bytes.
+/// Longest explanation of a failure, in bytes.
 const SAID_MAX: u64 = 2000;
 
-/// What is read of the network at once; a snapshot of a hundred rows fits.
+/// Size of the network read buffer, in bytes. A snapshot of a hundred rows fits.
 const BUFFER: usize = 64 * 1024;
 
-/// A process that can be asked.
+/// Client for the telemetry of one process.
 #[derive(Debug, Clone)]
 pub struct Client {
     agent: Agent,
     target: Target,
-    /// What it may want to be shown.
+    /// Token that the process may require.
     token: Option<String>,
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 #[derive(Debug)]
 pub struct Fault {
-    /// Who was asked.
+    /// Address of the process.
     target: Target,
     why: Why,
 }
 
 #[derive(Debug)]
 enum Why {
-    /// There is no such host.
+    /// The host does not exist.
     Host,
-    /// Nobody listens.
+    /// No process listens at the address.
     Refused,
-    /// Nothing came in time.
+    /// No answer came in time.
     Silent,
-    /// It wants a token: none was given, or the wrong one.
+    /// The process requires a token, and either none or a wrong one was given.
     Token { given: bool },
-    /// It answered something else than success, and said something.
+    /// The process answered with an error status and a message.
     Status(StatusCode, String),
-    /// What it said is not HTTP.
+    /// The answer is not HTTP.
     NotHttp(String),
-    /// What it said is not what a Garrick says.
+    /// The answer is not in Garrick's format.
     NotGarrick(String),
     /// The stream has ended.
     Ended,
@@ -70,7 +71,7 @@ enum Why {
 }
 
 impl Client {
-    /// A client for the process at `target`, which may want to be shown `token`.
+    /// Creates a client for the process at `target`, which may require `token`.
     pub fn new(target: Target, token: Option<String>) -> Self {
         let agent = Agent::config_builder()
             .proxy(None)
@@ -91,12 +92,12 @@ impl Client {
         }
     }
 
-    /// Who is asked.
+    /// Returns the address of the process.
     pub(crate) fn target(&self) -> &Target {
         &self.target
     }
 
-    /// What there is to see now.
+    /// Returns the current snapshot.
     pub fn snapshot(&self) -> Result<Snapshot, Fault> {
         let mut answer = self.get("/graph.json", Some(SNAPSHOT_MAX))?;
         let body = answer
@@ -108,7 +109,7 @@ impl Client {
         self.parse(&body)
     }
 
-    /// What there is to see from now on, every `interval`, as events.
+    /// Returns a stream of events, with a snapshot every `interval`.
     pub(crate) fn events(&self, interval: Duration) -> Result<Events<impl BufRead + use<>>, Fault> {
         let path = format!("/events?every={}", interval.as_millis());
         let answer = self.get(&path, None)?;
@@ -125,13 +126,13 @@ impl Client {
         Ok(Events::new(BufReader::with_capacity(BUFFER, body)))
     }
 
-    /// A snapshot out of its JSON, made safe to show.
+    /// Parses a snapshot from JSON and makes it safe to show.
     pub(crate) fn parse(&self, json: &[u8]) -> Result<Snapshot, Fault> {
         serde_json::from_slice(json)
             .map_err(|error| self.fault(Why::NotGarrick(text::safe(&error.to_string()))))
     }
 
-    /// The end of a stream, with an error or without.
+    /// Returns the fault for the end of a stream, with or without an error.
     pub(crate) fn end(&self, error: Option<io::Error>) -> Fault {
         self.fault(error.map_or(Why::Ended, |error| why_not(error.into())))
     }
@@ -160,7 +161,7 @@ impl Client {
     }
 }
 
-/// What a text says in its first line.
+/// Returns the first line of a plain-text answer.
 fn said(mut answer: Response<Body>) -> String {
     let kind = answer.headers().get("content-type");
     if !kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/plain")) {
@@ -196,7 +197,7 @@ fn why_not(error: ureq::Error) -> Why {
 }
 
 impl Fault {
-    /// What is wrong, without who was asked.
+    /// Returns the reason of the fault, without the address.
     pub(crate) fn why(&self) -> String {
         match &self.why {
             Why::Host => "there is no such host".to_owned(),

@@ -1,4 +1,4 @@
-//! The row with the cursor, at length.
+//! Details of the row with the cursor.
 
 use garrick_measure::units;
 use garrick_telemetry::{Edge, Node, NodeKind, Snapshot, SponsorStatus};
@@ -6,23 +6,23 @@ use garrick_telemetry::{Edge, Node, NodeKind, Snapshot, SponsorStatus};
 use crate::tables::{Row, Tab, fill, longest};
 use crate::values::{Mark, Value};
 
-/// Turns that are told of a sponsor; no line has room for more.
+/// Maximum number of turns listed for a sponsor. No line has room for more.
 const TURNS_MAX: usize = 4;
 
-/// All there is to say of a row.
+/// Details of a row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Detail {
-    /// What it is called.
+    /// Name of the row.
     pub(crate) title: String,
-    /// What has no figure, or no column on a narrow screen.
+    /// Facts without a figure, or without a column on a narrow screen.
     pub(crate) facts: String,
-    /// The name of a share, the share, and what to say beside it.
+    /// Name of a share, the share, and the text beside it.
     pub(crate) gauge: Option<(&'static str, f64, String)>,
-    /// Messages or turns a second.
+    /// Messages or turns per second.
     pub(crate) rate: Option<f64>,
 }
 
-/// The detail of `row` in `tab`.
+/// Returns the details of `row` in `tab`.
 pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
     let detail = match tab {
         Tab::Nodes => snapshot
@@ -121,7 +121,7 @@ fn sponsor(sponsor: &SponsorStatus) -> Detail {
     }
 }
 
-/// Returns which workers are held, those first that are held longest.
+/// Returns the list of held workers, longest first.
 fn turns(sponsor: &SponsorStatus) -> String {
     let mut words = String::new();
     for turn in longest(sponsor).take(TURNS_MAX) {

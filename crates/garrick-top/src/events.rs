@@ -1,29 +1,31 @@
-//! Server-sent events, out of a stream of bytes.
+//! Server-sent events, parsed from a stream of bytes.
 //!
-//! The format is the one of the HTML standard: lines of `field: value`, an empty line after each event, lines
-//! that begin with a colon as signs of life. A line ends in LF, CR or both.
+//! The format is that of the HTML standard. An event is a group of lines of the form `field:
+//! value`, followed by an empty line. Lines that begin with a colon are signs of life. A line ends
+//! in LF, CR or both.
 
 use std::io::{self, BufRead};
 
-/// The largest event. A snapshot has about 300 bytes a row, so this is one of a hundred thousand rows.
+/// Largest event, in bytes. A snapshot has about 300 bytes per row, so this allows a hundred
+/// thousand rows.
 const BYTES_MAX: usize = 32 << 20;
 
 /// An event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Event {
-    /// Its type; empty for a plain message.
+    /// Type of the event. Empty for a plain message.
     pub(crate) name: String,
-    /// What it says.
+    /// Contents of the event.
     pub(crate) data: String,
 }
 
-/// The events of a stream.
+/// Events of a stream.
 #[derive(Debug)]
 pub(crate) struct Events<R> {
     bytes: R,
-    /// The last line ended in CR, so that an LF that follows belongs to it.
+    /// True if the last line ended in CR. An LF that follows belongs to it.
     after_cr: bool,
-    /// The line under way.
+    /// Bytes of the current line.
     line: Vec<u8>,
 }
 
@@ -36,7 +38,7 @@ impl<R: BufRead> Events<R> {
         }
     }
 
-    /// Waits for the next event; none if the stream has ended.
+    /// Waits for the next event. Returns `None` at the end of the stream.
     pub(crate) fn next(&mut self) -> io::Result<Option<Event>> {
         let mut event = Event::default();
         let mut has_data = false;
@@ -61,7 +63,8 @@ impl<R: BufRead> Events<R> {
         Ok(None)
     }
 
-    /// Reads a line of at most `max` bytes without its end; false if there is none.
+    /// Reads a line of at most `max` bytes, without its line ending. Returns false if there is
+    /// none.
     fn read_line(&mut self, max: usize) -> io::Result<bool> {
         self.line.clear();
         loop {
@@ -97,7 +100,7 @@ mod tests {
     use super::*;
     use std::io::BufReader;
 
-    /// The events of `text`, read through a buffer of `capacity` bytes.
+    /// Returns the events of `text`, read through a buffer of `capacity` bytes.
     fn events(text: &[u8], capacity: usize) -> Vec<(String, String)> {
         let mut events = Events::new(BufReader::with_capacity(capacity, text));
         std::iter::from_fn(|| events.next().unwrap())

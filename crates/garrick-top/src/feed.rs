@@ -1,4 +1,4 @@
-//! The stream of snapshots of a process, across lost connections.
+//! Stream of snapshots of a process, across lost connections.
 
 use std::thread;
 use std::time::Duration;
@@ -8,28 +8,28 @@ use garrick_telemetry::Snapshot;
 use crate::client::{Client, Fault};
 use crate::text;
 
-/// The wait before the first new attempt; each further one waits twice as long.
+/// Wait before the first new attempt. Each further attempt waits twice as long.
 const WAIT_MIN: Duration = Duration::from_millis(500);
 
-/// The longest wait between two attempts.
+/// Longest wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
-/// What becomes of a connection.
+/// News of a connection.
 #[derive(Debug)]
 pub(crate) enum Word {
-    /// What there is to see.
+    /// A new snapshot.
     Snapshot(Box<Snapshot>),
-    /// There is none now.
+    /// The connection is lost.
     Lost {
-        /// Why.
+        /// Reason of the loss.
         why: String,
-        /// The time until the next attempt.
+        /// Time until the next attempt.
         wait: Duration,
     },
 }
 
-/// Tells a snapshot of a process every `interval`, and every loss of the connection, for as long as `tell` says that
-/// somebody listens. Waits on the network, and between attempts.
+/// Reports a snapshot of a process every `interval`, and every loss of the connection, until `tell`
+/// returns false. Blocks on the network and between attempts.
 pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word) -> bool) {
     let mut wait = WAIT_MIN;
     loop {
@@ -50,14 +50,14 @@ pub(crate) fn run(client: &Client, interval: Duration, mut tell: impl FnMut(Word
     }
 }
 
-/// Tells the snapshots of one connection until nobody listens.
+/// Reports the snapshots of one connection until the receiver is gone.
 fn follow(
     client: &Client,
     interval: Duration,
     told: &mut Told,
     tell: &mut impl FnMut(Snapshot) -> bool,
 ) -> Result<(), Fault> {
-    // The first event may take its time; what there is now need not.
+    // The first event may take some time. The current snapshot is available at once.
     let mut goes_on = told.tell(client.snapshot()?, tell);
     let mut events = client.events(interval)?;
     while goes_on {
@@ -66,7 +66,7 @@ fn follow(
                 let snapshot = client.parse(event.data.as_bytes())?;
                 goes_on = told.tell(snapshot, tell);
             }
-            // An alert is in the next snapshot as well.
+            // An alert is also part of the next snapshot.
             Ok(Some(_)) => {}
             Ok(None) => return Err(client.end(None)),
             Err(error) => return Err(client.end(Some(error))),
@@ -75,17 +75,18 @@ fn follow(
     Ok(())
 }
 
-/// What has been told of one connection.
+/// Progress of the reports of one connection.
 #[derive(Debug, Default)]
 struct Told {
-    /// How many snapshots.
+    /// Number of reported snapshots.
     count: u64,
-    /// The number of the last one.
+    /// Sequence number of the last snapshot.
     sequence: u64,
 }
 
 impl Told {
-    /// Tells `snapshot`, made safe to show, unless it has been told; false if nobody listens.
+    /// Reports `snapshot`, made safe to show, unless it was reported before. Returns false if the
+    /// receiver is gone.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Snapshot) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

@@ -1,23 +1,23 @@
-//! The rates of the last minutes, for the line of a row.
+//! Recent rates, for the line of a row.
 
 use std::collections::{HashMap, VecDeque};
 
 use garrick_telemetry::Snapshot;
 
-/// How many rates are kept of each: as many as the widest screen has columns for.
+/// Maximum number of rates kept per row: one for each column of the widest screen.
 const RATES_MAX: usize = 256;
 
-/// Of how many rates are kept: 20 MB at most.
+/// Maximum number of rows whose rates are kept: 20 MB at most.
 const ROWS_MAX: usize = 20_000;
 
-/// The rates of what is there, by id.
+/// Recent rates by id.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     rates: HashMap<String, VecDeque<f32>>,
 }
 
 impl History {
-    /// Takes the rates of `snapshot`, and forgets what is not in it.
+    /// Adds the rates of `snapshot`, and forgets all ids that are not in it.
     pub(crate) fn push(&mut self, snapshot: &Snapshot) {
         let mut old = std::mem::take(&mut self.rates);
         for (id, rate) in rates(snapshot).take(ROWS_MAX) {
@@ -30,7 +30,7 @@ impl History {
         }
     }
 
-    /// The rates of `id`, the newest first.
+    /// Returns the rates of `id`, newest first.
     pub(crate) fn of(&self, id: &str) -> impl Iterator<Item = f32> + use<'_> {
         let line = self.rates.get(id).into_iter();
         line.flat_map(|line| line.iter().rev().copied())

@@ -1,52 +1,52 @@
-//! The keys, and what each does.
+//! Keys and their actions.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::tables::Tab;
 
-/// Meanings that the keys can have.
+/// Mode that determines the meaning of the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Mode {
     #[default]
     Browse,
     /// Letters go into the filter.
     Filter,
-    /// The keys are explained.
+    /// The help is open.
     Help,
 }
 
-/// What a key does.
+/// Action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,
-    /// Leaves what is open.
+    /// Closes the filter or the help. Ends the program if neither is open.
     Back,
     Help,
     Pause,
     Tab(Tab),
-    /// So many tables further.
+    /// Moves by this number of tables.
     NextTab(isize),
-    /// So many rows down.
+    /// Moves down by this number of rows.
     Move(isize),
-    /// So many pages down.
+    /// Moves down by this number of pages.
     Page(isize),
     First,
     Last,
-    /// Sorts by the column that is so many further.
+    /// Sorts by the column that is this number of columns further.
     Sort(isize),
     Reverse,
-    /// The filter can be typed.
+    /// Starts to edit the filter.
     Edit,
-    /// The filter stays as it is.
+    /// Keeps the filter as typed.
     Keep,
-    /// The filter goes.
+    /// Removes the filter.
     Clear,
-    /// Its last letter goes.
+    /// Removes the last letter of the filter.
     Erase,
     Type(char),
 }
 
-/// The keys as the help shows them.
+/// Keys as the help shows them.
 pub(crate) const HELP: &[(&str, &str)] = &[
     ("Tab, Shift-Tab, 1 to 4", "another table"),
     ("Up, Down, k, j", "another row"),
@@ -59,7 +59,7 @@ pub(crate) const HELP: &[(&str, &str)] = &[
     ("q, Esc, Ctrl-C", "quit"),
 ];
 
-/// What `key` does in `mode`, if anything.
+/// Returns the action of `key` in `mode`, if there is one.
 pub(crate) fn action(key: &KeyEvent, mode: Mode) -> Option<Action> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -111,7 +111,7 @@ fn filter(code: KeyCode) -> Option<Action> {
     })
 }
 
-/// Any key that would open the help closes it.
+/// Returns the action of a key while the help is open. Any key that opens the help closes it.
 fn help(code: KeyCode) -> Option<Action> {
     match code {
         KeyCode::Char('q') => Some(Action::Quit),

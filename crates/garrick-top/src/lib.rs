@@ -1,4 +1,4 @@
-//! `garrick top`: what goes on in another process, live in a terminal.
+//! `garrick top`: a live view of another process in a terminal.
 //!
 //! ```text
 //!   process == HTTP ==> client, events
@@ -12,9 +12,9 @@
 //!                          terminal  (a thread: waits on the keyboard)
 //! ```
 //!
-//! Nothing polls: each thread sleeps until something comes. `state` and `draw` know neither clock nor terminal
-//! nor network, so that tests see the very screens that people see. Whatever a process says is made safe to print
-//! where it comes in, in `text`.
+//! No thread polls: each one sleeps until there is news. `state` and `draw` use neither clock nor
+//! terminal nor network, so tests see the same screens as users. Text from the process is made safe
+//! to print as soon as it arrives, in `text`.
 #![forbid(unsafe_code)]
 
 mod text;
@@ -54,34 +54,35 @@ use garrick_measure::Result;
 pub use client::Client;
 pub use target::Target;
 
-/// Returns one look at a process, as plain text.
+/// Returns one snapshot of a process, as plain text.
 ///
 /// # Errors
 ///
-/// If the process cannot be asked.
+/// Returns an error if the request fails.
 pub fn page(client: &Client) -> Result<String> {
     let mut snapshot = client.snapshot()?;
     text::clean(&mut snapshot);
     Ok(plain::page(&snapshot))
 }
 
-/// Returns one look at a process, as JSON in one line.
+/// Returns one snapshot of a process, as JSON in one line.
 ///
 /// # Errors
 ///
-/// If the process cannot be asked.
+/// Returns an error if the request fails.
 pub fn json(client: &Client) -> Result<String> {
     let snapshot = client.snapshot()?;
     Ok(text::safe_json(&serde_json::to_string(&snapshot)?))
 }
 
-/// Shows a process in this terminal until the user quits, anew every `interval`.
+/// Shows a process in this terminal until the user quits, and refreshes it every `interval`.
 ///
 /// # Errors
 ///
-/// If the process cannot be asked, or there is no terminal. Failures that come later are shown.
+/// Returns an error if the first request fails, or if there is no terminal. Later failures are
+/// shown on the screen.
 pub fn watch(client: Client, interval: Duration) -> Result<()> {
-    // Better said in the terminal as it is than on a screen that is gone in a moment.
+    // Report this failure on the terminal as it is, not on a screen that is gone in a moment.
     client.snapshot()?;
     live::run(client, interval)
 }

@@ -1,4 +1,4 @@
-//! The terminal, and the threads that wait for it and for the process.
+//! Terminal, and the threads that wait for it and for the process.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::Duration;
@@ -15,25 +15,24 @@ use crate::state::{Next, State};
 use crate::theme::Theme;
 use crate::{draw, text};
 
-/// News that may wait while the screen is drawn. Who has more waits, and the process with it.
+/// Number of news that may wait while the screen is drawn. A sender with more news blocks.
 const NEWS_MAX: usize = 16;
 
-/// What the screen has to know.
+/// News for the screen.
 enum News {
-    /// From the process.
+    /// News from the process.
     Word(Word),
     /// A key was pressed.
     Key(KeyEvent),
-    /// The terminal has another size.
+    /// The size of the terminal has changed.
     Resized,
-    /// A signal wants an end.
+    /// A signal requests the end.
     Ended,
-    /// A thread that has to be there is not any more, and why.
+    /// A required thread has ended, for this reason.
     Broken(String),
 }
 
-/// The terminal, taken over; given back as it was when this is dropped. A panic gives it back too, before its
-/// message.
+/// Terminal in raw mode, restored on drop. A panic also restores it, before it prints its message.
 struct Screen(DefaultTerminal);
 
 impl Screen {
@@ -67,7 +66,7 @@ pub(crate) fn run(client: Client, interval: Duration) -> Result<()> {
     show(&mut screen.0, &mut state, &news, Theme::wanted())
 }
 
-/// Starts a thread that tells news until it cannot, and then tells why.
+/// Starts a thread that sends news until it fails, and then sends the reason.
 fn start(
     name: &'static str,
     told: SyncSender<News>,
@@ -84,7 +83,7 @@ fn start(
     thread.spawn(body).map(drop)
 }
 
-/// Tells of a thread's end, be it a panic.
+/// Reports the end of a thread when dropped, even after a panic.
 struct End {
     told: SyncSender<News>,
     why: String,
@@ -97,7 +96,7 @@ impl Drop for End {
     }
 }
 
-/// Tells what comes from the keyboard, and why nothing comes any more.
+/// Sends all input from the terminal, and returns the reason when the input ends.
 fn tell_keys(told: &SyncSender<News>) -> String {
     loop {
         let news = match event::read() {
@@ -112,7 +111,7 @@ fn tell_keys(told: &SyncSender<News>) -> String {
     }
 }
 
-/// Draws, and waits for news, in turns.
+/// Draws the screen and waits for news, in turns.
 fn show(
     terminal: &mut DefaultTerminal,
     state: &mut State,
@@ -127,7 +126,7 @@ fn show(
     }
 }
 
-/// Waits until there is something to draw, and takes all that has come by then.
+/// Waits until there is something to draw, and handles all news that has arrived by then.
 fn wait(state: &mut State, news: &Receiver<News>) -> Result<Next> {
     let mut next = Next::Rest;
     while next == Next::Rest {

@@ -1,4 +1,4 @@
-//! One look at a process as plain text: no terminal, no colours, every digit.
+//! Snapshot of a process as plain text: no terminal, no colours, every digit.
 
 use garrick_measure::units;
 use garrick_telemetry::{Process, Snapshot};
@@ -7,7 +7,7 @@ use crate::tables::{Row, Tab};
 use crate::text;
 use crate::values::{known, span};
 
-/// All tables of `snapshot`, those without rows left out.
+/// Returns all tables of `snapshot` that have rows.
 pub(crate) fn page(snapshot: &Snapshot) -> String {
     let mut page = head(snapshot);
     for tab in Tab::ALL {
@@ -39,14 +39,15 @@ fn head(snapshot: &Snapshot) -> String {
     )
 }
 
-/// Rows under their titles, each column as wide as what stands in it; the last one says how the row is.
+/// Returns rows under their titles, each column as wide as its widest cell. The last column is the
+/// mark of the row.
 fn table(tab: Tab, rows: &[Row]) -> String {
     let columns = tab.columns();
     let titles = columns.iter().map(|column| column.title.to_owned());
     let mut lines = vec![(titles.collect::<Vec<_>>(), "")];
     for row in rows {
         let texts = row.values.iter().map(super::values::Value::full);
-        // An alert says how bad it is in a column of its own.
+        // An alert has a separate column for its severity.
         let word = if tab == Tab::Alerts {
             ""
         } else {

@@ -1,4 +1,4 @@
-//! What the screen shows, and what keys and news make of it: no terminal, no clock, no network.
+//! State of the screen, and its changes by keys and news. Uses no terminal, clock or network.
 
 use std::time::Duration;
 
@@ -9,66 +9,67 @@ use crate::history::History;
 use crate::keys::{Action, Mode};
 use crate::tables::{Column, Row, Tab};
 
-/// The longest filter.
+/// Length of the longest filter.
 const FILTER_MAX: usize = 60;
 
-/// What there is to see, and what was.
+/// Current snapshot and recent rates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scene {
     pub(crate) snapshot: Snapshot,
     pub(crate) history: History,
 }
 
-/// Whether the process is heard.
+/// State of the connection to the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Link {
     Live,
     Lost {
         why: String,
-        /// Until the next attempt, counted from when it was lost.
+        /// Time until the next attempt, counted from the loss.
         wait: Duration,
     },
 }
 
-/// How one table is looked at.
+/// View of one table.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
-    /// The column that the rows are sorted by, and whether the largest comes first. None: as they were made.
+    /// Column that the rows are sorted by, and true if the largest comes first. `None` for the
+    /// order of creation.
     pub(crate) sort: Option<(usize, bool)>,
-    /// The row with the cursor, among those shown.
+    /// Index of the row with the cursor, among the rows shown.
     pub(crate) cursor: usize,
-    /// That row's id: the cursor stays with it.
+    /// Id of the row with the cursor. The cursor stays with this row.
     cursor_id: String,
-    /// The first row that has room on the screen.
+    /// Index of the first row on the screen.
     pub(crate) first: usize,
 }
 
-/// What to do when a key or a word has come.
+/// Next step after a key or news.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Next {
-    /// Nothing: all is as before.
+    /// No change, so no need to draw.
     Rest,
     Draw,
     Quit,
 }
 
-/// What the screen shows.
+/// State of the screen.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// Who is watched.
+    /// Address of the watched process.
     pub(crate) target: String,
     pub(crate) link: Link,
     pub(crate) mode: Mode,
     pub(crate) tab: Tab,
     pub(crate) filter: String,
-    /// What the rows of the table are now, filtered and sorted.
+    /// Current rows of the table, filtered and sorted.
     pub(crate) rows: Vec<Row>,
-    /// How many rows fit on the screen, by the last drawing; not 0.
+    /// Number of rows that fit on the screen, as of the last drawing. Never 0.
     pub(crate) page: usize,
-    /// Snapshots that came since it paused.
+    /// Number of snapshots that arrived since the pause.
     pub(crate) unseen: u64,
     live: Scene,
-    /// What was to be seen when it paused.
+    /// Scene at the time of the pause.
     frozen: Option<Scene>,
     views: [View; Tab::ALL.len()],
 }
@@ -90,7 +91,7 @@ impl State {
         }
     }
 
-    /// What is shown.
+    /// Returns the scene that is shown.
     pub(crate) fn scene(&self) -> &Scene {
         self.frozen.as_ref().unwrap_or(&self.live)
     }
@@ -103,12 +104,12 @@ impl State {
         &self.views[self.tab as usize]
     }
 
-    /// The row with the cursor.
+    /// Returns the row with the cursor.
     pub(crate) fn chosen(&self) -> Option<&Row> {
         self.rows.get(self.view().cursor)
     }
 
-    /// A word from the process.
+    /// Handles news from the process.
     pub(crate) fn hear(&mut self, word: Word) -> Next {
         match word {
             Word::Lost { why, wait } => self.link = Link::Lost { why, wait },
@@ -116,7 +117,7 @@ impl State {
                 self.link = Link::Live;
                 let (old, new) = (&self.live.snapshot, &*snapshot);
                 if new.process.pid != old.process.pid || new.uptime < old.uptime {
-                    // Another process: nothing that is known is about this one.
+                    // This is another process: no earlier rate belongs to it.
                     self.live.history = History::default();
                 }
                 self.live.history.push(new);
@@ -131,7 +132,7 @@ impl State {
         Next::Draw
     }
 
-    /// A key was pressed.
+    /// Handles the action of a key.
     pub(crate) fn act(&mut self, action: Action) -> Next {
         match action {
             Action::Quit => return Next::Quit,
@@ -170,7 +171,7 @@ impl State {
         Next::Draw
     }
 
-    /// Leaves what is open, in the end the program.
+    /// Closes the filter or the help. Ends the program if neither is open.
     fn back(&mut self) -> Next {
         match self.mode {
             Mode::Browse => return Next::Quit,
@@ -198,8 +199,8 @@ impl State {
         id.clone_into(&mut view.cursor_id);
     }
 
-    /// Sorts by the column that is `step` further; before the first and after the last is no order but that in
-    /// which things were made.
+    /// Sorts by the column that is `step` further. The order of creation precedes the first column
+    /// and follows the last.
     fn sort(&mut self, step: isize) {
         let columns = self.tab.columns();
         let view = &mut self.views[self.tab as usize];
@@ -211,7 +212,7 @@ impl State {
             .map(|column| (column, columns[column].is_figure));
     }
 
-    /// Makes the rows anew, and finds the cursor's again.
+    /// Rebuilds the rows, and puts the cursor back on its row.
     fn arrange(&mut self) {
         let words = self.filter.to_lowercase();
         let mut rows = self.tab.rows(&self.scene().snapshot);
@@ -234,7 +235,8 @@ impl State {
         self.move_to(found.unwrap_or(*cursor));
     }
 
-    /// Takes note that `page` rows fit, and returns which is the first of them: the cursor is among them.
+    /// Records that `page` rows fit, and returns the index of the first of them. The cursor is
+    /// always among them.
     pub(crate) fn scroll(&mut self, page: usize) -> usize {
         self.page = page.max(1);
         let (page, rows) = (self.page, self.rows.len());
@@ -246,7 +248,7 @@ impl State {
         view.first
     }
 
-    /// The title of a column, with a sign if the rows are sorted by it.
+    /// Returns the title of a column, with a sign if the rows are sorted by it.
     pub(crate) fn heading(&self, index: usize, column: &Column) -> String {
         match self.view().sort {
             Some((sorted, true)) if sorted == index => format!("{}▼", column.title),

@@ -1,4 +1,4 @@
-//! The tables: which columns there are, and what stands in them.
+//! Tables: their columns and their cells.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use garrick_telemetry::{Alert, Edge, Held, Node, NodeKind, Snapshot, SponsorStat
 use crate::text;
 use crate::values::{BAR_WIDTH, Mark, Value};
 
-/// One of the tables.
+/// A table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tab {
     #[default]
@@ -29,7 +29,7 @@ impl Tab {
         }
     }
 
-    /// How many rows it has, all in all.
+    /// Returns the total number of rows.
     pub(crate) fn len(self, snapshot: &Snapshot) -> usize {
         match self {
             Self::Nodes => snapshot.nodes.len(),
@@ -48,7 +48,7 @@ impl Tab {
         }
     }
 
-    /// What stands in it.
+    /// Returns the rows.
     pub(crate) fn rows(self, snapshot: &Snapshot) -> Vec<Row> {
         let names = Names::new(snapshot);
         match self {
@@ -71,11 +71,12 @@ impl Tab {
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
-    /// Its width on a screen, or its least width if it is the first: that takes what is left.
+    /// Width on a screen. The first column has this as its least width, and takes the rest of the
+    /// line.
     pub(crate) width: usize,
-    /// Whether figures stand in it, aligned to the right.
+    /// True if the column contains figures, which are aligned to the right.
     pub(crate) is_figure: bool,
-    /// Where there is no room for all, columns of a higher number are the first to go.
+    /// Rank of the column. On a narrow screen, columns of higher rank are dropped first.
     pub(crate) rank: u8,
 }
 
@@ -180,12 +181,12 @@ fn channel(edge: &Edge, names: &Names<'_>) -> Row {
     }
 }
 
-/// The share of its capacity that is full now.
+/// Returns the share of the channel's capacity that is in use now.
 pub(crate) fn fill(edge: &Edge) -> f64 {
     edge.fill as f64 / edge.capacity.max(1) as f64
 }
 
-/// The size of the middle batch, to a power of two.
+/// Returns the median batch size, rounded to a power of two.
 fn batch(edge: &Edge) -> Value {
     let total: u64 = edge
         .batches
@@ -214,7 +215,8 @@ static SPONSORS: &[Column] = &[
     text_column("OF", 16, 3),
 ];
 
-/// Returns the turns that hold a worker, those first that have held it longest. Those are left out that only the last look has seen.
+/// Returns the turns that hold a worker, longest first. Skips turns that only the last look has
+/// seen.
 pub(crate) fn longest(sponsor: &SponsorStatus) -> impl Iterator<Item = &Held> {
     let turns = sponsor.held.iter().filter(|held| held.seconds > 0.0);
     let mut turns: Vec<_> = turns.collect();
@@ -271,16 +273,16 @@ fn alert(alert: &Alert, names: &Names<'_>, now_ms: u64) -> Row {
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
-    /// Names it from snapshot to snapshot.
+    /// Id of the row, stable from snapshot to snapshot.
     pub(crate) id: String,
-    /// How it is.
+    /// Mark of the row.
     pub(crate) mark: Mark,
-    /// One for each column.
+    /// Cells, one for each column.
     pub(crate) values: Vec<Value>,
 }
 
 impl Row {
-    /// Whether one of its texts has `words` in it, which are in small letters.
+    /// Returns true if a text of the row contains `words`, which are in lower case.
     pub(crate) fn matches(&self, words: &str) -> bool {
         words.is_empty()
             || self.mark.word() == words
@@ -291,7 +293,7 @@ impl Row {
     }
 }
 
-/// What everything is called, by its id.
+/// Names of nodes, channels and other items, by id.
 struct Names<'a> {
     nodes: HashMap<&'a str, &'a str>,
     others: HashMap<&'a str, String>,
@@ -320,7 +322,7 @@ impl<'a> Names<'a> {
             .unwrap_or_else(|| text::safe(id))
     }
 
-    /// A channel's name, and otherwise between whom it is.
+    /// Returns the channel's name, or the names of its two ends if it has none.
     fn channel(&self, edge: &Edge) -> String {
         let end = |id: &Option<String>| id.as_deref().and_then(|id| self.nodes.get(id).copied());
         edge.name.clone().unwrap_or_else(|| {

@@ -1,30 +1,30 @@
-//! Where the process is that is watched.
+//! Address of the watched process.
 
 use std::fmt;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
-/// The port that telemetry has unless it is told another.
+/// Default port of telemetry.
 const PORT: u16 = 9900;
 
-/// What an address may look like.
+/// Description of the valid forms of an address.
 const FORMS: &str = "an address is HOST:PORT, HOST, :PORT or http://HOST:PORT";
 
-/// The address of a process: a host and a port.
+/// Address of a process: a host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// A name, an IPv4 address, or an IPv6 address in brackets.
     host: String,
-    /// Not 0.
+    /// Port, not 0.
     port: u16,
 }
 
-/// Why a text is no address.
+/// Reason why a text is no address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadTarget(String);
 
 impl Target {
-    /// The address of the page at `path`, which begins with a slash.
+    /// Returns the address of the page at `path`, which begins with a slash.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{self}{path}")
     }
@@ -91,7 +91,7 @@ fn parse_port(text: &str) -> Result<u16, BadTarget> {
     }
 }
 
-/// No host before a port means this machine.
+/// Parses the host before a port. An empty host is this machine.
 fn parse_host(text: &str) -> Result<String, BadTarget> {
     let in_brackets = text
         .strip_prefix('[')

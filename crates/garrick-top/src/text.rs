@@ -1,29 +1,30 @@
-//! Foreign text made safe to print, and measured as terminals do.
+//! Foreign text, made safe to print and measured as terminals do.
 //!
-//! Names come out of another process. What acts on a terminal (control characters, escape sequences), turns the
-//! direction of what follows, or takes no room at all must not reach it: it is shown as an escape, such as
-//! `\u{1b}`. Width is that of the Unicode standard: two columns for most East Asian characters and emoji, none
-//! for combining marks.
+//! Names come from another process. A terminal must not receive characters that act on it (control
+//! characters, escape sequences), change the direction of the text, or take no room at all. Such
+//! characters are shown as escapes, for example `\u{1b}`. Width is that of the Unicode standard:
+//! two columns for most East Asian characters and emoji, none for combining marks.
 
 use garrick_telemetry::Snapshot;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Characters of a text that are shown at most. Nobody reads more of a name, and no screen has room for it.
+/// Maximum number of characters shown of a text. No screen has room for a longer name.
 const CHARS_MAX: usize = 300;
 
-/// Marks that may stand on one character. Text needs two or three; what has hundreds is meant to break lines.
+/// Maximum number of marks on one character. Text needs two or three. Hundreds of them are an
+/// attack on the layout.
 const MARKS_MAX: usize = 3;
 
-/// What stands where a figure is not known.
+/// Placeholder for an unknown figure.
 pub(crate) const UNKNOWN: &str = "?";
 
-/// What stands where text was cut off.
+/// Sign at the place where text was cut off.
 const ELLIPSIS: char = '\u{2026}';
 
-/// `text` in one line, without anything that acts on a terminal.
+/// Returns `text` in one line, without anything that acts on a terminal.
 pub(crate) fn safe(text: &str) -> String {
     let mut safe = String::with_capacity(text.len().min(CHARS_MAX));
-    // A mark at the beginning would stand on whatever is printed before.
+    // A mark at the beginning would combine with the character printed before.
     let mut marks = MARKS_MAX;
     for (index, char) in text.chars().enumerate() {
         if index == CHARS_MAX {
@@ -46,7 +47,7 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
-/// Whether a character does something else than being seen.
+/// Returns true if a character does something other than being shown.
 pub(crate) fn acts(char: char) -> bool {
     char.is_control()
         || matches!(char,
@@ -57,7 +58,8 @@ pub(crate) fn acts(char: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Makes every text in `snapshot` that is shown safe. The ids stay: they are compared, not shown.
+/// Makes every shown text in `snapshot` safe. The ids stay as they are, because they are compared
+/// but not shown.
 pub(crate) fn clean(snapshot: &mut Snapshot) {
     let clean = |text: &mut String| *text = safe(text);
     clean(&mut snapshot.process.name);
@@ -83,7 +85,8 @@ pub(crate) fn clean(snapshot: &mut Snapshot) {
     }
 }
 
-/// JSON in which every character that acts is escaped. JSON has such characters in strings only.
+/// Escapes every character of `json` that acts on a terminal. JSON has such characters in strings
+/// only.
 pub(crate) fn safe_json(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     let mut units = [0; 2];
@@ -99,12 +102,12 @@ pub(crate) fn safe_json(json: &str) -> String {
     safe
 }
 
-/// The columns that `text` takes.
+/// Returns the number of columns that `text` takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// As much of `text` as has room in `columns`, with an ellipsis where something is missing.
+/// Returns the part of `text` that fits into `columns`, with an ellipsis if something is missing.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -112,7 +115,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     let Some(room) = columns.checked_sub(1) else {
         return String::new();
     };
-    // Characters can be wider together than alone, or narrower, so whole beginnings are measured.
+    // Characters can be wider or narrower together than alone, so measure whole prefixes.
     let end = text
         .char_indices()
         .map(|(start, char)| start + char.len_utf8())
@@ -122,7 +125,7 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     format!("{}{ELLIPSIS}", &text[..end])
 }
 
-/// `text` in exactly `columns`, to the right or to the left.
+/// Pads `text` to exactly `columns`, aligned to the right or to the left.
 pub(crate) fn pad(text: &str, columns: usize, right: bool) -> String {
     let text = fit(text, columns);
     let blanks = " ".repeat(columns - width(&text));

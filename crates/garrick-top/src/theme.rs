@@ -1,4 +1,5 @@
-//! Colours, where they are wanted. What a colour says, a sign or a word beside it says too.
+//! Colours, unless they are disabled. Everything that a colour shows is also shown by a sign or a
+//! word.
 
 use std::env;
 
@@ -6,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::values::Mark;
 
-/// How things look.
+/// Theme of the screen, with or without colours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Theme {
     has_colors: bool,
@@ -16,7 +17,7 @@ impl Theme {
     pub(crate) const COLORS: Self = Self { has_colors: true };
     pub(crate) const PLAIN: Self = Self { has_colors: false };
 
-    /// What the user wants: <https://no-color.org>.
+    /// Returns the theme that the user wants: <https://no-color.org>.
     pub(crate) fn wanted() -> Self {
         match env::var_os("NO_COLOR") {
             Some(value) if !value.is_empty() => Self::PLAIN,
@@ -32,7 +33,7 @@ impl Theme {
         }
     }
 
-    /// A row's text.
+    /// Returns the style of a row's text.
     pub(crate) fn row(self, mark: Mark) -> Style {
         match mark {
             Mark::Ok => Style::new(),
@@ -43,7 +44,7 @@ impl Theme {
         }
     }
 
-    /// A bar or a line.
+    /// Returns the style of a bar or a line.
     pub(crate) fn bar(self, mark: Mark) -> Style {
         match mark {
             Mark::Ok => self.colored(Color::Green),
@@ -63,7 +64,7 @@ impl Theme {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// What is chosen: a table's name, the row with the cursor.
+    /// Returns the style of the current selection: a table's name, the row with the cursor.
     pub(crate) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

@@ -1,4 +1,4 @@
-//! What stands in the tables: figures that are shown short or in full, and compared.
+//! Values of cells: figures that can be compared, and shown short or in full.
 
 use std::cmp::Ordering;
 
@@ -10,23 +10,23 @@ use crate::text;
 /// A figure or a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// Not known.
+    /// An unknown value.
     None,
-    /// Text, made safe before.
+    /// Text that has been made safe.
     Text(String),
-    /// How many.
+    /// A count.
     Count(u64),
-    /// How many a second.
+    /// Events per second.
     Rate(f64),
-    /// A part of a whole, 0 to 1 or more.
+    /// Share of a whole, 0 to 1 or more.
     Share(f64),
-    /// A share shown with a bar.
+    /// Share, shown with a bar.
     Bar(f64),
     /// Any other number.
     Number(f64),
-    /// Seconds, as a clock shows them.
+    /// Seconds, shown as a clock does.
     Span(f64),
-    /// Seconds, or less than one.
+    /// Seconds, or a fraction of a second.
     Time(f64),
 }
 
@@ -47,7 +47,7 @@ impl Value {
         Self::Text(text.to_owned())
     }
 
-    /// For a screen: three digits that count.
+    /// Formats the value for a screen, with three significant digits.
     pub(crate) fn short(&self) -> String {
         match self {
             Self::Count(count) if *count < 10_000 => count.to_string(),
@@ -57,7 +57,7 @@ impl Value {
         }
     }
 
-    /// For a page: every digit of what is counted, and no bars.
+    /// Formats the value for a page: every digit of a count, and no bars.
     pub(crate) fn full(&self) -> String {
         match self {
             Self::None => "-".to_owned(),
@@ -71,7 +71,8 @@ impl Value {
         }
     }
 
-    /// The smaller first; texts by their letters, what is not known before all.
+    /// Compares two values, the smaller first. Compares texts by letters. Unknown values come
+    /// first.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Text(this), Self::Text(that)) => this.to_lowercase().cmp(&that.to_lowercase()),
@@ -93,16 +94,16 @@ impl Value {
     }
 }
 
-/// The columns of a bar in a table.
+/// Width of a bar in a table.
 const BAR_COLUMNS: usize = 5;
 
-/// The columns of a bar with its percentage.
+/// Width of a bar with its percentage.
 pub(crate) const BAR_WIDTH: usize = BAR_COLUMNS + 5;
 
-/// The parts of a column, by eighths.
+/// Partial blocks, by eighths of a column.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// A bar in `columns`, of which `share` is full.
+/// Returns a bar of width `columns`, of which `share` is full.
 pub(crate) fn bar(share: f64, columns: usize) -> String {
     // NaN becomes 0.
     let eighths = (share.clamp(0.0, 1.0) * columns as f64 * 8.0).round() as usize;
@@ -111,12 +112,12 @@ pub(crate) fn bar(share: f64, columns: usize) -> String {
     full + &"·".repeat(rest)
 }
 
-/// A share in four columns, or more where it is beyond everything.
+/// Formats a share in four columns, or more if it is out of range.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:3.0}%", share * 100.0)
 }
 
-/// Seconds, as a clock shows them.
+/// Formats seconds as a clock shows them.
 pub(crate) fn span(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
@@ -128,7 +129,8 @@ pub(crate) fn span(seconds: f64) -> String {
     }
 }
 
-/// How a row is, the worst last. Each has a sign of its own, so that nothing is said by colour alone.
+/// Mark of a row, the worst last. Each mark has a distinct sign, so that nothing depends on colour
+/// alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
     Ended,
@@ -159,7 +161,7 @@ impl Mark {
         }
     }
 
-    /// The mark of what is in `state` and has a value at `level`.
+    /// Returns the mark of an item in `state` with a value at `level`.
     pub(crate) fn of(state: State, level: Level) -> Self {
         match state {
             State::Failed => Self::Failed,
@@ -179,7 +181,7 @@ impl From<Level> for Mark {
     }
 }
 
-/// A figure of the header that may not be known.
+/// Formats a figure of the header that may be unknown.
 pub(crate) fn known<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| text::UNKNOWN.to_owned(), show)
 }

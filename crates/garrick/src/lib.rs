@@ -1,6 +1,6 @@
 //! Garrick, an actor runtime: millions of tiny actors and zero-copy pipelines in one library.
 //!
-//! This crate is the one to depend on; it only names what the crates below it do.
+//! Depend on this crate. It re-exports the public items of the crates below it.
 //!
 //! # Hello
 //! ```
@@ -17,34 +17,36 @@
 //! }
 //! ```
 //!
-//! An [`Actor`] handles one message at a time. What it does meanwhile, through its [`Context`], happens when
-//! its turn ends well, or not at all. A [`System`] runs actors on a pool of threads, a [`Local`] on the
-//! caller's. Whoever has an actor's [`Address`] can send to it and ask it.
+//! An [`Actor`] handles one message at a time. Its effects during a turn go through its
+//! [`Context`]. They take place when the turn ends well, or not at all. A [`System`] runs actors on
+//! a pool of threads, a [`Local`] on the calling thread. The holder of an actor's [`Address`] can
+//! send to it and ask it.
 //!
-//! # What is where
+//! # Overview
 //!
 //! | to | see |
 //! | --- | --- |
 //! | begin | [`prelude`], [`System`], [`Local`] for one thread and for tests |
 //! | write an actor | [`Actor`], the attribute [`#[garrick::actor]`](macro@actor), [`Outcome`] for `?`, [`behavior()`] for closures that become |
-//! | write one that awaits | [`AsyncActor`], [`System::spawn_async`], [`Context::pipe`] for futures beside an actor |
-//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks in time |
+//! | write an actor that awaits | [`AsyncActor`], [`System::spawn_async`], [`Context::pipe`] for futures beside an actor |
+//! | send and ask | [`Address`], [`Reply`], [`Ask`], [`Call`], [`Context::ask`], [`Handle::ask_within`] for asks with a time limit |
 //! | do something later | [`Context::send_after`], [`Context::send_every`], [`with_receive_timeout`], [`with_stash`] |
-//! | bound what waits | [`Mailbox`], [`Inlet`], [`OnFull`], [`Workload`] |
+//! | bound the waiting messages | [`Mailbox`], [`Inlet`], [`OnFull`], [`Workload`] |
 //! | survive failures | [`Supervisor`], [`Child`], [`Strategy`], [`Backoff`]; [`Context::watch`], [`Context::link`] |
 //! | use ready-made actors | [`behaviors`]: race, fork, serializer, retry, breaker, limiter, .. |
 //! | spread messages | [`route`]: routers and pools |
-//! | find and tell others | [`naming`]: registry, receptionist, topics, event stream, dead letters |
+//! | find and notify other actors | [`naming`]: registry, receptionist, topics, event stream, dead letters |
 //! | move very many small messages | [`flow`]: pipelines of stages over zero-copy channels |
-//! | share work among threads of one's own | [`steal`]: a work-stealing channel |
-//! | see what goes on | `telemetry`, with the feature of that name; a `tracing` span for each turn with `tracing` |
+//! | share work among plain threads | [`steal`]: a work-stealing channel |
+//! | observe the process | `telemetry`, with the feature of that name; a `tracing` span for each turn with `tracing` |
 //! | use sockets, files and signals | `tokio`, with the feature of that name |
-//! | talk to another program in secret | `secure`, with the feature of that name |
+//! | talk to another program over an encrypted connection | `secure`, with the feature of that name |
 //!
 //! # Guides
 //!
-//! They are in the repository. `docs/tutorial.md` goes from hello to a supervised pipeline with telemetry in ten steps,
-//! `README.md` has the list of all, and `examples/starter` is a project to copy.
+//! The guides are in the repository. `docs/tutorial.md` goes from hello to a supervised pipeline
+//! with telemetry in ten steps, `README.md` lists all guides, and `examples/starter` is a project
+//! to copy.
 #![forbid(unsafe_code)]
 
 pub mod prelude;
@@ -71,18 +73,18 @@ pub use garrick_actor::behaviors;
 /// Pipelines of stages over zero-copy channels.
 pub use garrick_flow as flow;
 
-/// A work-stealing channel, for threads of one's own.
+/// A work-stealing channel for plain threads.
 pub use garrick_steal::steal;
 
 /// Authenticated and encrypted frames over byte streams.
 #[cfg(feature = "secure")]
 pub use garrick_secure as secure;
 
-/// What goes on in the process, live.
+/// Live view of the process.
 #[cfg(feature = "telemetry")]
 pub use garrick_telemetry as telemetry;
 
-/// Actors that wait in tokio's driver, blocking work, and ends by signals.
+/// Actors that wait in tokio's driver, blocking work, and shutdown by signals.
 #[cfg(feature = "tokio")]
 pub use garrick_tokio as tokio;
 
@@ -91,27 +93,27 @@ pub use garrick_tokio as tokio;
 #[doc = include_str!("../../../README.md")]
 pub struct Readme;
 
-/// The programs of the tutorial.
+/// Programs of the tutorial.
 #[cfg(all(doctest, feature = "telemetry"))]
 #[doc = include_str!("../../../docs/tutorial.md")]
 pub struct Tutorial;
 
-/// The Rust code in the page on supervision.
+/// Rust code in the page on supervision.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/supervision.md")]
 pub struct Supervision;
 
-/// The examples of the guide to the small standard actors.
+/// Examples of the guide to the small standard actors.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/behaviors.md")]
 pub struct Behaviors;
 
-/// The examples of [`actor`], which name this crate.
+/// Examples of [`actor`], which use the name of this crate.
 #[cfg(doctest)]
 #[doc = include_str!("../../garrick-macros/src/actor.md")]
 pub struct ActorMacro;
 
-/// The guide to mailboxes, whose examples run as tests.
+/// Guide to mailboxes, whose examples run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/mailboxes.md")]
 pub struct Mailboxes;

@@ -1,4 +1,4 @@
-//! What most programs with actors name: `use garrick::prelude::*`.
+//! Names that most programs with actors use: `use garrick::prelude::*`.
 
 pub use garrick_actor::{
     Actor, Address, Behavior, BehaviorContext, Context, Contramap, Local, Next, NoReply, Reply,

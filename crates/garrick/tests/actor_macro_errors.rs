@@ -1,7 +1,7 @@
-//! What `#[garrick::actor]` says against what cannot be an actor, and what it must leave alone.
+//! Tests of the errors of `#[garrick::actor]`, and of the code that it must leave alone.
 //!
-//! What is said lies beside each case, in `.stderr`. After a change that is meant, run with `TRYBUILD=overwrite`
-//! and read the difference.
+//! The expected messages are beside each case, in `.stderr`. After an intended change, run with
+//! `TRYBUILD=overwrite` and read the difference.
 
 #[test]
 fn what_is_wrong_is_said_where_it_stands() {

@@ -1,10 +1,13 @@
-//! A chat server on axum where each websocket session is an actor, beside the same server of plain tokio tasks.
+//! A chat server on axum where each websocket session is an actor, beside the same server of plain
+//! tokio tasks.
 //!
-//! - `cargo run --release -p garrick-examples --example sessions` has a few clients visit it;
+//! - `cargo run --release -p garrick-examples --example sessions` runs a scripted visit of a few
+//!   clients;
 //! - `.. -- serve 127.0.0.1:8080` serves until Ctrl-C;
-//! - `.. -- load` holds 10,000 idle sessions on each of both servers, and measures memory and latency.
+//! - `.. -- load` holds 10,000 idle sessions on each of both servers, and measures memory and
+//!   latency.
 //!
-//! Both servers and the client are in `src/sessions`, where the tests find them too.
+//! Both servers and the client are in `src/sessions`, so that the tests can use them too.
 mod load;
 mod visit;
 
@@ -28,7 +31,7 @@ struct Arguments {
 enum Command {
     /// Serve until Ctrl-C.
     Serve {
-        /// Where to listen.
+        /// Address to listen at.
         address: SocketAddr,
         /// Threads of the server.
         #[arg(long, default_value_t = 1)]
@@ -36,13 +39,13 @@ enum Command {
     },
     /// Measure both servers with idle sessions and under load.
     Load(Load),
-    /// Be one of the servers that are measured, until the standard input ends.
+    /// Run one of the servers under measurement, until the standard input ends.
     #[command(hide = true)]
     Host {
         contender: Contender,
         workers: usize,
     },
-    /// Be many idle clients, until the standard input ends.
+    /// Run many idle clients, until the standard input ends.
     #[command(hide = true)]
     Crowd {
         address: SocketAddr,

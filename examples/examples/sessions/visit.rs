@@ -1,4 +1,4 @@
-//! A scripted visit: three clients in a room, one of which has its session fail.
+//! Scripted visit: three clients in a room, one of which has its session fail.
 
 use std::error::Error;
 use std::io;
@@ -8,12 +8,12 @@ use garrick_examples::sessions::actors::Server;
 use garrick_examples::sessions::client::{Client, Heard};
 use garrick_examples::sessions::plain::runtime;
 
-/// Starts a server, has the visit, and ends the server in order.
+/// Starts a server, runs the visit, and ends the server in order.
 pub(crate) fn visit() -> Result<(), Box<dyn Error>> {
     let server = Server::start(([127, 0, 0, 1], 0).into(), 1)?;
     let visitors = runtime(1)?;
     let mut ada = visitors.block_on(talk(&server))?;
-    // She has to answer before it is over.
+    // Ada has to answer before the server is closed.
     let closing = thread::spawn(|| server.close());
     let last = visitors.block_on(ada.hear());
     println!("ada hears: {last}");
@@ -24,7 +24,7 @@ pub(crate) fn visit() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is said before the end; Ada stays.
+/// Runs the conversation before the end, and returns Ada, who stays.
 async fn talk(server: &Server) -> io::Result<Client> {
     let at = server.address();
     match Client::enter(at, "garden", "no%20name").await {
@@ -38,7 +38,7 @@ async fn talk(server: &Server) -> io::Result<Client> {
     hear(&mut ada, "ada", 2).await;
     bob.say("good morning").await?;
     hear(&mut ada, "ada", 1).await;
-    // Her session fails, and nobody else's.
+    // Eve's session fails, and no other session.
     eve.say("/panic").await?;
     bob.await_line("* eve has left: failed: its client asked for a panic")
         .await?;
@@ -49,7 +49,7 @@ async fn talk(server: &Server) -> io::Result<Client> {
     Ok(ada)
 }
 
-/// Prints what a client hears next.
+/// Prints the next lines that a client receives.
 async fn hear(client: &mut Client, name: &str, lines: usize) {
     for _ in 0..lines {
         println!("{name} hears: {}", client.hear().await);

@@ -1,4 +1,4 @@
-//! A client of the chat, as the scripted visit, the load and the tests use it.
+//! Client of the chat, for the scripted visit, the load test and the tests.
 
 use std::fmt;
 use std::io;
@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::{Error, Message, protocol::WebSocketConfig};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-/// What a client hears.
+/// Event that a client receives.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Heard {
     /// A line.
     Line(String),
     /// The end, with code and reason.
     Closed(u16, String),
-    /// The end, without any word.
+    /// The end, without a close frame.
     Lost,
 }
 
@@ -30,17 +30,17 @@ impl fmt::Display for Heard {
     }
 }
 
-/// One in a room.
+/// A client in a room.
 #[derive(Debug)]
 pub struct Client {
     socket: WebSocketStream<TcpStream>,
 }
 
 impl Client {
-    /// Goes into a room.
+    /// Enters a room.
     ///
     /// # Errors
-    /// What the server said instead of letting it in, or what happened to the connection.
+    /// Returns the server's refusal, or the error of the connection.
     pub async fn enter(at: SocketAddr, room: &str, name: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(at).await?;
         stream.set_nodelay(true)?;
@@ -59,12 +59,12 @@ impl Client {
         }
     }
 
-    /// Says something.
+    /// Sends a line.
     pub async fn say(&mut self, text: &str) -> io::Result<()> {
         self.send(Message::text(text)).await
     }
 
-    /// Sends whatever.
+    /// Sends any message.
     pub async fn send(&mut self, message: Message) -> io::Result<()> {
         self.socket.send(message).await.map_err(io::Error::other)
     }
@@ -75,7 +75,7 @@ impl Client {
             match self.socket.next().await {
                 Some(Ok(Message::Text(line))) => return Heard::Line(line.to_string()),
                 Some(Ok(Message::Close(Some(frame)))) => {
-                    // The answer to it is sent by whoever looks for more.
+                    // The next poll sends the answer to the close frame.
                     while let Some(Ok(_)) = self.socket.next().await {}
                     return Heard::Closed(frame.code.into(), frame.reason.to_string());
                 }
@@ -85,10 +85,10 @@ impl Client {
         }
     }
 
-    /// Waits for that line, whatever comes before.
+    /// Waits for that line, and skips other lines before it.
     ///
     /// # Errors
-    /// The session has ended instead.
+    /// Returns an error if the session ends instead.
     pub async fn await_line(&mut self, wanted: &str) -> io::Result<()> {
         loop {
             match self.hear().await {
@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// The stream, without its websocket: an idle client needs no more.
+    /// Returns the stream, without its websocket. An idle client needs no more.
     pub fn into_stream(self) -> TcpStream {
         self.socket.into_inner()
     }

@@ -1,5 +1,5 @@
-//! The parts of the example `sessions` that its tests use as well: a chat server where each websocket session is an actor, the
-//! same server of plain tokio tasks, and a client.
+//! Parts of the example `sessions` that its tests use too: a chat server where each websocket
+//! session is an actor, the equivalent server of plain tokio tasks, and a client.
 
 mod wire;
 

@@ -1,7 +1,9 @@
-//! The same server of plain tokio tasks and channels, to compare with: a task for each session, each room and the lobby.
+//! Equivalent server of plain tokio tasks and channels, for comparison: a task for each session,
+//! each room and the lobby.
 //!
-//! It keeps to the same protocol and the same limits, and its sessions write by the same `Wire`. What actors are given has to be
-//! done by hand: a `Place` tells the room of a session that panics, and the lobby counts.
+//! It has the same protocol and the same limits, and its sessions write through the same `Wire`.
+//! Features that the actors have built in are written by hand: a `Place` reports a session that
+//! panics to the room, and the lobby counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -46,7 +48,7 @@ enum ToLobby {
 type Session = mpsc::UnboundedSender<ToSession>;
 type Lobby = mpsc::UnboundedSender<ToLobby>;
 
-/// A session's place in its room, which learns of the end of whoever held it.
+/// Place of a session in its room. Its drop reports the end of the session that held it.
 struct Place {
     room: mpsc::UnboundedSender<ToRoom>,
     number: u64,
@@ -54,12 +56,12 @@ struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // A room that is gone need not know.
+        // A room that is gone needs no report.
         let _ = self.room.send(ToRoom::Ended(self.number));
     }
 }
 
-/// A chat server that runs.
+/// A running chat server.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -68,7 +70,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one with so many threads.
+    /// Starts a server with `workers` threads.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
@@ -84,20 +86,20 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends it in order.
+    /// Ends the server in order.
     pub fn close(self) {
-        // If it has ended already, that is what is wanted.
+        // A failed send means that the server has already ended.
         let _ = self.close.send(());
         let _ = self.thread.join();
     }
 }
 
-/// Builds a runtime of so many threads: one needs no pool.
+/// Builds a runtime with `workers` threads. One thread needs no pool.
 pub fn runtime(workers: usize) -> io::Result<Runtime> {
     let mut builder = match workers {
         1 => Builder::new_current_thread(),
@@ -110,7 +112,7 @@ async fn run(socket: TcpListener, closed: oneshot::Receiver<()>) {
     let (lobby, told) = mpsc::unbounded_channel();
     tokio::spawn(run_lobby(told, lobby.clone()));
     let listener = tokio::spawn(listen(socket, app(lobby.clone())));
-    // Whoever drops the server wants its end as well.
+    // A dropped server must end as well.
     let _ = closed.await;
     listener.abort();
     let (done, all_left) = oneshot::channel();
@@ -220,7 +222,7 @@ fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
 struct Room {
     name: Name,
     lobby: Lobby,
-    /// The way to this room, for those who come.
+    /// Sender of this room, for new members.
     own: mpsc::WeakUnboundedSender<ToRoom>,
     members: BTreeMap<u64, (Name, Session)>,
     next_number: u64,

@@ -1,8 +1,10 @@
-//! What both servers have in common: names, limits, and a websocket that is written to without waiting.
+//! Parts that both servers share: names, limits, and a websocket that is written to without
+//! waiting.
 //!
-//! A session hears lines from its room and frames from its client, and must wait for neither alone. So lines go into a
-//! backlog, and [`Wire::hear`] writes of it what the client takes, while it waits for the client's next line. Who does not read
-//! has its backlog grow, and at [`BACKLOG_MAX`] lines the session ends.
+//! A session receives lines from its room and frames from its client, and must not wait for one of
+//! them alone. So lines go into a backlog. While [`Wire::hear`] waits for the client's next line,
+//! it writes as much of the backlog as the client takes. The backlog of a client that does not read
+//! grows, and at [`BACKLOG_MAX`] lines the session ends.
 //!
 //! ```text
 //!   room ---> Wire::tell ---> backlog, at most 256 lines ---> websocket's buffer ---> socket
@@ -21,35 +23,37 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgr
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::tungstenite::Error as SocketError;
 
-/// The longest message that a client may send, in bytes.
+/// Longest message that a client may send, in bytes.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 1_024;
-/// Lines that may wait for a client that does not read, besides what the socket's own buffers take.
+/// Maximum number of lines that wait for a client that does not read, beside those in the socket's
+/// buffers.
 pub(crate) const BACKLOG_MAX: usize = 256;
-/// Characters of a name.
+/// Maximum number of characters of a name.
 pub(crate) const NAME_CHARS_MAX: usize = 32;
-/// Rooms at a time.
+/// Maximum number of rooms at a time.
 pub(crate) const ROOMS_MAX: usize = 10_000;
-/// For a client to take the reason of its session's end, and what was under way before.
+/// Time for a client to receive the reason of its session's end, and the lines before it.
 const GRACE: Duration = Duration::from_secs(10);
-/// Each session has a buffer of that size to read into; what tungstenite takes otherwise is 128 KiB. Longer messages make it grow.
+/// Size of each session's read buffer. The default of tungstenite is 128 KiB. The buffer grows for
+/// longer messages.
 const READ_BUFFER_BYTES: usize = 512;
-/// What is put together for one write.
+/// Number of bytes that are collected for one write.
 const WRITE_BUFFER_BYTES: usize = 4_096;
 
-/// What both servers say of themselves.
+/// Description of both servers.
 pub const HELP: &str = "A chat. GET /rooms lists the rooms; a websocket to /chat/ROOM/NAME is in ROOM as NAME.\n\
     Each text message is a line for the room, but /who, /quit, and /panic, which shows what a panic does.\n";
 
-/// The name of a room or of who is in it.
+/// Name of a room or of a visitor.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name(Arc<str>);
 
-/// A name that is none.
+/// Reason why a text is not a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NameError {
-    /// It has so many characters.
+    /// The name has this number of characters.
     Length(usize),
-    /// It has that character there.
+    /// The name has this character at this position.
     Character(char, usize),
 }
 
@@ -91,17 +95,17 @@ impl fmt::Display for NameError {
     }
 }
 
-/// Who wants to be where.
+/// Visitor of a room.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
-    /// The room.
+    /// Name of the room.
     pub(crate) room: Name,
-    /// The visitor's own name in it.
+    /// Name of the visitor in the room.
     pub(crate) name: Name,
 }
 
 impl Visitor {
-    /// Checks both names; the error says which one is wrong, and why.
+    /// Checks both names. The error names the wrong one, and the reason.
     pub(crate) fn parse(room: &str, name: &str) -> Result<Self, String> {
         Ok(Self {
             room: Name::parse(room).map_err(|error| format!("the room {room:?}: {error}\n"))?,
@@ -110,24 +114,24 @@ impl Visitor {
     }
 }
 
-/// Why a session ends.
+/// Reason for the end of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// The client has closed its websocket.
     Left,
-    /// It has asked for the end.
+    /// The client has asked for the end.
     Quit,
-    /// It has gone without closing.
+    /// The client has gone without closing.
     Lost,
-    /// It has sent a message over the limit.
+    /// The client has sent a message over the limit.
     TooLong,
-    /// It has sent bytes that are no text.
+    /// The client has sent bytes that are not text.
     NotText,
-    /// It does not keep to the protocol.
+    /// The client violates the protocol.
     Protocol(String),
-    /// It does not read.
+    /// The client does not read.
     TooSlow,
-    /// Somebody in the room has that name.
+    /// Another visitor in the room has that name.
     NameTaken,
     /// There are too many rooms.
     NoRoom,
@@ -138,7 +142,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// What an error of the websocket means.
+    /// Returns the reason for an error of the websocket.
     fn of(error: axum::Error) -> Self {
         match error.into_inner().downcast::<SocketError>() {
             Ok(error) => match *error {
@@ -154,7 +158,8 @@ impl Reason {
         }
     }
 
-    /// The code of a close frame for it. None where the client has said the last word.
+    /// Returns the code of the close frame. Returns `None` if the client has closed or lost the
+    /// connection.
     fn close_code(&self) -> Option<u16> {
         match self {
             Self::Left | Self::Lost => None,
@@ -170,22 +175,22 @@ impl Reason {
     }
 }
 
-/// What a client's line means.
+/// Meaning of a client's line.
 pub(crate) enum Word {
-    /// It wants to know who is there.
+    /// Request for the list of members.
     Who,
-    /// It has something to say.
+    /// Line for the room.
     Say(Utf8Bytes),
 }
 
 impl Word {
-    /// What this line means, if it is not the last.
+    /// Parses a line, unless it is the last one.
     ///
     /// # Errors
-    /// [`Reason::Quit`] if it is.
+    /// Returns [`Reason::Quit`] if it is the last one.
     ///
     /// # Panics
-    /// If the client asks for it.
+    /// Panics if the client asks for it.
     pub(crate) fn parse(line: Utf8Bytes) -> Result<Self, Reason> {
         match line.as_str() {
             "/quit" => Err(Reason::Quit),
@@ -196,7 +201,8 @@ impl Word {
     }
 }
 
-/// Why nobody can be in this room, if there is a reason: `rooms` are there, and if `has_room`, it is one of them.
+/// Returns the reason why a visitor cannot enter this room, if there is one. `rooms` is the number
+/// of existing rooms, and `has_room` is true if this room is among them.
 pub(crate) fn refusal(is_closed: bool, rooms: usize, has_room: bool) -> Option<Reason> {
     if is_closed {
         Some(Reason::Closing)
@@ -207,7 +213,7 @@ pub(crate) fn refusal(is_closed: bool, rooms: usize, has_room: bool) -> Option<R
     }
 }
 
-/// Whether the peer has just gone.
+/// Returns true if the peer has gone without closing.
 fn is_loss(error: &tokio_tungstenite::tungstenite::error::ProtocolError) -> bool {
     use tokio_tungstenite::tungstenite::error::ProtocolError::ResetWithoutClosingHandshake;
     *error == ResetWithoutClosingHandshake
@@ -233,7 +239,7 @@ impl fmt::Display for Reason {
 
 impl Error for Reason {}
 
-/// The limits of a session's websocket. Most of the memory of an idle session is decided here.
+/// Sets the limits of a session's websocket. They determine most of the memory of an idle session.
 pub(crate) fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
@@ -242,7 +248,7 @@ pub(crate) fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
         .max_frame_size(MESSAGE_BYTES_MAX)
 }
 
-/// The server's end of a websocket.
+/// Server's end of a websocket.
 pub(crate) struct Wire {
     socket: WebSocket,
     /// Lines that the socket has not taken yet.
@@ -250,7 +256,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Takes a websocket over.
+    /// Creates a wire for a websocket.
     pub(crate) fn new(socket: WebSocket) -> Self {
         Self {
             socket,
@@ -258,10 +264,10 @@ impl Wire {
         }
     }
 
-    /// Has a line written, by who hears.
+    /// Adds a line to the backlog, which `hear` writes.
     ///
     /// # Errors
-    /// [`Reason::TooSlow`] if too many wait already.
+    /// Returns [`Reason::TooSlow`] if the backlog is full.
     pub(crate) fn tell(&mut self, line: Utf8Bytes) -> Result<(), Reason> {
         if self.backlog.len() == BACKLOG_MAX {
             return Err(Reason::TooSlow);
@@ -270,13 +276,13 @@ impl Wire {
         Ok(())
     }
 
-    /// Waits for the client's next line, and meanwhile writes what there is to tell.
+    /// Waits for the client's next line, and writes the backlog in the meantime.
     ///
     /// # Errors
-    /// Why there will be none.
+    /// Returns the reason why there will be no more lines.
     ///
     /// # Cancel safety
-    /// Nothing is lost if this is dropped.
+    /// Nothing is lost if the future is dropped.
     pub(crate) async fn hear(&mut self) -> Result<Utf8Bytes, Reason> {
         poll_fn(|task| self.poll_hear(task)).await
     }
@@ -289,7 +295,7 @@ impl Wire {
             match ready!(self.socket.poll_next_unpin(task)) {
                 Some(Ok(Message::Text(text))) => return Poll::Ready(Ok(text)),
                 Some(Ok(Message::Binary(_))) => return Poll::Ready(Err(Reason::NotText)),
-                // tungstenite answers.
+                // tungstenite answers pings.
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Close(_))) => return Poll::Ready(Err(Reason::Left)),
                 Some(Err(error)) => return Poll::Ready(Err(Reason::of(error))),
@@ -298,7 +304,7 @@ impl Wire {
         }
     }
 
-    /// Writes of the backlog what the client takes.
+    /// Writes as much of the backlog as the client takes.
     fn poll_write(&mut self, task: &mut Context<'_>) -> Poll<Result<(), axum::Error>> {
         while !self.backlog.is_empty() {
             ready!(self.socket.poll_ready_unpin(task))?;
@@ -309,14 +315,15 @@ impl Wire {
         self.socket.poll_flush_unpin(task)
     }
 
-    /// Tells the client why its session ends, and gives it a while to take that. What still waits is dropped.
+    /// Sends the client the reason for the end of its session, and waits a while until the client
+    /// has received it. Drops the remaining backlog.
     pub(crate) async fn end(self, reason: &Reason) {
-        // Whoever takes longer does not learn it.
+        // A slower client does not receive the reason.
         let _ = tokio::time::timeout(GRACE, part(self.socket, reason)).await;
     }
 }
 
-/// Says the last word, and waits for the client's.
+/// Sends the close frame, and waits for the client's.
 async fn part(mut socket: WebSocket, reason: &Reason) {
     if let Some(code) = reason.close_code() {
         let reason = reason.to_string().into();
@@ -325,6 +332,6 @@ async fn part(mut socket: WebSocket, reason: &Reason) {
             return;
         }
     }
-    // What else the client has sent is of no interest any more.
+    // Later messages of the client are ignored.
     while let Some(Ok(_)) = socket.recv().await {}
 }

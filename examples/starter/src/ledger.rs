@@ -1,18 +1,19 @@
-//! An actor of one's own: its state, its messages, and a test.
+//! Example of an actor: its state, its messages, and a test.
 
 use garrick::prelude::*;
 
-/// Adds up what is booked.
+/// Adds up the booked amounts.
 #[derive(Default)]
 pub struct Ledger {
     cents: u64,
 }
 
-/// What a ledger can be asked.
+/// Message to a ledger.
 pub enum Entry {
-    /// Books so many cents. A payment of nothing is an error, and the ledger's supervisor deals with it.
+    /// Books this number of cents. A payment of nothing is an error, and the ledger's supervisor
+    /// handles it.
     Book(u64, Reply<()>),
-    /// The sum of what was booked.
+    /// Replies with the sum of the booked amounts.
     Sum(Reply<u64>),
 }
 

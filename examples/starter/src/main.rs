@@ -15,13 +15,14 @@ use garrick::{Child, Strategy, Supervisor};
 
 use ledger::{Entry, Ledger};
 
-/// Payments that are handed in.
+/// Number of payments.
 const PAYMENTS: u64 = 5_000_000;
 
-/// Questions that the pipeline may have under way to the ledger.
+/// Maximum number of asks in flight from the pipeline to the ledger.
 const AT_ONCE: usize = 64;
 
-/// Payments of 2, 3, 4, .. cents; a fee of one cent is taken off each; the ledger books what is left.
+/// Builds the pipeline: payments of 2, 3, 4, .. cents. A fee of one cent is taken off each, and the
+/// ledger books the rest.
 fn pipeline(payments: u64, ledger: Address<Entry>) -> Result<Graph, Box<dyn Error>> {
     let mut graph = Graph::new();
     let (paid, paid_in) = graph.channel::<u64>(4096)?;

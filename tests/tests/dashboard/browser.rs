@@ -1,10 +1,10 @@
-//! A real browser with a fresh profile, driven from plain code.
+//! A real browser with a fresh profile, driven from Rust code.
 //!
 //! ```text
 //!   test --> Page --WebDriver--> chromedriver --> Chromium, headless --> the dashboard
 //! ```
 //!
-//! Nothing here sleeps: what is waited for is looked at by the page itself, frame by frame.
+//! No code here sleeps: the page itself checks each awaited condition, frame by frame.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ use thirtyfour::prelude::*;
 use thirtyfour::{ChromiumLikeCapabilities, LoggingPrefsLogLevel};
 use tokio::runtime::{self, Runtime};
 
-/// Nothing takes so long; it only keeps a test from hanging.
+/// Time limit that keeps a test from hanging. No step takes that long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What chromedriver says once it listens, before the number of its port.
+/// Output of chromedriver once it listens, before the number of its port.
 const LISTENS: &str = "started successfully on port ";
 
-/// How wide and high a window is, and whether the system is dark.
+/// Width and height of a window, and true if the system is dark.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     pub(crate) width: u32,
@@ -47,11 +47,11 @@ impl Screen {
     }
 }
 
-/// chromedriver, ended with this.
+/// Process of chromedriver, killed on drop.
 struct Driver(Child);
 
 impl Driver {
-    /// Starts it at a port of its choice, and says which.
+    /// Starts chromedriver at a port of its choice, and returns its address.
     fn start() -> (Self, String) {
         let child = Command::new("chromedriver")
             .arg("--port=0")
@@ -83,12 +83,12 @@ impl Drop for Driver {
     }
 }
 
-/// A page in a browser of its own. The browser is closed with this, whatever becomes of the test.
+/// Page in a separate browser. The browser is closed on drop, whatever the result of the test.
 pub(crate) struct Page {
     runtime: Runtime,
-    /// Taken in `drop` only.
+    /// Browser, taken in `drop` only.
     browser: Option<WebDriver>,
-    /// What every request has to begin with.
+    /// Prefix of every allowed request.
     home: String,
     _driver: Driver,
 }
@@ -143,7 +143,7 @@ impl Page {
         gone.unwrap_or_else(|error| panic!("{address}: {error}"));
     }
 
-    /// The value of a JavaScript expression.
+    /// Returns the value of a JavaScript expression.
     pub(crate) fn eval(&self, expression: &str) -> Value {
         let script = format!("return ({expression});");
         let value = self
@@ -153,7 +153,7 @@ impl Page {
         value.json().clone()
     }
 
-    /// The same, which has to be text.
+    /// Returns the value of a JavaScript expression that must be text.
     pub(crate) fn text(&self, expression: &str) -> String {
         match self.eval(expression) {
             Value::String(text) => text,
@@ -176,7 +176,7 @@ impl Page {
         }
     }
 
-    /// Clicks the first element that `css` finds, where it is on the screen.
+    /// Clicks the first element that matches `css`, where it is on the screen.
     pub(crate) fn click(&self, css: &str) {
         let clicked = self.runtime.block_on(async {
             let element = self.browser().find(By::Css(css)).await?;
@@ -186,7 +186,7 @@ impl Page {
         clicked.unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
-    /// Types keys to whatever has the focus.
+    /// Types keys into the focused element.
     pub(crate) fn keys(&self, keys: &str) {
         let typed = self.runtime.block_on(async {
             self.browser()
@@ -203,7 +203,7 @@ impl Page {
         self.keys(&char::from(key).to_string());
     }
 
-    /// Keeps what is to be seen in `target/screenshots`.
+    /// Saves a screenshot in `target/screenshots`.
     pub(crate) fn keep(&self, name: &str) {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
         std::fs::create_dir_all(&folder).expect("the target folder can be written to");
@@ -212,18 +212,20 @@ impl Page {
         std::fs::write(folder.join(format!("{name}.png")), picture).expect("it can be written");
     }
 
-    /// Nothing may have been complained of, and nothing asked of anybody else.
+    /// Asserts that the browser has logged no complaint, and that all requests went to the page's
+    /// own server.
     pub(crate) fn is_clean(&self) {
         let asked = self.requests_are_clean();
         assert!(asked >= 10, "only {asked} requests were seen");
     }
 
-    /// The same for a page that needs nothing but itself.
+    /// Asserts that the browser has logged no complaint, and that the page has requested only
+    /// itself.
     pub(crate) fn is_clean_and_alone(&self) {
         assert_eq!(self.requests_are_clean(), 1, "only itself is asked for");
     }
 
-    /// How many requests there were, all of them to where the page comes from.
+    /// Returns the number of requests, and asserts that all of them went to the page's own server.
     fn requests_are_clean(&self) -> usize {
         let complaints = self.log("browser");
         assert!(complaints.is_empty(), "{complaints:#?}");
@@ -265,7 +267,7 @@ async fn begin(server: &str) -> WebDriverResult<WebDriver> {
     wanted.add_arg("--headless=new")?;
     // Chromium refuses to run as root with its sandbox, and containers run as root.
     wanted.add_arg("--no-sandbox")?;
-    // Shared memory is small there, too.
+    // Shared memory is small in containers, too.
     wanted.add_arg("--disable-dev-shm-usage")?;
     wanted.add_arg("--disable-gpu")?;
     wanted.add_arg("--disable-background-networking")?;

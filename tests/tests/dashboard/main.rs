@@ -1,4 +1,5 @@
-//! The dashboard, and the page of a measurement, in a real browser: what is seen, and what a user can do there.
+//! Tests of the dashboard, and of the page of a measurement, in a real browser: the display, and
+//! the user's actions.
 
 mod browser;
 mod measured;
@@ -12,24 +13,24 @@ use serde_json::json;
 use thirtyfour::Key;
 use watched::{HOSTILE, Pipeline, anywhere, at, crowd, held, hostile, service, watching};
 
-/// The names in the first column of the table, from the top.
+/// Names in the first column of the table, from the top.
 const NAMES: &str =
     "[...document.querySelectorAll('#sheet tbody th')].map((cell) => cell.textContent)";
 
-/// What it says about the connection.
+/// State of the connection.
 const LINK: &str = "document.getElementById('link').dataset.state";
 
-/// The number of the snapshot shown.
+/// Number of the snapshot shown.
 const SEQUENCE: &str = "Number(document.documentElement.dataset.sequence)";
 
-/// The title over the details.
+/// Title over the details.
 const CHOSEN: &str = "document.getElementById('details-title').textContent";
 
-/// What has the focus, as far as these tests go there.
+/// Element with the focus, as far as these tests need it.
 const FOCUS: &str =
     "(document.activeElement.getAttribute('aria-label') ?? document.activeElement.id)";
 
-/// How far the page is wider than the window.
+/// Difference between the width of the page and that of the window.
 const OVERFLOW: &str =
     "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 
@@ -106,7 +107,7 @@ fn it_reads_at_every_width_in_light_and_dark() {
     page.is_clean();
 }
 
-/// Texts whose contrast to what they stand on is less than 4.5 to 1, which WCAG 2 asks for.
+/// Texts whose contrast to their background is less than 4.5 to 1, the minimum of WCAG 2.
 const FAINT: &str = "(() => {
   const numbers = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number);
   const part = (value) => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
@@ -193,7 +194,7 @@ fn a_worker_that_is_held_is_told_with_the_type_of_actor() {
         page.eval(&format!("{links}.slice(0, 2)")),
         json!(["1: Session2.30\u{202f}s", "0: Session1\u{202f}ms"])
     );
-    // Links are made anew with each snapshot, so one that is looked for and then pressed may be gone.
+    // Links are rebuilt with each snapshot, so a link may be gone between the search and the click.
     page.eval("document.querySelector('#details-body li button').click()");
     assert_eq!(page.text(CHOSEN), "Session");
     page.wait(&format!(
@@ -334,10 +335,11 @@ fn it_comes_back_when_the_process_does() {
     page.wait(&format!("{LINK} === 'lost'"));
     page.wait("document.getElementById('link-text').textContent.includes('again in')");
     page.keep("lost");
-    // It looks less often, so that its snapshots stay behind those of the one before for long.
+    // This telemetry takes snapshots less often, so its sequence numbers stay behind those of the
+    // one before for long.
     let slower = at(address).interval(Duration::from_millis(500));
     let _telemetry = watching(slower, service());
-    // The page may be trying again just now, and the button away.
+    // The page may be trying again just now, without the button.
     page.eval("document.getElementById('retry').click()");
     page.wait(&format!("{LINK} === 'live' && {SEQUENCE} < 30"));
     assert_eq!(

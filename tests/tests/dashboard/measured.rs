@@ -1,4 +1,4 @@
-//! The page that a measurement becomes.
+//! Tests of the page of a measurement.
 
 use std::fs;
 use std::hint::black_box;
@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::browser::{Page, Screen};
 use crate::{FAINT, OVERFLOW};
 
-/// Two things under test over three sizes, which differ by so much that time has a logarithmic axis.
+/// Returns a report of two things under test over three sizes. Their times differ so much that the
+/// axis is logarithmic.
 fn experiment(name: &str) -> Report {
     let counting = |name, factor: u64| {
         Dut::new(name, move |point| {
@@ -27,7 +28,7 @@ fn experiment(name: &str) -> Report {
     experiment.run().expect("it can be measured")
 }
 
-/// The page as a file, removed with this.
+/// Page as a file, removed on drop.
 struct File(PathBuf);
 
 impl File {
@@ -44,7 +45,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // Another run writes it anew.
+        // Another run overwrites it.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -57,7 +58,7 @@ fn a_report_is_one_page_that_shows_its_plots_and_asks_nobody() {
     let page = Page::open(&file.address(), Screen::WIDE);
     page.wait("document.readyState === 'complete'");
     assert_eq!(page.text("document.title"), "Sums");
-    // A picture is visible: it has a size, lines in different colors, and words inside of it.
+    // A picture is visible: it has a size, lines in different colors, and words in it.
     page.wait("document.querySelector('svg').getBoundingClientRect().width > 400");
     assert_eq!(
         page.eval("document.querySelectorAll('svg polyline').length % 2"),

@@ -1,4 +1,4 @@
-//! Things to watch.
+//! Systems to watch.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use garrick_telemetry::{
     State, Telemetry,
 };
 
-/// A builder for any free port, which looks often.
+/// Returns a builder for any free port, with frequent snapshots.
 pub(crate) fn anywhere() -> Builder {
     at(([127, 0, 0, 1], 0).into())
 }
 
-/// The same for a certain one.
+/// Returns a builder for this address, with frequent snapshots.
 pub(crate) fn at(address: SocketAddr) -> Builder {
     Telemetry::builder()
         .address(address)
@@ -24,7 +24,7 @@ pub(crate) fn at(address: SocketAddr) -> Builder {
         .name("garrick")
 }
 
-/// Telemetry that watches `source`.
+/// Starts telemetry that watches `source`.
 pub(crate) fn watching(
     builder: Builder,
     source: impl FnMut(&mut Reading) + Send + 'static,
@@ -35,7 +35,7 @@ pub(crate) fn watching(
     telemetry
 }
 
-/// A real pipeline of three stages that runs until told to stop.
+/// Real pipeline of three stages that runs until it is stopped.
 pub(crate) struct Pipeline {
     pub(crate) running: Running,
     stop: Arc<AtomicBool>,
@@ -68,7 +68,7 @@ impl Pipeline {
         Self { running, stop }
     }
 
-    /// Lets it drain.
+    /// Stops the generator, and waits until the pipeline has drained.
     pub(crate) fn stop(self) {
         self.stop.store(true, Relaxed);
         self.running.join();
@@ -114,7 +114,7 @@ fn sponsor(name: &str, workers: u64, turns: u64) -> SponsorReading {
     }
 }
 
-/// The stages of a service, and where they run.
+/// Stages of a service, and their teams.
 const STAGES: [(&str, &str); 10] = [
     ("listener", "edge"),
     ("parse", "ingest"),
@@ -128,7 +128,7 @@ const STAGES: [(&str, &str); 10] = [
     ("archive", "sink"),
 ];
 
-/// A service of a dozen stages and some actors, with every kind of trouble.
+/// Returns a service of a dozen stages and some actors, with every kind of trouble.
 pub(crate) fn service() -> impl FnMut(&mut Reading) + Send {
     let mut beat = 0;
     move |reading| {
@@ -189,7 +189,8 @@ pub(crate) fn service() -> impl FnMut(&mut Reading) + Send {
     }
 }
 
-/// A sponsor with a worker that one type of actor has held for long; two more turns of it are away.
+/// Adds a sponsor with a worker that one type of actor has held for long. Two more turns of that
+/// type are away.
 pub(crate) fn held(reading: &mut Reading) {
     reading.actors.push(ActorsReading {
         id: "a".to_owned(),
@@ -212,7 +213,7 @@ pub(crate) fn held(reading: &mut Reading) {
     });
 }
 
-/// 25 layers of 20 stages, and 1000 channels between them.
+/// Adds 25 layers of 20 stages, and 1000 channels between them.
 pub(crate) fn crowd(reading: &mut Reading, beat: u64) {
     for id in 0..500 {
         let (name, team) = (format!("stage {id}"), format!("team {}", id % 4));
@@ -243,7 +244,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "",
 ];
 
-/// A pipeline with all of them, everywhere, and one very long.
+/// Adds a pipeline with all hostile names, everywhere, and one very long name.
 pub(crate) fn hostile(reading: &mut Reading) {
     let long = "long".repeat(500);
     let mut names = HOSTILE.to_vec();

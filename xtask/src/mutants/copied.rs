@@ -1,4 +1,5 @@
-//! Writes a small workspace with all mutants in it, so that one build serves for all of them.
+//! Copy of a part of the workspace with all mutants in it, so that one build serves for all of
+//! them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,16 +11,16 @@ use super::plan::{PACKAGES, Plan};
 use super::rewrite::rewrite;
 use crate::workspace::Workspace;
 
-/// The variable that says by its number which mutant is active.
+/// Environment variable with the number of the active mutant.
 pub(super) const VARIABLE: &str = "GARRICK_MUTANT";
 
-/// The package that asks which mutant is active, for all.
+/// Package with the function that returns the active mutant, for all packages.
 const ASKED: &str = "garrick-core";
 
-/// The package that their tests need as well, as it is.
+/// Package that the tests need too, unchanged.
 const KIT: &str = "garrick-testkit";
 
-/// What is added to the one that is asked.
+/// Module added to that package.
 const MODULE: &str = r#"//! Which mutant is active.
 use std::sync::OnceLock;
 
@@ -32,7 +33,8 @@ pub fn is(number: usize) -> bool {
 }
 "#;
 
-/// Writes the workspace below `to`, and leaves alone what is the same already, so that cargo does.
+/// Writes the workspace below `to`. Leaves unchanged files alone, so that cargo does not rebuild
+/// them.
 pub(super) fn write(workspace: &Workspace, plan: &Plan, to: &Path) -> Result<()> {
     let mut copy = Copy {
         to,
@@ -61,7 +63,7 @@ pub(super) fn write(workspace: &Workspace, plan: &Plan, to: &Path) -> Result<()>
     copy.remove_others(&to.join("crates"))
 }
 
-/// Where files are written to, and which were.
+/// Destination of the files, and the files written so far.
 struct Copy<'a> {
     to: &'a Path,
     written: HashSet<PathBuf>,
@@ -111,7 +113,8 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Removes what an earlier run wrote and this one did not: cargo would find tests that are gone.
+    /// Removes files of an earlier run that this run did not write, because cargo would find
+    /// obsolete tests.
     fn remove_others(&self, folder: &Path) -> Result<()> {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
@@ -125,7 +128,7 @@ impl Copy<'_> {
     }
 }
 
-/// The manifest of the workspace with no other members.
+/// Returns the manifest of the workspace without other members.
 fn small_manifest(manifest: &str) -> String {
     let members: Vec<String> = PACKAGES
         .iter()

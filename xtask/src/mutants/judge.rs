@@ -1,4 +1,4 @@
-//! Runs mutants against what should kill them.
+//! Runs of mutants against the models and tests that should kill them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,58 +13,61 @@ use super::plan::Mutant;
 use super::programs::{Programs, Trial};
 use crate::process::{Ended, Job};
 
-/// The bounds on preemptions, one after the other; a mutant that lives by the first faces the next.
+/// Bounds on preemptions, one after another. A mutant that survives the first bound faces the next.
 pub(super) const PREEMPTIONS: &[u32] = &[2, 3];
 
-/// How often a test program that failed is run once more. It is a kill if one of these fails too: tests of threads fail
-/// now and then for reasons of the machine, where a model finds the same each time.
+/// Number of further runs of a test program that failed. The mutant is killed if one of these runs
+/// fails too. Tests with threads sometimes fail because of the machine, while a model finds the
+/// same result each time.
 const MORE_RUNS: usize = 4;
 
-/// What loom says of a thread that goes round and round.
+/// Message of loom about a thread that loops without end.
 const ENDLESS: &str = "Model exceeded maximum number of branches";
 
-/// Models that take longer come after the tests.
+/// Time limit of a quick model. Slower models run after the tests.
 const QUICK: Duration = Duration::from_secs(5);
 
-/// A mutated model may have more orders to try than the original; this many times as long is no hang yet.
+/// Multiple of the original's time before a mutated model counts as hanging, because it may have
+/// more orders to try.
 const TIMES_THE_BASELINE: u32 = 3;
 
-/// What became of a mutant.
+/// Result of running a mutant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Fate {
-    /// Something failed, or hung.
+    /// A model or test failed, or hung.
     Killed {
         by: String,
         seconds: f64,
-        /// The bound, for a model.
+        /// Bound on preemptions, for a model.
         preemptions: Option<u32>,
         hung: bool,
     },
-    /// Nothing did of these.
+    /// All of these passed.
     Survived { faced: Vec<String> },
 }
 
-/// How mutants are run.
+/// Settings for running mutants.
 pub(super) struct Judge<'a> {
     pub(super) programs: &'a Programs,
-    /// Mutants at one time.
+    /// Number of mutants at one time.
     pub(super) jobs: usize,
-    /// The bounds on preemptions, one after the other.
+    /// Bounds on preemptions, one after another.
     pub(super) preemptions: &'a [u32],
-    /// Only models that are quick without a mutant are run, and a survivor has not faced all.
+    /// True if only models that are quick without a mutant are run. A survivor has not faced all
+    /// models then.
     pub(super) quick: bool,
-    /// The least time in which a trial must end.
+    /// Minimum time limit of a trial.
     pub(super) limit: Duration,
-    /// Where the output of what failed is kept.
+    /// Folder for the output of failed trials.
     pub(super) logs: PathBuf,
 }
 
-/// How long each trial takes without a mutant; none if it did not end. Such a model still may fail soon with a mutant,
-/// but it does not count that it does not end.
+/// Time of each trial without a mutant, or `None` if it did not end. Such a model may still fail
+/// soon with a mutant, but a hang does not count.
 type Baseline = HashMap<Trial, Option<Duration>>;
 
 impl Judge<'_> {
-    /// The fate of each of `mutants`, in their order.
+    /// Returns the fate of each of `mutants`, in their order.
     pub(super) fn judge(&self, mutants: &[&Mutant]) -> Result<Vec<Fate>> {
         fs::create_dir_all(&self.logs)?;
         let mut fates: Vec<Option<Fate>> = vec![None; mutants.len()];
@@ -101,7 +104,7 @@ impl Judge<'_> {
         Ok(fates.into_iter().flatten().collect())
     }
 
-    /// Runs all trials without a mutant: they must pass.
+    /// Runs all trials without a mutant. All of them must pass.
     fn baseline(
         &self,
         mutants: &[(usize, &Mutant, Vec<Trial>)],
@@ -136,8 +139,8 @@ impl Judge<'_> {
         Ok(trials.into_iter().cloned().zip(times).collect())
     }
 
-    /// Runs the trials of one mutant until one fails: quick models, tests, other models, and of each those of its module
-    /// first.
+    /// Runs the trials of one mutant until one fails. Quick models come first, then tests, then
+    /// other models, and within each group those of its module first.
     fn run(
         &self,
         mutant: &Mutant,
@@ -173,7 +176,7 @@ impl Judge<'_> {
             match run.ended {
                 Ended::Passed => {}
                 Ended::Hung if time(trial).is_none() => {}
-                // What fails says more than a model that has too much to try, if anything does.
+                // A failure says more than a model with too many orders to try, if there is one.
                 Ended::Hung if trial.is_model => hang = hang.or(Some(killed(&trial.name, true))),
                 ended => {
                     let job = trial.job(mutant.number, preemptions, limit);
@@ -207,7 +210,7 @@ impl Judge<'_> {
 }
 
 impl Fate {
-    /// In one word.
+    /// Returns the fate in one word.
     pub(super) fn word(&self) -> &'static str {
         match self {
             Self::Killed { .. } => "killed",
@@ -215,7 +218,7 @@ impl Fate {
         }
     }
 
-    /// By what, and how fast.
+    /// Returns the trial that killed the mutant, and its time.
     pub(super) fn detail(&self) -> String {
         match self {
             Self::Survived { faced } => format!("{} models and test programs", faced.len()),
@@ -235,7 +238,7 @@ impl Fate {
         }
     }
 
-    /// A survivor of this round and of the one before has survived both.
+    /// Merges the trials of a survivor of this round and of the one before.
     fn with_trials_of(self, before: Option<&Self>) -> Self {
         match (self, before) {
             (Self::Survived { mut faced }, Some(Self::Survived { faced: before })) => {
@@ -248,7 +251,7 @@ impl Fate {
         }
     }
 
-    /// Whether it has survived what `verdict` says killed it.
+    /// Returns true if this mutant has survived the trial that killed it according to `verdict`.
     pub(super) fn refutes(&self, verdict: &str) -> bool {
         let Self::Survived { faced } = self else {
             return false;
@@ -263,12 +266,12 @@ impl Fate {
     }
 }
 
-/// Whether `verdict` tells of a kill with more preemptions than the first round has.
+/// Returns true if `verdict` is a kill with more preemptions than the first round has.
 pub(super) fn needs_all_bounds(verdict: &str) -> bool {
     verdict.ends_with(" preemptions")
 }
 
-/// Does it fail or hang in any of a few more runs?
+/// Returns true if the job fails or hangs in one of a few more runs.
 fn fails_again(job: &Job) -> Result<bool> {
     for _ in 0..MORE_RUNS {
         if job.watch()?.ended != Ended::Passed {
@@ -278,13 +281,13 @@ fn fails_again(job: &Job) -> Result<bool> {
     Ok(false)
 }
 
-/// The first test that a harness calls failed.
+/// Returns the first test that the harness reports as failed.
 fn failed_test(output: &str) -> Option<&str> {
     let mut lines = output.lines();
     lines.find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
 }
 
-/// Does `work` for each item, `jobs` at a time, and returns what came of each, or the first error.
+/// Calls `work` for each item, `jobs` at a time, and returns all results, or the first error.
 fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     jobs: usize,
@@ -315,7 +318,7 @@ fn in_parallel<T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Where the logs of a run are.
+/// Returns the folder for the logs of a run.
 pub(super) fn logs(folder: &Path) -> PathBuf {
     folder.join("logs")
 }

@@ -1,16 +1,17 @@
-//! `cargo xtask mutants`: weakens memory orderings and breaks the logic of the lock-free parts, and sees who notices.
+//! `cargo xtask mutants`: weakens memory orderings and breaks the logic of the lock-free parts, and
+//! reports which models and tests notice.
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! | --- | --- |
-//! | [`weaker`] | what an ordering can be weakened to |
-//! | [`site`] | where orderings stand |
+//! | [`weaker`] | weaker orderings of each ordering |
+//! | [`site`] | positions of orderings in the sources |
 //! | [`logic`] | mutants of the logic, written by hand |
-//! | [`reasons`] | why mutants live that nothing kills |
-//! | [`rewrite`] | how all of them get into one text |
+//! | [`reasons`] | reasons why mutants survive |
+//! | [`rewrite`] | insertion of all mutants into one text |
 //! | [`plan`] | all mutants, by their ids |
-//! | [`copied`] | the small workspace that they are built in, once for all |
-//! | [`programs`] | its models and tests, and which a mutant has to face |
-//! | [`judge`] | running them |
+//! | [`copied`] | the small workspace in which they are built, once for all |
+//! | [`programs`] | its models and tests, and those that a mutant has to face |
+//! | [`judge`] | runs of the mutants |
 //! | [`page`] | `docs/mutants.md` |
 
 mod weaker;
@@ -47,10 +48,10 @@ use plan::{Mutant, Plan};
 use programs::Programs;
 use reasons::Reason;
 
-/// Which mutants are run, and how.
+/// Selection of the mutants to run, and settings of the run.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run only mutants with one of these in their id.
+    /// Run only mutants whose id contains one of these texts.
     filters: Vec<String>,
     /// Run only the mutant of exactly this id.
     #[arg(long, value_name = "ID")]
@@ -58,26 +59,28 @@ pub(crate) struct Options {
     /// Show the mutants instead of running them.
     #[arg(long)]
     list: bool,
-    /// Run so many at a time.
+    /// Number of mutants to run at a time.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Seconds in which a model or test program must end; one that takes long without a mutant gets three times that.
+    /// Time limit of a model or test program in seconds. A program that takes long without a mutant
+    /// gets three times that time.
     #[arg(long, default_value_t = 30, value_name = "SECONDS")]
     time_limit: u64,
-    /// Try these bounds on preemptions, one after the other, until a mutant is killed.
+    /// Try these bounds on preemptions, one after another, until a mutant is killed.
     #[arg(long, value_delimiter = ',', default_values_t = judge::PREEMPTIONS.to_vec())]
     preemptions: Vec<u32>,
-    /// Leave out models that take more than 5 s without a mutant, and all bounds but the first: a survivor of that has
-    /// still to face them.
+    /// Leave out models that take more than 5 s without a mutant, and all bounds but the first. A
+    /// survivor still has to face them.
     #[arg(long)]
     quick: bool,
-    /// Write what came of it to `docs/mutants.md`; rows of mutants that were not run stay, and after a quick run those
-    /// that were not killed.
+    /// Write the results to `docs/mutants.md`. Rows of mutants that were not run stay, and after a
+    /// quick run those of survivors.
     #[arg(long)]
     write_docs: bool,
 }
 
-/// Runs the command. The exit code is a failure if a mutant lives without a reason, or a reason is wrong.
+/// Runs the command. The exit code is a failure if a mutant survives without a reason, or a reason
+/// is wrong.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
     let start = Instant::now();
     let plan = match Plan::load(workspace) {
@@ -139,7 +142,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> 
     })
 }
 
-/// Checks without running anything that the tables and the page fit the sources.
+/// Checks that the tables and the page match the sources, without running any mutant.
 pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     match Plan::load(workspace) {
         Err(violations) => violations,
@@ -162,16 +165,16 @@ impl Options {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug, Default)]
 struct Outcome {
     verdicts: Verdicts,
     fates: BTreeMap<String, Fate>,
     killed: usize,
     explained: usize,
-    /// Mutants that live without a reason.
+    /// Ids of mutants that survive without a reason.
     survivors: Vec<String>,
-    /// Mutants that are killed in spite of a reason why they live.
+    /// Ids of mutants that are killed although there is a reason for their survival.
     unreasonable: Vec<String>,
 }
 
@@ -185,7 +188,7 @@ impl Outcome {
         outcome
     }
 
-    /// Takes note of one mutant; it has no fate if it was not run.
+    /// Records the result of one mutant. A mutant that was not run has no fate.
     fn add(&mut self, id: &str, fate: Option<&Fate>, reason: Option<Reason>) {
         let verdict = match (fate, reason) {
             (Some(fate @ Fate::Killed { .. }), reason) => {
@@ -234,13 +237,14 @@ impl Outcome {
         lines.join("\n")
     }
 
-    /// Writes the page, with the rows of mutants that were not run as they were. A quick run has not seen enough to say
-    /// more than that a mutant is killed, or why it need not be.
+    /// Writes the page, and keeps the rows of mutants that were not run. A quick run can only show
+    /// that a mutant is killed, or why it need not be.
     fn write_page(&self, workspace: &Workspace, plan: &Plan, quick: bool) -> Result<()> {
         let path = workspace.root.join(page::PATH);
         let mut verdicts = page::read(&fs::read_to_string(&path).unwrap_or_default());
         for (id, fate) in &self.fates {
-            // A model may see with the last bound what it does not see with the first, which alone a quick run has tried.
+            // A model may notice with the last bound what it does not notice with the first, the
+            // only bound of a quick run.
             let is_refuted = |verdict: &String| {
                 !(quick && judge::needs_all_bounds(verdict)) && fate.refutes(verdict)
             };

@@ -1,4 +1,4 @@
-//! `docs/mutants.md`: a row for each mutant.
+//! Page `docs/mutants.md`, with a row for each mutant.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,19 +8,19 @@ use super::judge::PREEMPTIONS;
 use super::plan::{Mutant, Plan};
 use crate::tidy::Violation;
 
-/// Where it is, relative to the workspace.
+/// Path of the page, relative to the workspace.
 pub(super) const PATH: &str = "docs/mutants.md";
 
-/// What can stand first in a verdict, as the sums count it.
+/// Possible first words of a verdict, as the sums count it.
 const WORDS: &[&str] = &["killed", "equivalent", "not modelled", SURVIVED, NOT_RUN];
 
-/// The verdict on a mutant that nothing kills and nothing explains.
+/// Verdict on a mutant that survives without a reason.
 pub(super) const SURVIVED: &str = "survived";
 
-/// What stands for a verdict that there is none yet.
+/// Placeholder for a missing verdict.
 const NOT_RUN: &str = "not run";
 
-/// The verdicts by the ids of their mutants.
+/// Verdicts by the ids of their mutants.
 pub(super) type Verdicts = BTreeMap<String, String>;
 
 const INTRODUCTION: &str = "\
@@ -36,7 +36,7 @@ that of the model or test program which failed, on two cores that others used to
 reason here (`xtask/src/mutants/reasons.rs`), or it is a hole and says `survived`.
 ";
 
-/// The verdicts that a page has.
+/// Returns the verdicts of a page.
 pub(super) fn read(page: &str) -> Verdicts {
     page.lines()
         .filter_map(|line| {
@@ -50,7 +50,7 @@ pub(super) fn read(page: &str) -> Verdicts {
         .collect()
 }
 
-/// The page with these verdicts. A mutant without one has not been run.
+/// Returns the page with these verdicts. A mutant without a verdict has not been run.
 pub(super) fn write(plan: &Plan, verdicts: &Verdicts) -> String {
     let verdict = |mutant: &Mutant| verdicts.get(&mutant.id).map_or(NOT_RUN, String::as_str);
     let mut parts: Vec<String> = Vec::new();
@@ -131,7 +131,7 @@ fn table<'a>(
     }
 }
 
-/// The page has a row for each mutant, and none for others.
+/// Reports mutants without a row, and rows without a mutant.
 pub(super) fn check(plan: &Plan, page: Option<&str>) -> Vec<Violation> {
     let violation =
         |wrong: String, allowed: &str| Violation::new(Path::new(PATH), 1, wrong, allowed);

@@ -1,4 +1,4 @@
-//! All mutants there are, each with the edit that makes it.
+//! All mutants, each with the edit that makes it.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -12,30 +12,30 @@ use super::weaker::{Access, NONE};
 use crate::tidy::{self, Source, Violation};
 use crate::workspace::Workspace;
 
-/// The packages whose code is mutated, in the order of their layers.
+/// Packages whose code is mutated, in the order of their layers.
 pub(super) const PACKAGES: &[&str] = &["garrick-core", "garrick-steal", "garrick-sched"];
 
-/// One mutant.
+/// A mutant.
 #[derive(Debug)]
 pub(super) struct Mutant {
-    /// What the programs know it by; from 1 on.
+    /// Number that selects the mutant in the programs, from 1.
     pub(super) number: usize,
-    /// What people know it by: where it is, and what it changes.
+    /// Id of the mutant: its position and its change.
     pub(super) id: String,
-    /// Its package.
+    /// Package of the mutant.
     pub(super) package: &'static str,
-    /// Its file, relative to the workspace.
+    /// File of the mutant, relative to the workspace.
     pub(super) path: PathBuf,
-    /// What it breaks, for one of the logic.
+    /// Logic mutant, if this is one.
     pub(super) logic: Option<&'static Logic>,
-    /// It leaves out a fence.
+    /// True if the mutant leaves out a fence.
     pub(super) is_no_fence: bool,
-    /// Why there is no use in running it.
+    /// Reason why it is useless to run the mutant.
     pub(super) beyond: Option<Reason>,
     edit: Edit,
 }
 
-/// One file with mutants in it.
+/// File with mutants.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) path: PathBuf,
@@ -51,19 +51,19 @@ pub(super) struct Plan {
 }
 
 impl Mutant {
-    /// The module below the crate root that it is in.
+    /// Returns the module below the crate root that contains the mutant.
     pub(super) fn module(&self) -> &str {
         let file = self.id.split(':').next().unwrap_or_default();
         let module = file.split('/').nth(1).unwrap_or_default();
         module.strip_suffix(".rs").unwrap_or(module)
     }
 
-    /// Its crate and module, as the page's tables are headed.
+    /// Returns the crate and module of the mutant, as in the headings of the page's tables.
     pub(super) fn part(&self) -> String {
         format!("{}/{}", short(self.package), self.module())
     }
 
-    /// The reason why it lives, if it does.
+    /// Returns the reason for the mutant's survival, if there is one.
     pub(super) fn reason(&self) -> Option<Reason> {
         self.beyond.or_else(|| reasons::of(&self.id))
     }
@@ -73,7 +73,7 @@ impl Plan {
     /// Reads the sources.
     ///
     /// # Errors
-    /// What the tables name and the sources do not have, or have more than once.
+    /// Returns the entries of the tables that are missing or ambiguous in the sources.
     pub(super) fn load(workspace: &Workspace) -> Result<Self, Vec<Violation>> {
         let (mut plan, mut violations) = (Self::default(), Vec::new());
         for package in PACKAGES {
@@ -198,7 +198,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Adds a mutant that puts that in the place of those bytes.
+    /// Adds a mutant that replaces those bytes.
     fn add(
         &mut self,
         package: &'static str,
@@ -220,7 +220,7 @@ impl Plan {
         })
     }
 
-    /// Every id is there once, and every reason is one of theirs.
+    /// Reports duplicate ids, and reasons without a mutant.
     fn check_ids(&self) -> Vec<Violation> {
         let mut known = HashSet::new();
         let twice = self
@@ -243,24 +243,24 @@ impl Plan {
         violations
     }
 
-    /// The edits of one file.
+    /// Returns the edits of one file.
     pub(super) fn edits(&self, path: &Path) -> Vec<Edit> {
         let of_file = self.mutants.iter().filter(|mutant| mutant.path == path);
         of_file.map(|mutant| mutant.edit.clone()).collect()
     }
 }
 
-/// A violation in the tables of this tool.
+/// Returns a violation in the tables of this tool.
 fn of_tables(wrong: String, allowed: &str) -> Violation {
     Violation::new(Path::new("xtask/src/mutants"), 1, wrong, allowed)
 }
 
-/// `core` for `garrick-core`.
+/// Returns `core` for `garrick-core`.
 pub(super) fn short(package: &str) -> &str {
     package.strip_prefix("garrick-").unwrap_or(package)
 }
 
-/// The path below `src`, with slashes.
+/// Returns the path below `src`, with slashes.
 fn below_src(path: &Path) -> String {
     let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
     let src = parts

@@ -1,4 +1,5 @@
-//! Builds the programs with the mutants in them, and says which of their models and tests a mutant has to face.
+//! Builds the programs with the mutants in them, and selects the models and tests that a mutant has
+//! to face.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,10 @@ use super::copied::VARIABLE;
 use super::plan::{Mutant, PACKAGES, short};
 use crate::process::{Executable, Job};
 
-/// The unit tests of a crate.
+/// Name for the unit tests of a crate.
 const UNIT: &str = "lib";
 
-/// Models of other modules that reach a part, beside its own, with the packages that they are of.
+/// Models of other modules that reach a part, beside its own models, with their packages.
 const REACHED_BY: &[(&str, &str, &str)] = &[
     ("core/fence", "garrick-steal", "deque"),
     ("core/fence", "garrick-steal", "steal"),
@@ -26,24 +27,24 @@ const REACHED_BY: &[(&str, &str, &str)] = &[
 /// Modules of models that drive a whole crate, so that any mutant of it has to face them.
 const OF_THE_CRATE: &[&str] = &["loom_tests", "models"];
 
-/// What should notice a missing fence of `garrick-sched` on a processor that really reorders.
+/// Tests that should notice a missing fence of `garrick-sched` on a processor that really reorders.
 const FENCE_TESTS: &[&str] = &["stress", "sponsors", "idle", "asks"];
 
-/// One run of a program that a mutant may not survive.
+/// Run of a program that should kill a mutant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Trial {
-    /// How it is called in tables.
+    /// Name in tables.
     pub(super) name: String,
-    /// Whether it is a model, or else a test.
+    /// True for a model, false for a test.
     pub(super) is_model: bool,
-    /// Whether it is made for the module of the mutant.
+    /// True if the trial is made for the mutant's module.
     pub(super) is_own: bool,
     program: PathBuf,
     arguments: Vec<String>,
 }
 
 impl Trial {
-    /// The run with the mutant of that number; 0 for none.
+    /// Returns the job that runs the program with this mutant. 0 stands for no mutant.
     pub(super) fn job(&self, mutant: usize, preemptions: u32, limit: Duration) -> Job {
         Job::new(&self.program)
             .arguments(&self.arguments)
@@ -54,19 +55,20 @@ impl Trial {
     }
 }
 
-/// The programs, by their packages.
+/// Programs, by their packages.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
-    /// The models of a package: their program and their paths.
+    /// Models of each package: the program and the paths of the models.
     models: HashMap<&'static str, (PathBuf, Vec<String>)>,
-    /// The test programs.
+    /// Test programs.
     tests: HashMap<(&'static str, String), PathBuf>,
-    /// The paths of unit tests.
+    /// Paths of unit tests.
     units: HashMap<&'static str, Vec<String>>,
 }
 
 impl Programs {
-    /// Builds what `mutants` need of the workspace at `src`, as `cargo xtask loom` and as `cargo test` would.
+    /// Builds the programs that `mutants` need, from the workspace at `src`, as `cargo xtask loom`
+    /// and `cargo test` would.
     pub(super) fn build(folder: &Path, src: &Path, mutants: &[&Mutant]) -> Result<Self> {
         let mut programs = Self::default();
         let is_mutated = |package: &str| mutants.iter().any(|mutant| mutant.package == package);
@@ -88,7 +90,7 @@ impl Programs {
         let loom = cargo(&["--lib"], "loom", &has_models)
             .optimized()
             .environment("CARGO_PROFILE_CI_DEBUG_ASSERTIONS", "true")
-            // What the mutants leave unused is no news.
+            // Warnings about code that the mutants leave unused are expected.
             .environment("RUSTFLAGS", "--cfg garrick_loom --cap-lints allow");
         for program in loom.build()? {
             let paths = list(&program.path)?;
@@ -113,7 +115,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The models that a mutant has to face.
+    /// Returns the models that a mutant has to face.
     pub(super) fn models(&self, mutant: &Mutant) -> Vec<Trial> {
         let part = mutant.part();
         let own = format!("{}::", mutant.module());
@@ -135,7 +137,7 @@ impl Programs {
         trials
     }
 
-    /// The tests that a mutant has to face.
+    /// Returns the tests that a mutant has to face.
     pub(super) fn tests(&self, mutant: &Mutant) -> Result<Vec<Trial>> {
         let mut trials = Vec::new();
         for shown in tests_of(mutant) {
@@ -167,7 +169,7 @@ impl Programs {
     }
 }
 
-/// The names of the test programs that a mutant has to face.
+/// Returns the names of the test programs that a mutant has to face.
 fn tests_of(mutant: &Mutant) -> &'static [&'static str] {
     match mutant.logic {
         Some(logic) => logic.tests,
@@ -176,7 +178,7 @@ fn tests_of(mutant: &Mutant) -> &'static [&'static str] {
     }
 }
 
-/// May the model at `path` in `package` notice a mutant of that part?
+/// Returns true if the model at `path` in `package` may notice a mutant of that part.
 fn drives(package: &str, path: &str, part: &str) -> bool {
     let driven = path.split("::").next().unwrap_or_default();
     let (owner, module) = part.split_once('/').unwrap_or_default();
@@ -184,13 +186,13 @@ fn drives(package: &str, path: &str, part: &str) -> bool {
     is_own || REACHED_BY.contains(&(part, package, driven))
 }
 
-/// Does `package` have models that reach that part?
+/// Returns true if `package` has models that reach that part.
 fn reaches(package: &str, part: &str) -> bool {
     let mut reached = REACHED_BY.iter();
     reached.any(|(reached, by, _)| (*reached, *by) == (part, package))
 }
 
-/// The package that a program is of.
+/// Returns the package of a program.
 fn package_of(program: &Executable) -> Result<&'static str> {
     let is_its = |package: &&&str| program.folder.ends_with(package);
     let package = PACKAGES.iter().find(is_its);
@@ -199,7 +201,7 @@ fn package_of(program: &Executable) -> Result<&'static str> {
         .with_context(|| format!("no package has a program `{}`", program.name))
 }
 
-/// The paths of the tests in a program.
+/// Returns the paths of the tests in a program.
 fn list(program: &Path) -> Result<Vec<String>> {
     let listed = Job::new(program)
         .arguments(&["--list", "--format", "terse"])

@@ -1,17 +1,18 @@
-//! Why mutants live that nothing kills.
+//! Reasons why mutants survive.
 //!
-//! A reason for a mutant that is killed is an error, and so is one for a mutant that does not exist.
+//! A reason for a mutant that is killed is an error, and so is a reason for a mutant that does not
+//! exist.
 
-/// Why a mutant lives.
+/// Reason for the survival of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// It is as right as the original, because ..
+    /// The mutant is as correct as the original, because ..
     Equivalent(&'static str),
-    /// No model can tell, because .., and what stands in for one.
+    /// No model can notice the mutant, because .., and the check that replaces one.
     NotModelled(&'static str),
 }
 
-/// The reason for each survivor, by its id.
+/// Reason for each survivor, by its id.
 pub(super) const REASONS: &[(&str, Reason)] = &[
     (
         "steal/deque/shared.rs:counts-the-tail-before-the-done",
@@ -182,45 +183,45 @@ const REMOTES: Reason = Reason::NotModelled(
      just come there (`Ask::wait`), and nothing stands in",
 );
 
-/// Two workers do not suffice to tell.
+/// Two workers do not suffice to notice.
 const THREE_WORKERS: Reason = Reason::NotModelled(
     "it takes three workers to see it, two of which send to and fro while the third looks, and that is more than loom \
      can look through; the proof stands in (`runtime/sponsor/README.md`, the end)",
 );
 
-/// The places of a room go by more than their orderings.
+/// Places of a room are protected by more than their orderings.
 const ROOM: Reason = Reason::NotModelled(
     "the fence that stands for SeqCst in models orders a relaxed access as well, and on x86-64 the locked instructions \
      between (the line's unlock, the subtraction) are full barriers, so that no test can tell; the argument at the head \
      of `room/mod.rs` stands in",
 );
 
-/// A look at what stood in the run queues of a worker in a turn.
+/// A look at the run queues of a worker in a turn.
 const STOOD: Reason = Reason::NotModelled(
     "the words of run queues and mailboxes are `std`'s in models too, or every model would look through their switches; \
      `sponsor/README.md`, rescue, has the argument (Q1 and Q4), and chaos of tasks and `tests/rescue.rs` walk the path, on processors \
      that keep this order by themselves",
 );
 
-/// The name of the cell that runs.
+/// Name of the running cell.
 const NAME: Reason = Reason::NotModelled(
     "in a model the fence behind the store orders the same, because loom switches threads at no point between the two; in production \
      there is no such fence. The pair is the usual one: the store releases what was done to other cells, the load acquires it",
 );
 
-/// The light side of the fence round the name of the cell that runs.
+/// Light side of the fence around the name of the running cell.
 const LIGHT: Reason = Reason::NotModelled(
     "models have `fence(SeqCst)` in its place, whose mutants are killed; the compiler keeps the order of the two accesses without \
      it too (`core/fence.rs`), so no test of the program can tell",
 );
 
-/// The ticket of a turn that comes back.
+/// Ticket of a turn that comes back.
 const TICKET: Reason = Reason::NotModelled(
     "loom takes the store and the unpark behind it for one step, which orders by itself; in production the waiter may see the \
      store before the unpark. The pair is the usual one: the store releases what the last sitter left, the load acquires it",
 );
 
-/// The count of workers that have closed their cells.
+/// Count of workers that have closed their cells.
 const WATCH: Reason = Reason::NotModelled(
     "models have no clock, and so no timers; the proof is on paper, in `sponsor/README.md`, seats, and `tests/timers.rs` rings timers \
      at workers where nobody sits",
@@ -232,26 +233,26 @@ const CLOSED: Reason = Reason::Equivalent(
      are ordered by `admits`",
 );
 
-/// The reason for a mutant that loom cannot judge, whoever writes the model.
+/// Reason for a mutant that loom cannot judge in any model.
 pub(super) const SEQ_CST: Reason = Reason::NotModelled(
     "loom takes a SeqCst access as AcqRel; where more is needed a fence of the model's own stands beside it, which is a \
      mutant too",
 );
 
-/// The same for the fence that is none for the processor.
+/// Reason for a mutant of the fence that only stops the compiler, not the processor.
 pub(super) const COMPILER_FENCE: Reason = Reason::NotModelled(
     "loom has none, and the switch between mutants is itself what a compiler does not reorder around; the table in \
      `core/fence.rs` says what stands in, with a stress test of the pair",
 );
 
-/// The reason for the mutant of that id.
+/// Returns the reason for the mutant with this id.
 pub(super) fn of(id: &str) -> Option<Reason> {
     let found = REASONS.iter().find(|(known, _)| *known == id);
     found.map(|(_, reason)| *reason)
 }
 
 impl Reason {
-    /// How it reads in a table.
+    /// Returns the text for a table.
     pub(super) fn text(self) -> String {
         match self {
             Self::Equivalent(because) => format!("equivalent because {because}"),

@@ -1,29 +1,31 @@
-//! Puts many edits into one text, one within another where they overlap.
+//! Insertion of many edits into one text, nested if they overlap.
 
 use std::ops::Range;
 
 use anyhow::{Result, bail};
 
-/// In what an edit puts: "this mutant is the active one".
+/// Placeholder in a replacement for "this mutant is active".
 const MUTANT: &str = "MUTANT";
 
-/// In what an edit puts: the text that it replaces, with the edits that lie within.
+/// Placeholder in a replacement for the replaced text, with the edits inside it.
 const ORIGINAL: &str = "ORIGINAL";
 
-/// A piece of the text and what takes its place.
+/// Piece of the text and its replacement.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
-    /// The number of the mutant that it is for.
+    /// Number of the mutant.
     pub(super) number: usize,
     pub(super) bytes: Range<usize>,
-    /// Rust with the words `MUTANT` and `ORIGINAL`.
+    /// Rust code with the words `MUTANT` and `ORIGINAL`.
     pub(super) put: String,
 }
 
-/// Makes all `edits` of `text`; `is` is the path of the function that says which mutant is active.
+/// Applies all `edits` to `text`. `is` is the path of the function that checks for the active
+/// mutant.
 ///
 /// # Errors
-/// Two edits of which neither contains the other, or one that leaves out a text with others in it.
+/// Returns an error if two edits overlap without nesting, or if one omits a text that contains
+/// other edits.
 pub(super) fn rewrite(text: &str, mut edits: Vec<Edit>, is: &str) -> Result<String> {
     edits.sort_by_key(|edit| (edit.bytes.start, usize::MAX - edit.bytes.end, edit.number));
     apply(text, 0..text.len(), &edits, is)
@@ -52,7 +54,7 @@ fn apply(text: &str, bytes: Range<usize>, mut edits: &[Edit], is: &str) -> Resul
     Ok(out)
 }
 
-/// Where `words` occur in `text`, whatever white space stands between and within them.
+/// Returns the positions of `words` in `text`. Ignores white space between and within the words.
 pub(super) fn find_loosely(text: &str, words: &str) -> Vec<Range<usize>> {
     let needle: Vec<char> = words.chars().filter(|c| !c.is_whitespace()).collect();
     let hay: Vec<(usize, char)> = text

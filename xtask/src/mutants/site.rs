@@ -1,7 +1,8 @@
-//! Finds the memory orderings of a source file, each with the operation and the function that it stands in.
+//! Finds the memory orderings of a source file, each with its operation and its function.
 //!
-//! It looks at tokens, as tidy's rules do, so that it also sees inside macro calls. An ordering that stands anywhere
-//! but among the arguments of an atomic operation is an error: what the tool cannot weaken must not go unseen.
+//! The search uses tokens, like tidy's rules, so that it also sees the arguments of macros. An
+//! ordering that is not an argument of an atomic operation is an error, because every ordering must
+//! be one that the tool can weaken.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,32 +12,34 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use super::weaker::{Access, Strength, operation};
 use crate::tidy::{Source, Violation, is_ident, is_punct};
 
-/// The type whose variants are orderings.
+/// Type whose variants are orderings.
 const ORDERING: &str = "Ordering";
 
-/// The fence that stands in models for the sequential consistency of the accesses beside it. If a model fails without
-/// it, it would fail without that.
+/// Fence that stands in models for the sequential consistency of the accesses beside it. A model
+/// that fails without the fence would fail without that consistency.
 const FENCE_FOR_LOOM: &str = "fence_for_loom";
 
-/// The file that fence is in, which is what models run on and not what they check.
+/// File that contains this fence. Models run on this file, but do not check it.
 const DOOR_TO_LOOM: &str = "prim.rs";
 
-/// One ordering that can be weakened.
+/// Ordering that can be weakened.
 #[derive(Debug, Clone)]
 pub(super) struct Site {
-    /// The innermost named function around it; empty outside of any.
+    /// Name of the innermost function around it. Empty outside of functions.
     pub(super) function: String,
-    /// The atomic operation; `compare_exchange/failure` for the second ordering of one that has two.
+    /// Name of the atomic operation. `compare_exchange/failure` for the second ordering of a
+    /// compare-and-exchange.
     pub(super) operation: String,
     pub(super) access: Access,
     pub(super) strength: Strength,
-    /// The bytes of the ordering's path.
+    /// Bytes of the ordering's path.
     pub(super) ordering: Range<usize>,
-    /// The bytes of the whole call, its path included, as is needed to leave out a fence.
+    /// Bytes of the whole call with its path, needed to leave out a fence.
     pub(super) call: Range<usize>,
 }
 
-/// The orderings of `source` outside of tests and of what only models have, in the order of the text.
+/// Returns the orderings of `source` in the order of the text, without those in tests and in code
+/// for models.
 pub(super) fn find(source: &Source) -> Result<Vec<Site>, Violation> {
     if source.path.ends_with(DOOR_TO_LOOM) {
         return Ok(Vec::new());
@@ -56,24 +59,24 @@ pub(super) fn find(source: &Source) -> Result<Vec<Site>, Violation> {
 
 struct Finder<'a> {
     source: &'a Source,
-    /// Orderings that stand for themselves here, because a `use` names them.
+    /// Names of orderings that are imported by a `use` and stand alone.
     imported: HashSet<String>,
     sites: Vec<Site>,
     error: Option<Violation>,
 }
 
-/// The call among whose arguments tokens stand.
+/// Call whose arguments contain the tokens.
 struct Call {
     name: String,
     bytes: Range<usize>,
 }
 
 impl Finder<'_> {
-    /// Looks at the tokens of `function`, which are the arguments of `call` if there is one.
+    /// Visits the tokens of `function`. They are the arguments of `call`, if there is one.
     fn walk(&mut self, tokens: &TokenStream, function: &str, call: Option<&Call>) {
         let trees = trees(tokens);
         let (mut index, mut orderings) = (0, 0);
-        // The name of a function whose body is still to come.
+        // Name of a function whose body is still to come.
         let mut named: Option<String> = None;
         while let Some(tree) = trees.get(index) {
             match tree {
@@ -103,7 +106,8 @@ impl Finder<'_> {
         }
     }
 
-    /// Is the word at `index`, among the arguments of `call`, an ordering, `Relaxed` among them?
+    /// Returns true if the word at `index`, among the arguments of `call`, is an ordering,
+    /// including `Relaxed`.
     fn is_ordering(&self, trees: &[TokenTree], index: usize, call: Option<&Call>) -> bool {
         let name = trees[index].to_string();
         if name != "Relaxed" && Strength::of(&name).is_none() {
@@ -111,7 +115,7 @@ impl Finder<'_> {
         }
         match path_before(trees, index) {
             Some(before) => before == ORDERING,
-            // It may have come by another way than from `Ordering` itself.
+            // The name may have been imported by another way than from `Ordering` itself.
             None => {
                 let is_atomic = call.is_some_and(|call| operation(&call.name, 0).is_some());
                 (is_atomic || self.imported.contains(&name)) && !is_punct(trees.get(index + 1), ':')
@@ -119,7 +123,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Takes note of a call of the fence that only models have.
+    /// Records a call of the fence that only models have.
     fn found_fence_for_loom(&mut self, trees: &[TokenTree], index: usize, function: &str) {
         if let Some(call) = call_of(trees, index + 1)
             && !self.source.is_scaffold_at(call.bytes.start)
@@ -135,7 +139,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Takes note of an ordering that is the one number `nth` of its call.
+    /// Records an ordering, number `nth` of its call.
     fn found(
         &mut self,
         trees: &[TokenTree],
@@ -175,7 +179,7 @@ fn trees(tokens: &TokenStream) -> Vec<TokenTree> {
     tokens.clone().into_iter().collect()
 }
 
-/// Where the `use` item at `index` ends; the `use<..>` of a return type is none.
+/// Returns the end of the `use` item at `index`. The `use<..>` of a return type is not an item.
 fn end_of_use(trees: &[TokenTree], index: usize) -> usize {
     if is_punct(trees.get(index + 1), '<') {
         return index;
@@ -184,7 +188,8 @@ fn end_of_use(trees: &[TokenTree], index: usize) -> usize {
     end.unwrap_or(trees.len())
 }
 
-/// The names that `use` items bring in as variants of `Ordering`, also in modules and functions.
+/// Returns the names that `use` items import as variants of `Ordering`, also in modules and
+/// functions.
 fn imported(trees: &[TokenTree]) -> HashSet<String> {
     let mut names = HashSet::new();
     for (index, tree) in trees.iter().enumerate() {
@@ -198,7 +203,8 @@ fn imported(trees: &[TokenTree]) -> HashSet<String> {
                     let parts = self::trees(&group.stream()).into_iter();
                     names.extend(parts.map(|part| part.to_string()));
                 }
-                // Or a path in code: a name too many, which is a bare word nowhere.
+                // It may also be a path in code: then the name is superfluous, because it is a bare
+                // word nowhere.
                 Some(TokenTree::Ident(name)) => {
                     names.insert(name.to_string());
                 }
@@ -209,14 +215,14 @@ fn imported(trees: &[TokenTree]) -> HashSet<String> {
     names
 }
 
-/// The word before `::` and the word at `index`.
+/// Returns the word before `::` and the word at `index`.
 fn path_before(trees: &[TokenTree], index: usize) -> Option<String> {
     let is_path =
         index >= 3 && is_punct(trees.get(index - 1), ':') && is_punct(trees.get(index - 2), ':');
     is_path.then(|| trees[index - 3].to_string())
 }
 
-/// Where the path begins whose last word is at `index`, in bytes.
+/// Returns the start of the path whose last word is at `index`.
 fn start_of_path(trees: &[TokenTree], mut index: usize) -> usize {
     while path_before(trees, index).is_some() {
         index -= 3;
@@ -224,7 +230,7 @@ fn start_of_path(trees: &[TokenTree], mut index: usize) -> usize {
     trees[index].span().byte_range().start
 }
 
-/// The call whose arguments are the group at `index`.
+/// Returns the call whose arguments are the group at `index`.
 fn call_of(trees: &[TokenTree], index: usize) -> Option<Call> {
     let Some(TokenTree::Group(group)) = trees.get(index) else {
         return None;

@@ -1,6 +1,6 @@
-//! What a memory ordering can be weakened to.
+//! Weaker orderings of each memory ordering.
 
-/// An ordering that can be weakened. `Relaxed` is the weakest.
+/// Ordering that can be weakened. `Relaxed` is the weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
     Acquire,
@@ -9,25 +9,25 @@ pub(super) enum Strength {
     SeqCst,
 }
 
-/// What an operation does to the word, which says the orderings that it may have.
+/// Access of an operation to the word, which determines the possible orderings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Reads, also in vain: what a compare-and-exchange does that fails.
+    /// Reads, including a compare-and-exchange that fails.
     Load,
     Store,
     /// Reads and writes in one step.
     Change,
     /// Touches no word.
     Fence,
-    /// The same, and in models alone.
+    /// Touches no word, and exists in models alone.
     FenceForLoom,
 }
 
-/// A fence that is left out has no ordering.
+/// Name for a fence that is left out.
 pub(super) const NONE: &str = "none";
 
 impl Strength {
-    /// The ordering of that name.
+    /// Returns the ordering of that name.
     pub(super) fn of(name: &str) -> Option<Self> {
         Some(match name {
             "Acquire" => Self::Acquire,
@@ -38,7 +38,7 @@ impl Strength {
         })
     }
 
-    /// Its name.
+    /// Returns the name of the ordering.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Acquire => "Acquire",
@@ -48,7 +48,8 @@ impl Strength {
         }
     }
 
-    /// Everything weaker by one step, and what is weakest of all where loom cannot tell the first step.
+    /// Returns all orderings weaker by one step, and the weakest if loom cannot distinguish the
+    /// first step.
     pub(super) fn weaker(self, access: Access) -> &'static [&'static str] {
         match (self, access) {
             (Self::Acquire | Self::Release, Access::Fence) | (_, Access::FenceForLoom) => &[NONE],
@@ -62,8 +63,8 @@ impl Strength {
     }
 }
 
-/// The name and the access of the ordering number `nth` (from 0) among the arguments of `operation`; none if that is
-/// no atomic operation, or has not so many.
+/// Returns the name and the access of ordering number `nth` (from 0) among the arguments of
+/// `operation`. Returns `None` if that is not an atomic operation, or has fewer orderings.
 pub(super) fn operation(operation: &str, nth: usize) -> Option<(String, Access)> {
     let access = match (operation, nth) {
         ("load", 0) => Access::Load,

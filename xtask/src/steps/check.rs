@@ -1,4 +1,4 @@
-//! Steps that look at the code without running it.
+//! Steps that check the code without running it.
 
 use anyhow::{Result, bail};
 
@@ -7,7 +7,7 @@ use crate::process::Job;
 use crate::tidy;
 use crate::workspace::{Kind, Workspace};
 
-/// The rules of the house.
+/// Checks the rules of the house.
 pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
     let mut findings = tidy::check(workspace)?;
     findings.violations.extend(mutants::check(workspace));
@@ -20,14 +20,14 @@ pub(super) fn tidy(workspace: &Workspace) -> Result<String> {
     }
 }
 
-/// The layout of the code.
+/// Checks the layout of the code.
 pub(super) fn fmt(_: &Workspace) -> Result<String> {
     require("fmt", "rustfmt")?;
     Job::cargo(&["fmt", "--all", "--check"]).run()?;
     Ok(String::new())
 }
 
-/// Clippy's lints, warnings denied.
+/// Runs Clippy with warnings denied.
 pub(super) fn clippy(_: &Workspace) -> Result<String> {
     require("clippy", "clippy")?;
     Job::cargo(&["clippy", "--workspace", "--all-targets", "--all-features"])
@@ -36,7 +36,7 @@ pub(super) fn clippy(_: &Workspace) -> Result<String> {
     Ok(String::new())
 }
 
-/// The documentation of every library and program, warnings denied.
+/// Builds the documentation of every library and program with warnings denied.
 pub(super) fn docs(workspace: &Workspace) -> Result<String> {
     let doc = |arguments: &[&str]| {
         Job::cargo(&["doc", "--no-deps"])
@@ -44,7 +44,7 @@ pub(super) fn docs(workspace: &Workspace) -> Result<String> {
             .environment("RUSTDOCFLAGS", "-D warnings")
             .run()
     };
-    // With all features, as clippy has just checked everything they depend on.
+    // All features, because clippy has just checked their dependencies.
     doc(&["--workspace", "--lib", "--all-features"])?;
     let libs: Vec<&str> = names(workspace, Kind::Lib);
     for (package, target) in workspace.targets(Kind::Bin) {
@@ -64,7 +64,7 @@ fn names(workspace: &Workspace, kind: Kind) -> Vec<&str> {
         .collect()
 }
 
-/// Fails, saying what to install, if `cargo subcommand` is not there.
+/// Fails with installation instructions if `cargo subcommand` is missing.
 fn require(subcommand: &str, component: &str) -> Result<()> {
     if Job::cargo(&[subcommand, "--version"]).succeeds() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Steps that run programs: the examples, every benchmark for a moment, and what counts shared lines.
+//! Steps that run programs: the examples, a short run of every benchmark, and the count of shared
+//! lines.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,19 +11,20 @@ use cargo_metadata::TargetKind;
 use crate::process::{Executable, Job};
 use crate::workspace::{Kind, Workspace};
 
-/// Every example must be done by then, without arguments.
+/// Time limit of an example without arguments.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(60);
 
-/// A quick run of one benchmark program: about a second for each thing that it measures.
+/// Time limit of a quick run of a benchmark program, which takes about a second for each
+/// measurement.
 const BENCH_LIMIT: Duration = Duration::from_secs(300);
 
-/// The command that measures.
+/// Name of the command that measures.
 const COMMAND: &str = "garrick";
 
-/// Tells a benchmark to run for a moment only.
+/// Flag that requests a short run of a benchmark.
 const QUICK: &str = "--quick";
 
-/// The same for a benchmark that does not read its arguments.
+/// Environment variable that requests a short run of a benchmark that does not read its arguments.
 const QUICK_VARIABLE: &str = "GARRICK_BENCH_QUICK";
 
 /// Builds every example of the workspace and runs each.
@@ -35,16 +37,16 @@ pub(super) fn examples(workspace: &Workspace) -> Result<String> {
     Ok(format!("{} examples", examples.len()))
 }
 
-/// Builds the examples and the command, with overflow checks and debug assertions. In the profile of the tests, and all
-/// members together as there: then all that they depend on has been built.
+/// Builds the examples and the command, with overflow checks and debug assertions. Uses the profile
+/// of the tests and all members together, because then all dependencies have been built.
 fn programs() -> Result<Vec<Executable>> {
     Job::cargo(&["build", "--workspace", "--exclude", "xtask"])
         .arguments(&["--examples", "--bin", COMMAND, "--profile", "test"])
         .build()
 }
 
-/// Builds every benchmark and runs each for a moment. What is measured in earnest is built in the profile
-/// `measure`, which here would only take time: every dependency would be built once more.
+/// Builds every benchmark and runs each for a moment. Real measurements use the profile `measure`,
+/// which would only take time here: every dependency would be built once more.
 pub(super) fn bench(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
@@ -82,7 +84,8 @@ fn of_kind(executables: Vec<Executable>, kind: &TargetKind) -> Vec<Executable> {
     chosen
 }
 
-/// Runs all, also after one has failed, and fails at the end with the names of those that did.
+/// Runs all programs, even after one has failed, and fails at the end with the names of the failed
+/// ones.
 fn run_each(
     workspace: &Workspace,
     executables: &[Executable],

@@ -1,6 +1,6 @@
-//! The steps of `cargo xtask ci`, and `sanitize` and `lines`, which are not part of it.
+//! Steps of `cargo xtask ci`, and `sanitize` and `lines`, which are not part of it.
 //!
-//! Each step takes the workspace, prints what it does, and returns a word on what it covered.
+//! Each step takes the workspace, prints its progress, and returns a short text on its coverage.
 
 mod check;
 mod measure;
@@ -10,16 +10,16 @@ use anyhow::Result;
 
 use crate::workspace::Workspace;
 
-/// One step.
+/// A step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
-    /// The subcommand's name.
+    /// Name of the subcommand.
     pub(crate) name: &'static str,
-    /// Does it; returns what it covered.
+    /// Function that runs the step and returns its coverage.
     pub(crate) run: fn(&Workspace) -> Result<String>,
 }
 
-/// What `ci` runs, cheap and telling steps first.
+/// Steps of `ci`, with cheap and informative steps first.
 pub(crate) const CI: &[Step] = &[
     TIDY, FMT, CLIPPY, DOCS, TOOLS, TEST, DOCTEST, STRESS, LOOM, EXAMPLES, BENCH,
 ];

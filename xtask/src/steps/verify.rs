@@ -7,38 +7,39 @@ use crate::tidy;
 use crate::tools;
 use crate::workspace::{Kind, Workspace};
 
-/// The part of a test's path that makes it a stress test.
+/// Part of a test's path that makes it a stress test.
 const STRESS: &str = "stress";
 
-/// The part of a test's path that makes it a loom test.
+/// Part of a test's path that makes it a loom test.
 const LOOM: &str = "loom";
 
-/// Loom explores every schedule with at most this many preemptions, unless the environment says
-/// otherwise. Without a bound, models of three threads do not end in reasonable time.
+/// Maximum number of preemptions in every schedule that loom explores, unless the environment sets
+/// another one. Without a bound, models of three threads do not end in reasonable time.
 const LOOM_PREEMPTIONS_MAX: &str = "3";
 
-/// The only target whose sanitizer runtime the toolchain brings along.
+/// Only target whose sanitizer runtime comes with the toolchain.
 const SANITIZED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Tells tests that the tools they call are there, so that one that is not is a failure.
+/// Environment variable that makes a missing tool a failure of a test.
 const TOOLS_VARIABLE: &str = "GARRICK_TOOLS";
 
-/// The outside tools that tests call: installs those that are missing.
+/// Installs the missing outside tools that tests call.
 pub(super) fn tools(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)
 }
 
-/// Unit tests and scenarios, with overflow checks and debug assertions.
+/// Runs unit tests and scenarios, with overflow checks and debug assertions.
 pub(super) fn test(_: &Workspace) -> Result<String> {
     tools::install_missing(tools::FOR_TESTS)?;
-    // All are run, also after one has failed: who is told of a failure is told of all.
+    // Run all tests, even after one has failed, so that one call shows all failures.
     let workspace = Job::cargo(&["test", "--workspace", "--exclude", "xtask", "--tests"])
         .arguments(&["--no-fail-fast"])
         .environment(TOOLS_VARIABLE, "1");
-    // What is behind features that no member of the workspace asks for.
+    // Tests behind features that no member of the workspace enables.
     let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
         .arguments(&["--all-features", "--test", "spans", "--test", "exports"]);
-    // The profile in which `cargo xtask` has just built itself: nothing is compiled twice.
+    // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
+    // twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev"]);
     let passed = [
         workspace.run_tests()?,
@@ -49,17 +50,18 @@ pub(super) fn test(_: &Workspace) -> Result<String> {
     Ok(format!("{} tests", passed.iter().sum::<usize>()))
 }
 
-/// The examples in the documentation.
+/// Runs the examples in the documentation.
 pub(super) fn doctest(_: &Workspace) -> Result<String> {
     counted(&Job::cargo(&["test", "--workspace", "--doc"]))
 }
 
-/// The stress tests once more, optimized: the compiler then reorders what the code lets it.
+/// Runs the stress tests once more, optimized, so that the compiler reorders as much as the code
+/// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
     counted(&stress_job(workspace, Job::cargo(&["test"]).optimized())?)
 }
 
-/// Has `job` run the stress tests, and build no test program that has none.
+/// Makes `job` run the stress tests, and build no test program without any.
 fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
     let targets = tidy::targets_that_mention(workspace, STRESS);
     if targets.is_empty() {
@@ -75,7 +77,8 @@ fn stress_job(workspace: &Workspace, mut job: Job) -> Result<Job> {
     Ok(job.arguments(&[STRESS]))
 }
 
-/// The models of every crate that has any. One call for all: cargo then builds loom once.
+/// Runs the models of every crate that has any. One call for all crates, so that cargo builds loom
+/// once.
 pub(super) fn loom(workspace: &Workspace) -> Result<String> {
     let packages = tidy::packages_with_loom_tests(workspace);
     if packages.is_empty() {
@@ -97,7 +100,7 @@ pub(super) fn loom(workspace: &Workspace) -> Result<String> {
     Ok(format!("{tests} tests in {} crates", packages.len()))
 }
 
-/// Fails unless each of `crates` test programs ran something.
+/// Fails unless each of `crates` test programs ran a test.
 fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
     if passed.len() == crates && !passed.contains(&0) {
         return Ok(());
@@ -108,16 +111,16 @@ fn check_each_ran(passed: &[usize], crates: usize) -> Result<()> {
     )
 }
 
-/// The stress tests under AddressSanitizer and LeakSanitizer.
+/// Runs the stress tests under AddressSanitizer and LeakSanitizer.
 pub(super) fn sanitize(workspace: &Workspace) -> Result<String> {
     let test = Job::cargo(&["test", "--target", SANITIZED_TARGET]);
     let job = stress_job(workspace, test)?
         .environment("CARGO_TARGET_DIR", workspace.target.join("sanitize"))
-        // The flag is unstable; the stable compiler has it all the same.
+        // The flag is unstable, but this variable enables it in the stable compiler.
         .environment("RUSTC_BOOTSTRAP", "1")
         .environment(
             "RUSTFLAGS",
-            // Without a pool each use of a block that was freed is found.
+            // Without a pool, each use of a freed block is found.
             "-Zsanitizer=address -Cforce-frame-pointers=yes --cfg garrick_no_pool",
         )
         .environment("ASAN_OPTIONS", "detect_leaks=1");

@@ -1,5 +1,5 @@
-//! Rule: the document of contracts has a row for each `unsafe fn` and `unsafe impl` of the crates that may have them, and no
-//! other rows.
+//! Rule: the document of contracts has a row for each `unsafe fn` and `unsafe impl` of the crates
+//! that may have them, and no other rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use super::unsafety::UNSAFE_CRATES;
 use super::violation::Violation;
 use crate::workspace::{Kind, Package, Workspace};
 
-/// Where the contracts are written down.
+/// Document with the contracts.
 const DOCUMENT: &str = "docs/unsafe.md";
 
 /// Reports every contract without a row and every row without a contract.
@@ -48,16 +48,16 @@ fn library(package: &Package, read: &Read<'_>) -> Vec<Source> {
         .collect()
 }
 
-/// A row of the document.
+/// Row of the document.
 struct Row<'a> {
-    /// The crate under whose heading it stands.
+    /// Crate whose heading the row stands under.
     package: &'a str,
-    /// What it is about.
+    /// Name of the function or implementation.
     name: &'a str,
     line: usize,
 }
 
-/// The rows of the tables under headings that name a crate, and what is wrong with them.
+/// Returns the rows of the tables under headings that name a crate, and the violations in them.
 fn rows<'a>(document: &Path, text: &'a str) -> (Vec<Row<'a>>, Vec<Violation>) {
     let (mut rows, mut violations) = (Vec::<Row<'_>>::new(), Vec::new());
     let mut package = "";
@@ -137,7 +137,8 @@ fn compare(package: &str, document: &Path, sources: &[Source], rows: &[Row<'_>])
     violations
 }
 
-/// The contracts in the code of one file that is no test, and those that the list cannot name.
+/// Returns the contracts in the non-test code of one file, and violations for those that the list
+/// cannot name.
 fn contracts_of(source: &Source) -> (Vec<(String, Span)>, Vec<Violation>) {
     let mut finder = Finder {
         path: source.modules.clone(),
@@ -163,8 +164,8 @@ fn contracts_of(source: &Source) -> (Vec<(String, Span)>, Vec<Violation>) {
     (found, unseen)
 }
 
-/// Whether what follows the word `unsafe` makes it an item's: a block, an attribute and the type of a function have no contract
-/// of their own.
+/// Returns true if the tokens after the word `unsafe` make it part of an item. A block, an
+/// attribute and the type of a function have no separate contract.
 fn is_item(rest: &[TokenTree]) -> bool {
     let rest = if is_ident(rest.first(), "extern") {
         let abi = matches!(rest.get(1), Some(TokenTree::Literal(_)));
@@ -183,10 +184,10 @@ fn is_item(rest: &[TokenTree]) -> bool {
 /// Collects contracts with the path of each.
 #[derive(Default)]
 struct Finder {
-    /// Modules, types and functions around what is visited.
+    /// Modules, types and functions around the visited node.
     path: Vec<String>,
     found: Vec<(String, Span)>,
-    /// Where the `unsafe` of each begins.
+    /// Positions of the `unsafe` of each contract.
     seen: BTreeSet<usize>,
 }
 
@@ -211,7 +212,7 @@ impl Finder {
     }
 }
 
-/// A type's name, without its path and parameters.
+/// Returns a type's name, without its path and parameters.
 fn name_of(of: &Type) -> String {
     match of {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::violation::Violation;
 use crate::workspace::{Package, Workspace};
 
-/// Each crate's rank. A crate may depend on crates of lower rank only, so that two of the same rank
-/// never use one another.
+/// Rank of each crate. A crate may depend on crates of lower rank only, so that two crates of equal
+/// rank never use each other.
 const RANKS: &[(&str, u32)] = &[
     ("garrick-core", 0),
     ("garrick-sched", 1),
@@ -27,17 +27,18 @@ const RANKS: &[(&str, u32)] = &[
     ("garrick-rivals", 6),
     ("starter", 6),
     (ALONE, 6),
-    // What examples are made of is tested from outside as well.
+    // The examples' own library is tested from outside as well.
     ("garrick-tests", 7),
 ];
 
-/// It must build when nothing else does: it uses no crate of the workspace, and none uses it.
+/// Crate that must build when no other crate does: it uses no crate of the workspace, and no crate
+/// uses it.
 const ALONE: &str = "xtask";
 
-/// It is for tests alone, and for those of every crate: also of the crates that it is built on.
+/// Crate for the tests of every crate, including the crates that it is built on.
 const KIT: &str = "garrick-testkit";
 
-/// Checks every member's dependencies; `read` gives a manifest's text, to name the line.
+/// Checks every member's dependencies. `read` returns a manifest's text, to find the line.
 pub(crate) fn check(workspace: &Workspace, read: &super::tree::Read<'_>) -> Vec<Violation> {
     workspace
         .packages

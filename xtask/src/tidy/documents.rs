@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md"];
 
-/// Reports each crate under `crates/` that a document leaves out.
+/// Reports each crate under `crates/` that a document omits.
 pub(crate) fn check(workspace: &Workspace, read: &Read<'_>) -> Vec<Violation> {
     let crates: Vec<&str> = workspace
         .packages
@@ -25,10 +25,10 @@ pub(crate) fn check(workspace: &Workspace, read: &Read<'_>) -> Vec<Violation> {
         .collect()
 }
 
-/// The document that maps the modules.
+/// Document that maps the modules.
 const MAP: &str = "ARCHITECTURE.md";
 
-/// Reports each module that a library's root declares and its crate's section of the map leaves out.
+/// Reports each module that a library's root declares and the crate's section of the map omits.
 pub(crate) fn check_modules(krate: &str, root: &Source, read: &Read<'_>) -> Vec<Violation> {
     let Some(text) = read(Path::new(MAP)) else {
         // Reported by `check`.
@@ -86,8 +86,8 @@ fn check_document(document: &Path, crates: &[&str], read: &Read<'_>) -> Vec<Viol
         .collect()
 }
 
-/// Is the crate there by its name or its folder? With the backquotes, `garrick-core` does not pass
-/// for `garrick`.
+/// Returns true if the text contains the crate's name or its folder. The backquotes distinguish
+/// `garrick` from `garrick-core`.
 fn mentions(text: &str, name: &str) -> bool {
     text.contains(&format!("`{name}`")) || text.contains(&format!("`crates/{name}`"))
 }

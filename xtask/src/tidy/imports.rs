@@ -1,5 +1,5 @@
-//! Rules: atomics come through the one door that loom can watch, and a crate root names what it
-//! exports.
+//! Rules: atomics are imported through the one module that loom can watch, and a crate root names
+//! its exports.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -10,13 +10,13 @@ use super::paths;
 use super::source::Source;
 use super::violation::Violation;
 
-/// The crates whose atomics loom must see.
+/// Crates whose atomics loom must see.
 const WATCHED_CRATES: &[&str] = &["garrick-core", "garrick-steal", "garrick-sched"];
 
-/// The module that chooses between `std` and loom.
+/// Module that chooses between `std` and loom.
 const DOOR: &str = "prim";
 
-/// Reports atomics taken from `std` or loom past the door.
+/// Reports atomics imported from `std` or loom past that module.
 ///
 /// Test code is exempt: a loom model counts across its executions with an atomic of `std`.
 pub(crate) fn atomics(package: &str, source: &Source) -> Vec<Violation> {

@@ -7,7 +7,8 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct};
 use super::violation::Violation;
 
-/// Reports each `#[path = ".."]` of `source` whose file is outside of `package`, the folder of its package.
+/// Reports each `#[path = ".."]` of `source` whose file is outside of `package`, the folder of its
+/// package.
 pub(crate) fn check(package: &Path, source: &Source) -> Vec<Violation> {
     let mut found = Vec::new();
     source.each_token(|trees, index| {
@@ -28,7 +29,7 @@ pub(crate) fn check(package: &Path, source: &Source) -> Vec<Violation> {
         .collect()
 }
 
-/// The inside of the attribute that begins at `index`.
+/// Returns the contents of the attribute that begins at `index`.
 fn attribute_at(trees: &[TokenTree], index: usize) -> Option<TokenStream> {
     if !is_punct(trees.get(index), '#') {
         return None;
@@ -43,7 +44,7 @@ fn attribute_at(trees: &[TokenTree], index: usize) -> Option<TokenStream> {
     }
 }
 
-/// Finds `path = ".."`, also below a `cfg_attr`.
+/// Finds `path = ".."`, also inside a `cfg_attr`.
 fn find_paths(attribute: TokenStream, found: &mut Vec<Literal>) {
     let trees: Vec<TokenTree> = attribute.into_iter().collect();
     for (index, tree) in trees.iter().enumerate() {
@@ -59,7 +60,7 @@ fn find_paths(attribute: TokenStream, found: &mut Vec<Literal>) {
     }
 }
 
-/// Is `path`, as it stands in `file`, outside of `package`?
+/// Returns true if `path`, relative to `file`, is outside of `package`.
 fn leaves(package: &Path, file: &Path, path: &Literal) -> bool {
     let Ok(path) = syn::parse_str::<syn::LitStr>(&path.to_string()) else {
         return false;
@@ -68,7 +69,7 @@ fn leaves(package: &Path, file: &Path, path: &Literal) -> bool {
     resolved(&folder.join(path.value())).is_none_or(|path| !path.starts_with(package))
 }
 
-/// Takes the `..` out; nothing is left of a path that leaves the workspace.
+/// Resolves the `..` components. Returns `None` for a path that leaves the workspace.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let mut resolved = PathBuf::new();
     for component in path.components() {

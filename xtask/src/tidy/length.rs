@@ -7,13 +7,13 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct, line_of};
 use super::violation::Violation;
 
-/// From the `fn` to its closing brace, both counted.
+/// Maximum number of lines of a function, from the `fn` to its closing brace, both counted.
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// Without blank lines, comments and test code.
+/// Maximum number of lines of a file, without blank lines, comments and test code.
 const FILE_LINES_MAX: usize = 499;
 
-/// Reports every function that is too long, tests and functions inside macros too.
+/// Reports every function that is too long, including tests and functions inside macros.
 pub(crate) fn functions(source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     source.each_token(|trees, index| {
@@ -31,7 +31,7 @@ pub(crate) fn functions(source: &Source) -> Vec<Violation> {
     violations
 }
 
-/// The name and length of the function whose `fn` is at `index`.
+/// Returns the name and length of the function whose `fn` is at `index`.
 fn function_at(trees: &[TokenTree], index: usize) -> Option<(String, usize)> {
     let Some(TokenTree::Ident(name)) = trees.get(index + 1) else {
         return None;
@@ -44,7 +44,8 @@ fn function_at(trees: &[TokenTree], index: usize) -> Option<(String, usize)> {
     Some((name.to_string(), lines))
 }
 
-/// The braces that end a function's signature; not those of a const generic, as in `Ring<{ N }>`.
+/// Returns the braces that end a function's signature. Skips those of a const generic, as in
+/// `Ring<{ N }>`.
 fn body_after(trees: &[TokenTree], start: usize) -> Option<Span> {
     for (index, tree) in trees.iter().enumerate().skip(start) {
         let next = trees.get(index + 1);
@@ -101,7 +102,7 @@ mod tests {
         Source::parse(Path::new("a.rs"), &[], false, text.to_owned()).expect("valid Rust")
     }
 
-    /// A function of `lines` lines.
+    /// Returns a function of `lines` lines.
     fn function(lines: usize) -> String {
         format!(
             "fn long<'a>() -> A<{{ 1 }}> {{\n{}}}",

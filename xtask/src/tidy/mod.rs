@@ -1,4 +1,4 @@
-//! The rules of the house that neither rustc nor clippy knows, checked over the whole workspace.
+//! Rules of the house that neither rustc nor clippy knows, checked over the whole workspace.
 //!
 //! | module | rules |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | [`crates`] | a crate depends only on crates of a lower rank |
 //! | [`length`] | functions of at most 70 lines, files of fewer than 500 lines of code |
 //! | [`documents`] | README and ARCHITECTURE name every crate, ARCHITECTURE every module of a crate root |
-//! | [`english`] | no doc comment opens with a word that leans on what stands elsewhere |
+//! | [`english`] | no doc comment opens with a word that refers to another place |
 //! | [`unsafety`] | `unsafe` in three crates, forbidden in every other root |
 //! | [`contracts`] | `docs/unsafe.md` has a row for each `unsafe fn` and `unsafe impl` |
 //! | [`unfinished`] | no marks of unfinished work, no skipped or sleeping test |
@@ -49,12 +49,12 @@ use crate::workspace::{Kind, Package, Target, Workspace};
 use layers::Layers;
 use tree::Tree;
 
-/// What tidy looked at and found.
+/// Results of tidy.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// How many source files were read.
+    /// Number of source files read.
     pub(crate) files: usize,
-    /// The broken rules, by place.
+    /// Violations of the rules, sorted by place.
     pub(crate) violations: BTreeSet<Violation>,
 }
 
@@ -75,8 +75,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Findings> {
     Ok(findings)
 }
 
-/// The libraries and test programs in whose source `word` occurs, with their packages. Of this package there is none:
-/// the word stands in it because it looks for it.
+/// Returns the libraries and test programs whose source contains `word`, with their packages.
+/// Excludes this package, which contains the word because it searches for it.
 pub(crate) fn targets_that_mention<'a>(
     workspace: &'a Workspace,
     word: &str,
@@ -94,7 +94,7 @@ pub(crate) fn targets_that_mention<'a>(
         .collect()
 }
 
-/// The sources of a package's library, in the order of their paths.
+/// Returns the sources of a package's library, in the order of their paths.
 pub(crate) fn library_sources(workspace: &Workspace, package: &Package) -> Vec<Source> {
     let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
     let mut sources: Vec<Source> = package
@@ -107,7 +107,7 @@ pub(crate) fn library_sources(workspace: &Workspace, package: &Package) -> Vec<S
     sources
 }
 
-/// The packages with tests that run under loom only.
+/// Returns the packages with tests that run under loom only.
 pub(crate) fn packages_with_loom_tests(workspace: &Workspace) -> Vec<&Package> {
     let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
     let has_loom_tests = |package: &&Package| {
@@ -165,7 +165,8 @@ impl Findings {
         }
     }
 
-    /// Loom sees libraries only, and it is their effects that are to have one order; a benchmark may do as it likes.
+    /// Checks the rules for libraries. Loom sees only libraries, and only their effects need a
+    /// fixed order. Benchmarks are exempt.
     fn check_library(&mut self, package: &Package, sources: &[Source]) {
         for source in sources {
             self.violations
@@ -191,7 +192,7 @@ impl Findings {
     }
 }
 
-/// The Rust files under `dir`, relative to `root`; none if there is no such folder.
+/// Returns the Rust files under `dir`, relative to `root`. Empty if there is no such folder.
 fn files_under(root: &Path, dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries = match fs::read_dir(root.join(dir)) {

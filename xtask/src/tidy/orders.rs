@@ -1,16 +1,17 @@
-//! Rule: what the actor model does follows from what was sent, so no collection whose order differs from run to run is in its
-//! crates.
+//! Rule: the behavior of the actor model depends only on the messages sent. Its crates contain no
+//! collection whose order differs from run to run.
 //!
-//! Whatever goes through a table of the standard library, or only drops one, sends, cancels and drops in an order that
-//! the seed of its hashes chose. The names alone are forbidden: whether a table is gone through, its users cannot show.
+//! An iteration over a table of the standard library, or only its drop, sends, cancels and drops in
+//! an order chosen by the random seed of its hashes. The names alone are forbidden, because the
+//! code that uses a table does not show whether it iterates.
 
 use super::source::{Source, is_ident};
 use super::violation::Violation;
 
-/// The crates whose effects are to have one order.
+/// Crates whose effects must have one order.
 const ORDERED_CRATES: &[&str] = &["garrick-actor", "garrick-flow"];
 
-/// What has an order of its own.
+/// Collections without a fixed order.
 const UNORDERED: &[&str] = &[
     "HashMap",
     "HashSet",
@@ -20,10 +21,12 @@ const UNORDERED: &[&str] = &[
     "hash_table",
 ];
 
-/// Modules that may use one of them, and why is written there: plain data, and sorted where it is gone through.
+/// Modules that may use one of them, for a reason stated there: plain data, and sorted before
+/// iteration.
 const SORTED: &[(&str, &str, &str)] = &[("garrick-actor", "ask::waits", "HashTable")];
 
-/// Reports collections without an order in one file. Test code is exempt: it has no effects but its verdict.
+/// Reports collections without a fixed order in one file. Test code is exempt: its only effect is
+/// its verdict.
 pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     if !ORDERED_CRATES.contains(&package) {

@@ -1,23 +1,23 @@
-//! Finds the paths in code that begin with given words, use-trees spread out.
+//! Finds the paths in code that begin with given words, with use-trees expanded.
 //!
-//! `use crate::{a, b::{c, d}}` gives `crate::a`, `crate::b::c` and `crate::b::d`.
+//! `use crate::{a, b::{c, d}}` yields `crate::a`, `crate::b::c` and `crate::b::d`.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 use super::source::{is_group, is_ident, is_punct};
 
-/// A path as written, and where.
+/// Path as written, with its position.
 #[derive(Debug)]
 pub(crate) struct FoundPath {
-    /// The words between the `::`, the first being the one asked for. A glob ends with `*`.
+    /// Words between the `::`. The first is one of the given words. A glob ends with `*`.
     pub(crate) segments: Vec<String>,
-    /// Where its last word stands.
+    /// Position of its last word.
     pub(crate) span: Span,
-    /// How many `mod name { .. }` of the same file enclose it.
+    /// Number of `mod name { .. }` of the same file that enclose the path.
     pub(crate) depth: usize,
 }
 
-/// Every path in `tokens` whose first word is one of `starts`.
+/// Returns every path in `tokens` whose first word is one of `starts`.
 pub(crate) fn find(tokens: &TokenStream, starts: &[&str]) -> Vec<FoundPath> {
     let mut finder = Finder {
         starts,
@@ -56,7 +56,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Spreads out the path that goes on at `index` after `segments`; returns where it ends.
+    /// Expands the path that continues at `index` after `segments`. Returns the index of its end.
     fn expand(
         &mut self,
         trees: &[TokenTree],
@@ -87,7 +87,7 @@ impl Finder<'_> {
         index
     }
 
-    /// Does `::` and another word, glob or use-tree follow?
+    /// Returns true if `::` and another word, glob or use-tree follow.
     fn goes_on(&self, trees: &[TokenTree], index: usize) -> bool {
         let next = trees.get(index + 2);
         is_punct(trees.get(index), ':')

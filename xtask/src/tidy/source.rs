@@ -1,7 +1,7 @@
-//! One parsed source file: its tokens, which of them are test code, which are comments.
+//! Parsed source file: its tokens, with those of tests and comments marked.
 //!
-//! Rules look at tokens rather than at the syntax tree, so that they also see inside macro calls.
-//! The syntax tree is used once, to find which byte ranges belong to tests.
+//! Rules look at tokens rather than at the syntax tree, so that they also see the arguments of
+//! macros. The syntax tree is used once, to find the byte ranges of tests.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use syn::{Attribute, Meta, Token, punctuated::Punctuated};
 
 use super::violation::Violation;
 
-/// A source file, parsed.
+/// Parsed source file.
 pub(crate) struct Source {
-    /// Where it is, relative to the workspace.
+    /// Path of the file, relative to the workspace.
     pub(crate) path: PathBuf,
-    /// Its module path inside its crate; empty for a crate root.
+    /// Module path inside the crate. Empty for a crate root.
     pub(crate) modules: Vec<String>,
-    /// All of it is test code.
+    /// True if the whole file is test code.
     pub(crate) test: bool,
-    /// It has tests that are compiled only under `cfg(garrick_loom)`.
+    /// True if the file has tests that are compiled only under `cfg(garrick_loom)`.
     pub(crate) has_loom_tests: bool,
-    /// The file as read.
+    /// Text of the file.
     pub(crate) text: String,
-    /// All tokens; a documentation comment is there as a `doc` attribute.
+    /// All tokens. A documentation comment appears as a `doc` attribute.
     pub(crate) tokens: TokenStream,
-    /// The syntax tree of the same tokens.
+    /// Syntax tree of the same tokens.
     pub(crate) syntax: syn::File,
-    /// The bytes of items compiled for tests only.
+    /// Byte ranges of items compiled for tests only.
     test_ranges: Vec<Range<usize>>,
-    /// The bytes of items compiled for loom only.
+    /// Byte ranges of items compiled for loom only.
     loom_ranges: Vec<Range<usize>>,
 }
 
 impl Source {
-    /// Parses `text`. Fails with the place of the syntax error.
+    /// Parses `text`. Returns the position of a syntax error as the error.
     pub(crate) fn parse(
         path: &Path,
         modules: &[String],
@@ -70,28 +70,29 @@ impl Source {
         })
     }
 
-    /// Is what stands at `span` compiled for tests only?
+    /// Returns true if the code at `span` is compiled for tests only.
     pub(crate) fn in_test(&self, span: Span) -> bool {
         self.is_test_at(span.byte_range().start)
     }
 
-    /// Is what stands at `byte` compiled for tests only?
+    /// Returns true if the code at `byte` is compiled for tests only.
     fn is_test_at(&self, byte: usize) -> bool {
         self.test || self.test_ranges.iter().any(|range| range.contains(&byte))
     }
 
-    /// Is what stands at `byte` no part of what users build: compiled for tests or for loom only?
+    /// Returns true if the code at `byte` is compiled for tests or for loom only, so that users do
+    /// not build it.
     pub(crate) fn is_scaffold_at(&self, byte: usize) -> bool {
         self.is_test_at(byte) || self.loom_ranges.iter().any(|range| range.contains(&byte))
     }
 
-    /// Does `span` stand for a documentation comment?
+    /// Returns true if `span` is a documentation comment.
     pub(crate) fn is_comment(&self, span: Span) -> bool {
         let text = self.text.get(span.byte_range()).unwrap_or("");
         text.starts_with("//") || text.starts_with("/*")
     }
 
-    /// A violation at `span` of this file.
+    /// Returns a violation at `span` of this file.
     pub(crate) fn violation(
         &self,
         span: Span,
@@ -101,7 +102,7 @@ impl Source {
         Violation::new(&self.path, line_of(span), wrong, allowed)
     }
 
-    /// Calls `look` with every run of sibling tokens and each position in it, outside in.
+    /// Calls `look` with every run of sibling tokens and each position in it, from the outside in.
     pub(crate) fn each_token(&self, mut look: impl FnMut(&[TokenTree], usize)) {
         each_token_in(&self.tokens, &mut look);
     }
@@ -117,32 +118,32 @@ fn each_token_in(tokens: &TokenStream, look: &mut impl FnMut(&[TokenTree], usize
     }
 }
 
-/// The line where `span` begins, from 1.
+/// Returns the line of the start of `span`, from 1.
 pub(crate) fn line_of(span: Span) -> usize {
     span.start().line
 }
 
-/// Is `tree` the identifier `name`?
+/// Returns true if `tree` is the identifier `name`.
 pub(crate) fn is_ident(tree: Option<&TokenTree>, name: &str) -> bool {
     matches!(tree, Some(TokenTree::Ident(ident)) if ident == name)
 }
 
-/// Is `tree` the character `mark`?
+/// Returns true if `tree` is the character `mark`.
 pub(crate) fn is_punct(tree: Option<&TokenTree>, mark: char) -> bool {
     matches!(tree, Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-/// Is `tree` a group between the given delimiters?
+/// Returns true if `tree` is a group with the given delimiters.
 pub(crate) fn is_group(tree: Option<&TokenTree>, delimiter: Delimiter) -> bool {
     matches!(tree, Some(TokenTree::Group(group)) if group.delimiter() == delimiter)
 }
 
-/// Do the attributes keep their item out of every build but a test's?
+/// Returns true if the attributes exclude their item from every build except a test's.
 pub(crate) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|a| a.path().is_ident("test")) || requires(attributes, "test")
 }
 
-/// Do the `cfg` attributes demand `flag`?
+/// Returns true if the `cfg` attributes require `flag`.
 fn requires(attributes: &[Attribute], flag: &str) -> bool {
     attributes
         .iter()
@@ -170,18 +171,18 @@ fn demands(condition: &Meta, flag: &str) -> bool {
     }
 }
 
-/// Collects the byte ranges of test items, and whether any is for loom.
+/// Collects the byte ranges of test items, and records if any is for loom.
 #[derive(Default)]
 struct TestFinder {
     ranges: Vec<Range<usize>>,
     loom_ranges: Vec<Range<usize>>,
-    /// How many test items enclose the one being visited.
+    /// Number of test items that enclose the visited item.
     inside: usize,
     loom: bool,
 }
 
 impl TestFinder {
-    /// Returns whether an item with these attributes is a test item.
+    /// Returns true if an item with these attributes is a test item.
     fn look_at(&mut self, attributes: &[Attribute]) -> bool {
         let test = is_test(attributes);
         self.loom |= requires(attributes, "garrick_loom") && (test || self.inside > 0);

@@ -1,4 +1,4 @@
-//! The files of a target, found the way the compiler finds them: from `mod` line to `mod` line.
+//! Files of a target, found the way the compiler finds them: from `mod` line to `mod` line.
 
 use std::path::{Path, PathBuf};
 
@@ -7,34 +7,34 @@ use syn::{Expr, ExprLit, Item, ItemMod, Lit, Meta};
 use super::source::{Source, is_test, line_of};
 use super::violation::Violation;
 
-/// How a file is read: its text by its path, or nothing if there is no such file.
+/// Function that reads a file: returns its text, or `None` if there is no such file.
 pub(crate) type Read<'a> = dyn Fn(&Path) -> Option<String> + 'a;
 
-/// The sources of one target, its root first, and what could not be read of it.
+/// Sources of one target, its root first, with the violations found while reading them.
 #[derive(Default)]
 pub(crate) struct Tree {
     pub(crate) sources: Vec<Source>,
     pub(crate) violations: Vec<Violation>,
 }
 
-/// A file still to be read.
+/// File still to be read.
 struct Pending {
     path: PathBuf,
     modules: Vec<String>,
     test: bool,
 }
 
-/// Where a `mod` line stands.
+/// Position of a `mod` line.
 struct Scope<'a> {
     file: &'a Path,
-    /// The folder of the files of modules declared here.
+    /// Folder of the files of modules declared here.
     dir: PathBuf,
     modules: Vec<String>,
     test: bool,
 }
 
 impl Tree {
-    /// Reads the target whose root is `root`; `test` says that all of it is test code.
+    /// Reads the target whose root is `root`. `test` is true if all of it is test code.
     pub(crate) fn load(root: &Path, test: bool, read: &Read<'_>) -> Self {
         let mut tree = Self::default();
         let mut pending = vec![Pending {
@@ -106,7 +106,7 @@ impl Tree {
     }
 }
 
-/// `src/` for `src/lib.rs` and every other root, `a/` for `a/mod.rs`, `a/b/` for `a/b.rs`.
+/// Returns `src/` for `src/lib.rs` and every other root, `a/` for `a/mod.rs`, `a/b/` for `a/b.rs`.
 fn folder_of_modules(source: &Source) -> PathBuf {
     let parent = source.path.parent().unwrap_or(Path::new(""));
     let stem = source.path.file_stem().unwrap_or_default();
@@ -128,7 +128,7 @@ fn file_of(module: &ItemMod, scope: &Scope<'_>, read: &Read<'_>) -> Option<PathB
     candidates.into_iter().find(|path| read(path).is_some())
 }
 
-/// The value of `#[path = ".."]`.
+/// Returns the value of `#[path = ".."]`.
 fn path_attribute(module: &ItemMod) -> Option<String> {
     module.attrs.iter().find_map(|attribute| {
         if let Meta::NameValue(pair) = &attribute.meta
@@ -145,7 +145,7 @@ fn path_attribute(module: &ItemMod) -> Option<String> {
     })
 }
 
-/// One violation for each of `files` that no target reaches.
+/// Returns one violation for each of `files` that no target reaches.
 pub(crate) fn dead_files(files: &[PathBuf], reached: &[&Path]) -> Vec<Violation> {
     files
         .iter()

@@ -1,4 +1,4 @@
-//! Rules: nothing unfinished is merged, and no test is skipped or waits by the clock.
+//! Rules: no unfinished work is merged, and no test is skipped or waits by the clock.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use proc_macro2::{Delimiter, TokenTree};
 use super::source::{Source, is_group, is_ident, is_punct};
 use super::violation::Violation;
 
-/// Words that mark work left to do, wherever they stand but in a string.
+/// Words that mark unfinished work, anywhere except in a string.
 const MARKS: &[&str] = &["FIXME", "TODO", "XXX"];
 
-/// Macros that stand for code that is not there.
+/// Macros that stand for missing code.
 const GAPS: &[&str] = &["todo", "unimplemented"];
 
 /// Reports unfinished work in one file.
@@ -47,7 +47,8 @@ fn skipped(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violati
     })
 }
 
-/// A thread that sleeps, and not an actor, which sleeps by the clock of its world: that is a method's name.
+/// Reports a call that makes a thread sleep. An actor may sleep by the clock of its world: that is
+/// a method call.
 fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violation> {
     let is_method = index > 0 && is_punct(trees.get(index - 1), '.');
     let sleep = is_ident(trees.get(index), "sleep")
@@ -63,7 +64,7 @@ fn asleep(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violatio
     })
 }
 
-/// Looks for marks, and for examples that are not run, in everything but strings.
+/// Looks for marks, and for examples that are not run, everywhere except in strings.
 fn marks(source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (index, line) in without_strings(source).lines().enumerate() {
@@ -88,7 +89,7 @@ fn marks(source: &Source) -> Vec<Violation> {
     violations
 }
 
-/// The text with the insides of literals blanked out; lines stay where they are.
+/// Returns the text with the contents of literals blanked out. Keeps the lines in place.
 fn without_strings(source: &Source) -> String {
     let mut literals: Vec<Range<usize>> = Vec::new();
     source.each_token(|trees, index| {

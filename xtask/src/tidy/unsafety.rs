@@ -1,4 +1,4 @@
-//! Rule: `unsafe` lives in three crates; every other one forbids it.
+//! Rule: `unsafe` code is allowed in three crates. Every other crate forbids it.
 
 use proc_macro2::TokenTree;
 use syn::{Meta, Path as SynPath, Token, punctuated::Punctuated};
@@ -6,12 +6,12 @@ use syn::{Meta, Path as SynPath, Token, punctuated::Punctuated};
 use super::source::Source;
 use super::violation::Violation;
 
-/// The crates that may hold `unsafe` code.
+/// Crates that may contain `unsafe` code.
 pub(super) const UNSAFE_CRATES: &[&str] = &["garrick-core", "garrick-steal", "garrick-sched"];
 
 const ALLOWED: &str = "`unsafe` in garrick-core, garrick-steal and garrick-sched only";
 
-/// Reports every `unsafe` in a file of `package`, unless it may have them.
+/// Reports every `unsafe` in a file of `package`, unless the package may contain it.
 pub(crate) fn check(package: &str, source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
     if UNSAFE_CRATES.contains(&package) {

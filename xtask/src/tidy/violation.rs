@@ -1,18 +1,18 @@
-//! What a rule reports.
+//! Report of a rule.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One broken rule at one place.
+/// A broken rule at one place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Violation {
-    /// The file, relative to the workspace.
+    /// Path of the file, relative to the workspace.
     pub(crate) path: PathBuf,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub(crate) line: usize,
-    /// What is wrong.
+    /// Description of the violation.
     pub(crate) wrong: String,
-    /// What is allowed in its place.
+    /// Description of the allowed alternative.
     pub(crate) allowed: String,
 }
 

@@ -1,10 +1,10 @@
-//! What went through each channel, as a table.
+//! Table of the traffic of each channel.
 
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use garrick_bench::pipeline::Traffic;
 use garrick_measure::units;
 
-/// The table's head, and whether figures stand under it.
+/// Titles of the columns. True for columns of figures.
 const COLUMNS: [(&str, bool); 6] = [
     ("channel", false),
     ("message", false),
@@ -14,7 +14,8 @@ const COLUMNS: [(&str, bool); 6] = [
     ("fill", true),
 ];
 
-/// A row for each channel; `fill` is the share that was full, on the average.
+/// Returns a table with a row for each channel. `fill` is the average share of the channel that was
+/// full.
 pub(crate) fn table(channels: &[Traffic]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -31,7 +32,7 @@ pub(crate) fn table(channels: &[Traffic]) -> String {
                 .map_or("-".to_owned(), |fill| format!("{:.0}%", fill * 100.0)),
         ]));
     }
-    // As the lines below the table, its rows begin at the margin.
+    // The rows begin at the margin, like the lines below the table.
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }

@@ -1,4 +1,4 @@
-//! In a terminal: what is shown, what keys do, and how the terminal is left.
+//! Tests in a terminal: the screen, the keys, and the terminal's state at the end.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use super::server::Process;
 use super::terminal::Terminal;
 use super::{EVIL, snapshot, top};
 
-/// A process, and a terminal of 24 lines that shows it.
+/// Starts a process, and a terminal of 24 lines that shows it.
 fn watched() -> (Process, Terminal) {
     let process = Process::start(snapshot("first", 1));
     let mut terminal = Terminal::start(&top(&process.address()), 24, 80);

@@ -1,4 +1,4 @@
-//! `garrick top` from outside: what it prints, what it shows in a terminal, how it ends.
+//! Tests of `garrick top` from outside: its output, its screen in a terminal, its end.
 
 #[cfg(unix)]
 mod live;
@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 
 use garrick_telemetry::{Edge, Node, Process, Snapshot};
 
-/// `garrick top` for the process at `address`, as a user without a token.
+/// Returns `garrick top` for the process at `address`, as a user without a token.
 fn top(address: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
     command.args(["top", address]).env_remove("GARRICK_TOKEN");
@@ -24,7 +24,7 @@ fn stdout(output: &Output) -> &str {
     str::from_utf8(&output.stdout).expect("it prints UTF-8")
 }
 
-/// A stage called `name` that sends to another one; snapshot number `sequence` of it.
+/// Returns snapshot number `sequence` of a stage called `name` that sends to another stage.
 fn snapshot(name: &str, sequence: u64) -> Snapshot {
     let node = |id: &str, name: &str| Node {
         id: id.to_owned(),
@@ -56,5 +56,5 @@ fn snapshot(name: &str, sequence: u64) -> Snapshot {
     }
 }
 
-/// A name that would do mischief in a terminal, were it printed as it is.
+/// Name that would act on a terminal if it were printed as it is.
 const EVIL: &str = "\u{1b}]0;owned\u{7}\u{9b}2J\u{202e}x";

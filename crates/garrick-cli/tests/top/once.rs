@@ -1,11 +1,11 @@
-//! One look, as text and as JSON.
+//! Tests of a single snapshot, as text and as JSON.
 
 use garrick_telemetry::Snapshot;
 
 use super::server::{Server, answer, answer_in_chunks, asks_for};
 use super::{EVIL, snapshot, stdout, top};
 
-/// A server whose snapshot is `snapshot`, in chunks.
+/// Starts a server that answers with `snapshot`, in chunks.
 fn serving(snapshot: &Snapshot) -> Server {
     let json = serde_json::to_string(snapshot).unwrap();
     Server::start(move |head, stream| {

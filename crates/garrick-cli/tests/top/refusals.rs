@@ -1,4 +1,4 @@
-//! What is wrong, in one line: exit code 2 for what was typed, 1 for what failed.
+//! Tests of errors in one line: exit code 2 for wrong usage, 1 for failures.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,8 @@ use std::net::{TcpListener, TcpStream};
 use super::server::{Server, answer};
 use super::{stdout, top};
 
-/// Asserts that `garrick top ADDRESS FLAGS` ends with `code` and one line that has all of `words` in it.
+/// Asserts that `garrick top ADDRESS FLAGS` ends with `code` and one line that contains all of
+/// `words`.
 #[track_caller]
 fn assert_says(address: &str, flags: &[&str], code: i32, words: &[&str]) {
     let output = top(address).args(flags).output().unwrap();

@@ -1,4 +1,4 @@
-//! A server that stands in for a process with telemetry, and says whatever a test wants.
+//! Server that stands in for a process with telemetry, with answers chosen by the test.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,10 +8,10 @@ use std::thread::{self, JoinHandle};
 
 use garrick_telemetry::Snapshot;
 
-/// The head of a request: its first line and its headers.
+/// Head of a request: its first line and its headers.
 pub(crate) type Head = Vec<String>;
 
-/// A server on a port of its own, with a thread for each connection.
+/// Server on a free port, with a thread for each connection.
 pub(crate) struct Server {
     address: SocketAddr,
     ends: Arc<AtomicBool>,
@@ -59,7 +59,7 @@ impl Drop for Server {
     }
 }
 
-/// The next request's head; none when the client has gone.
+/// Returns the next request's head, or `None` when the client has disconnected.
 fn read_head(stream: &TcpStream) -> Option<Head> {
     let lines = BufReader::new(stream).lines();
     let head: Head = lines
@@ -69,7 +69,7 @@ fn read_head(stream: &TcpStream) -> Option<Head> {
     (!head.is_empty()).then_some(head)
 }
 
-/// Whether `head` asks for `path`, whatever its parameters.
+/// Returns true if `head` asks for `path`, with any parameters.
 pub(crate) fn asks_for(head: &Head, path: &str) -> bool {
     let asked = head[0].strip_prefix("GET ").unwrap_or_default();
     asked.split([' ', '?']).next() == Some(path)
@@ -103,7 +103,7 @@ fn send_chunk(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(&chunk);
 }
 
-/// A process that is alive: it answers with its newest snapshot, and streams those that follow.
+/// Process that is alive: answers with its newest snapshot, and streams later ones.
 pub(crate) struct Process {
     server: Server,
     state: Arc<Mutex<Streams>>,
@@ -111,9 +111,9 @@ pub(crate) struct Process {
 
 struct Streams {
     newest: Snapshot,
-    /// Those who listen.
+    /// Open streams.
     open: Vec<TcpStream>,
-    /// Whether anybody is let in.
+    /// True while connections are accepted.
     serves: bool,
 }
 
@@ -153,7 +153,7 @@ impl Process {
         self.server.address()
     }
 
-    /// Shows `snapshot` to all who listen, in two chunks and with an alert before it.
+    /// Sends `snapshot` to all open streams, in two chunks and with an alert before it.
     pub(crate) fn show(&self, snapshot: Snapshot) {
         let event = format!("event: alert\ndata: {{}}\n\n{}", event(&snapshot));
         let mut state = self.state.lock().unwrap();
@@ -165,7 +165,7 @@ impl Process {
         state.newest = snapshot;
     }
 
-    /// Ends all connections; lets nobody in before [`Self::open`].
+    /// Ends all connections, and refuses new ones until [`Self::open`].
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap();
         state.serves = false;
@@ -179,7 +179,7 @@ impl Process {
     }
 }
 
-/// A message of a stream.
+/// Returns a message of a stream.
 fn event(snapshot: &Snapshot) -> String {
     let json = serde_json::to_string(snapshot).unwrap();
     format!("id: {}\ndata: {json}\n\n", snapshot.sequence)

@@ -1,4 +1,4 @@
-//! A terminal with a program in it: keys go in, a screen comes out.
+//! Terminal with a program in it: keys go in, a screen comes out.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,25 +12,25 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
 
-/// Longer than anything here takes; a test that waits so long hangs.
+/// Time limit of a test. A test that takes longer hangs.
 const GUARD: Duration = Duration::from_secs(60);
 
 pub(crate) struct Terminal {
     child: Child,
-    /// The user's side of the terminal.
+    /// User's side of the terminal.
     user: File,
-    /// The program's side, until its end.
+    /// Program's side, until the program ends.
     program: Option<OwnedFd>,
-    /// Its settings before the program began.
+    /// Settings of the terminal before the program began.
     before: String,
     output: Receiver<Vec<u8>>,
-    /// Every byte the program wrote.
+    /// All bytes that the program wrote.
     pub(crate) written: Vec<u8>,
     screen: vt100::Parser,
 }
 
 impl Terminal {
-    /// Runs `command` as the leader of a session with a terminal of its own.
+    /// Runs `command` as the leader of a session with a new terminal.
     pub(crate) fn start(command: &Command, lines: u16, columns: u16) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let user = openpt(flags).unwrap();
@@ -84,18 +84,18 @@ impl Terminal {
         self.user.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// What is on the screen.
+    /// Returns the contents of the screen.
     pub(crate) fn contents(&self) -> String {
         self.screen.screen().contents()
     }
 
-    /// Reads until the screen has all of `words`.
+    /// Reads until the screen contains all of `words`.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, words: &[&str]) {
         self.wait_until(|screen| words.iter().all(|word| screen.contains(word)));
     }
 
-    /// Reads until the screen is as `is_there` wants it.
+    /// Reads until the screen satisfies `is_there`.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, is_there: impl Fn(&str) -> bool) {
         let began = Instant::now();
@@ -117,7 +117,7 @@ impl Terminal {
         self.written.extend_from_slice(bytes);
     }
 
-    /// Gives the terminal another size.
+    /// Changes the size of the terminal.
     pub(crate) fn resize(&mut self, lines: u16, columns: u16) {
         tcsetwinsize(&self.user, size(lines, columns)).unwrap();
         self.screen
@@ -131,7 +131,8 @@ impl Terminal {
         let status = self.child.wait().unwrap();
         let program = self.program.take().expect("it has not ended before");
         assert_eq!(settings(&program), self.before, "the terminal's settings");
-        // With the last one on the program's side gone, the user's reads end after the last byte.
+        // Once the last handle on the program's side is closed, the user's reads end after the last
+        // byte.
         drop(program);
         while let Ok(bytes) = self.output.recv() {
             self.take(&bytes);
@@ -142,7 +143,7 @@ impl Terminal {
     }
 }
 
-/// A program must not outlive a test that failed.
+/// Kills the program, because it must not outlive a failed test.
 impl Drop for Terminal {
     fn drop(&mut self) {
         if self.program.is_some() {

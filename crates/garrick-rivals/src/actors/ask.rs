@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Asks and their answers.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 

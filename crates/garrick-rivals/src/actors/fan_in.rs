@@ -14,7 +14,7 @@ pub(crate) const FAN_IN: Scenario = Scenario {
     contenders,
 };
 
-/// Those who send.
+/// Number of senders.
 const SENDERS: u64 = 4;
 
 /// Threads of the runtimes.

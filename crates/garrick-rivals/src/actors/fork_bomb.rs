@@ -1,4 +1,5 @@
-//! The fork bomb of `garrick bench`, step for step: a binary tree of actors that grows, and reports back to its root.
+//! Fork bomb of `garrick bench`, step for step: a binary tree of actors that grows, and reports
+//! back to its root.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
@@ -16,12 +17,13 @@ pub(crate) const FORK_BOMB: Scenario = Scenario {
     contenders,
 };
 
-/// The others' actors are all alive when the last leaf is made, and take up to 8 KiB each.
+/// Depth of the tree. The rivals' actors are all alive when the last leaf is created, and take up
+/// to 8 KiB each.
 const DEPTH: u32 = 16;
 
 const DEPTH_QUICK: u32 = 12;
 
-/// Deeper, there would be more threads than a process may have.
+/// Maximum depth with threads. A deeper tree would need more threads than a process may have.
 const DEPTH_OF_THREADS_MAX: u32 = 10;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {

@@ -1,7 +1,8 @@
-//! What an actor library, or what stands in for one, has to offer to take part.
+//! Interface that an actor library, or its substitute, implements to take part.
 //!
-//! [`Framework`] has one implementation for each contender, with one actor, its *host*, written as the library's
-//! documentation writes actors. What the actors of a scenario do is a [`Role`], written once; a host plays any.
+//! [`Framework`] has one implementation for each contender, with one actor, its *host*, written as
+//! the library's documentation writes actors. The work of a scenario's actors is a [`Role`],
+//! written once. A host plays any role.
 //!
 //! ```text
 //!   driver (the scenario's) --- spawn, tell, ask ---> host of the framework [ role of the scenario ]
@@ -14,40 +15,41 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use garrick_measure::Result;
 use tokio::runtime;
 
-/// What an actor does, in whichever framework.
+/// Behavior of an actor, in any framework.
 pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
-    /// What it is told.
+    /// Type of its messages.
     type Message: Send + 'static;
 
-    /// Says that it blocks threads, to a library that asks.
+    /// True if the role blocks threads. For libraries that ask.
     const BLOCKS: bool = false;
 
-    /// Handles one message. Where a framework's handlers are no futures, this one is ready at once, because there
-    /// `tell` and `spawn` are.
+    /// Handles one message. If a framework's handlers are not futures, this future is ready at
+    /// once, because `tell` and `spawn` are ready at once there.
     fn receive(&mut self, message: Self::Message) -> impl Future<Output = Flow> + Send;
 }
 
-/// How an actor goes on after a message.
+/// Continuation of an actor after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It waits for more.
+    /// The actor waits for more messages.
     Continue,
-    /// There will be no more. Where an actor ends with its last address nothing has to be done about that.
+    /// No more messages will come. If an actor ends with its last address, nothing has to be done.
     Stop,
 }
 
-/// A way to have an actor beside the plainest one.
+/// A kind of actor other than the plain one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// Known by a name.
+    /// An actor with a registered name.
     Named,
-    /// In a supervisor's care, which starts it again when it fails: behind the same address or another one.
+    /// An actor with a supervisor, which restarts it when it fails, behind the same address or
+    /// another one.
     Supervised,
-    /// With handlers that may await.
+    /// An actor with handlers that may await.
     Async,
 }
 
-/// Something that an actor needs beside its address.
+/// A value that an actor needs beside its address.
 pub(crate) type Kept = Box<dyn Any + Send>;
 
 /// Returns a name that no actor has had.
@@ -58,23 +60,23 @@ pub(crate) fn new_name() -> String {
 
 /// An actor library.
 pub(crate) trait Framework: Sized + Send + Sync + 'static {
-    /// What it is called in tables.
+    /// Name in tables.
     const NAME: &'static str;
 
-    /// Whether it has mailboxes that a sender waits at when they are full.
+    /// True if the framework has bounded mailboxes, at which a sender waits when they are full.
     const HAS_BOUNDED: bool;
 
-    /// The other ways in which it has actors.
+    /// Kinds of actors that the framework has, beside the plain one.
     const WAYS: &'static [Way] = &[];
 
-    /// The address of an actor in a role.
+    /// Address of an actor in a role.
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
 
-    /// The address of an actor that answers a number with the next one.
+    /// Address of an actor that answers a number with the next one.
     type Answerer: Send + Sync + 'static;
 
-    /// Runs `driver` as a task beside the actors: with one worker all on this thread, else on so many others, if it
-    /// has a choice.
+    /// Runs `driver` as a task beside the actors. With one worker, everything runs on this thread.
+    /// Otherwise it runs on `workers` other threads, if the framework has a choice.
     fn run<T: Send + 'static>(
         workers: usize,
         driver: impl Future<Output = T> + Send + 'static,
@@ -82,13 +84,14 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         run_on_tokio(workers, driver)
     }
 
-    /// Spawns an actor, with a mailbox of so many messages or an unbounded one.
+    /// Spawns an actor, with a mailbox of `bound` messages or an unbounded one.
     fn spawn<R: Role<Self>>(
         role: R,
         bound: Option<usize>,
     ) -> impl Future<Output = Self::Address<R>> + Send;
 
-    /// Spawns an actor in one of its [`WAYS`](Self::WAYS), with an unbounded mailbox. What comes with the address keeps who else is needed.
+    /// Spawns an actor in one of its [`WAYS`](Self::WAYS), with an unbounded mailbox. The second
+    /// value keeps everything alive that the actor needs.
     fn spawn_in_way<R: Role<Self>>(
         way: Way,
         role: R,
@@ -102,7 +105,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Sends an actor a message without waiting for an answer.
     ///
     /// # Panics
-    /// If the actor is gone, which no scenario's actor is before its last message.
+    /// Panics if the actor is gone. No scenario's actor ends before its last message.
     fn tell<R: Role<Self>>(
         to: &Self::Address<R>,
         message: R::Message,
@@ -111,24 +114,25 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Spawns an actor that answers.
     fn answerer() -> impl Future<Output = Self::Answerer> + Send;
 
-    /// Asks it, and waits for the answer.
+    /// Asks the answerer, and waits for the answer.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
-    /// Runs tasks beside the driver: each on whichever worker is free, or on another thread.
+    /// Runs tasks beside the driver: each on a free worker, or on another thread.
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
         for task in tasks {
             tokio::spawn(task);
         }
     }
 
-    /// Lets those run who share the caller's thread.
+    /// Yields to the other tasks of the caller's thread.
     fn pause() -> impl Future<Output = ()> + Send {
         tokio::task::yield_now()
     }
 }
 
-/// Runs `driver` on a tokio runtime: of the calling thread for one worker, else of so many threads beside it. It is
-/// a task as the actors' are, because the future that a runtime blocks on is woken through the system's poll.
+/// Runs `driver` on a tokio runtime: on the calling thread for one worker, otherwise on `workers`
+/// other threads. The driver is a task like the actors, because the future that a runtime blocks on
+/// is woken through the system's poll.
 pub(crate) fn run_on_tokio<T: Send + 'static>(
     workers: usize,
     driver: impl Future<Output = T> + Send + 'static,

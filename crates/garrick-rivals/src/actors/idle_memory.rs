@@ -1,7 +1,8 @@
-//! What an idle actor takes in memory.
+//! Memory of an idle actor.
 //!
-//! As `garrick bench` measures it: each actor's state is the address of the one made before it, and each crowd lives
-//! in a fresh process, whose growth in resident memory is the actors' own.
+//! Measured as in `garrick bench`: each actor's state is the address of the actor created before
+//! it, and each crowd lives in a fresh process. The growth of that process in resident memory is
+//! due to the actors alone.
 
 use std::env;
 use std::process::{Command, ExitCode};
@@ -23,19 +24,20 @@ pub(crate) const IDLE_MEMORY: Scenario = Scenario {
     contenders,
 };
 
-/// The hidden first word of a command that makes a crowd: a framework's name and a number of actors follow.
+/// Hidden first word of a command that creates a crowd. A framework's name and a number of actors
+/// follow.
 const CHILD: &str = "measure-idle-memory";
 
-/// Why a process knows its size.
+/// Reason why a process knows its size.
 const STATM: &str = "the system says what is resident";
 
-/// Actors that are spawned before others run.
+/// Number of actors that are spawned before other actors run.
 const LITTER: u64 = 64;
 
-/// One who makes so many idle actors in this process, and says how much it has grown by.
+/// Function that creates idle actors in this process, and returns the growth of the process.
 type Crowd = fn(u64) -> Result<Measured>;
 
-/// Their names, their crowds, and of how many actors these are in a full run and in a quick one.
+/// Names, crowds, and numbers of actors in a full run and in a quick one.
 const CROWDS: [(&str, Crowd, u64, u64); 7] = [
     ("garrick", idle_memory, 10_000_000, 1_000_000),
     (Actix::NAME, crowd::<Actix>, 200_000, 32_000),
@@ -56,7 +58,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     CROWDS.map(contender).into()
 }
 
-/// Has a fresh process make a crowd.
+/// Creates a crowd in a fresh process.
 fn in_child(name: &str, actors: u64) -> Result<Measured> {
     let output = Command::new(env::current_exe()?)
         .args([CHILD, name, &actors.to_string()])
@@ -68,7 +70,7 @@ fn in_child(name: &str, actors: u64) -> Result<Measured> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Does what this process was started for, if that was to make a crowd: the other end of [`in_child`].
+/// Creates a crowd if this process was started for that: the other end of [`in_child`].
 pub(crate) fn child() -> Option<ExitCode> {
     let mut arguments = env::args().skip(1);
     if arguments.next()? != CHILD {
@@ -87,7 +89,7 @@ pub(crate) fn child() -> Option<ExitCode> {
     })
 }
 
-/// Makes the crowd that the words ask for, and returns what it came to, as JSON.
+/// Creates the crowd that the words ask for, and returns the result as JSON.
 fn made_of(words: &[String]) -> Result<String> {
     let [name, actors] = words else {
         return Err(format!("{CHILD} takes a name and a number of actors").into());
@@ -99,7 +101,7 @@ fn made_of(words: &[String]) -> Result<String> {
     Ok(serde_json::to_string(&crowd(actors.parse()?)?)?)
 }
 
-/// Makes idle actors, at least so many, and sees what that took.
+/// Creates at least `actors` idle actors, and measures the memory that they take.
 fn crowd<F: Framework>(actors: u64) -> Result<Measured> {
     let litters = actors.div_ceil(LITTER);
     let actors = litters * LITTER;
@@ -116,7 +118,7 @@ fn crowd<F: Framework>(actors: u64) -> Result<Measured> {
             }
             F::pause().await;
         }
-        // Threads handle their messages when they can.
+        // Threads handle their messages at any later time.
         while tally.handled() < actors {
             F::pause().await;
             thread::yield_now();
@@ -124,7 +126,8 @@ fn crowd<F: Framework>(actors: u64) -> Result<Measured> {
         let mut measured = measured(actors, &watch);
         let grown = resident_bytes().expect(STATM).saturating_sub(before);
         measured.bytes_per_actor = Some(grown as f64 / actors as f64);
-        // Until here somebody has the address of the last, which has that of the one before it.
+        // Until here the address of the last actor is held, which holds that of the actor before
+        // it.
         drop(last);
         measured
     })

@@ -1,13 +1,13 @@
 //! Actor libraries beside each other, on the scenarios of `garrick bench`.
 //!
-//! Garrick's contenders are those of `garrick bench` themselves, actors on the public API. The others are actix,
-//! ractor, kameo and xtra, and what many use in place of a library: tokio tasks and threads, each with channels.
-//! Their scenarios are written once, on a [`framework::Framework`] that each of them is made to; the handful of
-//! functions that takes are in `frameworks`, the actors' work in `roles`.
+//! Garrick's contenders are those of `garrick bench`, actors on the public API. The rivals are
+//! actix, ractor, kameo and xtra, and two common substitutes for a library: tokio tasks and
+//! threads, each with channels. Their scenarios are written once, on [`framework::Framework`]. Its
+//! implementations are in `frameworks`, the actors' work in `roles`.
 //!
-//! Who sends, asks and spawns is an actor with Garrick, and with the others a task of the runtime, which goes on
-//! without a message to itself. Those of one worker run all of it on one thread
-//! (threads cannot); CPU time is counted of the whole process.
+//! With Garrick, the sender, asker or spawner is an actor. With the rivals it is a task of the
+//! runtime, which goes on without a message to itself. With one worker, everything runs on one
+//! thread (except for threads). CPU time covers the whole process.
 
 pub(crate) mod framework;
 mod roles;
@@ -36,7 +36,7 @@ pub(crate) use tell::TELL;
 pub(crate) use tell_ways::{TELL_ASYNC, TELL_NAMED, TELL_SUPERVISED};
 pub(crate) use timer_cancel::TIMER_CANCEL;
 
-/// Calls `$contenders::<F>($argument..)` for each of the others, and collects what they return.
+/// Calls `$contenders::<F>($argument..)` for each of the rivals, and collects the results.
 macro_rules! others {
     ($contenders:ident $(, $argument:expr)*) => {
         [
@@ -51,16 +51,16 @@ macro_rules! others {
 }
 use others;
 
-/// Messages that a sender sends before it lets others run.
+/// Number of messages that a sender sends before it yields.
 const BURST: u64 = 256;
 
-/// Messages for which a bounded mailbox has room.
+/// Capacity of a bounded mailbox, in messages.
 const BOUND: usize = 1024;
 
-/// Messages that may wait in unbounded mailboxes at once.
+/// Maximum number of messages that may wait in unbounded mailboxes at once.
 const FLOOD_MAX: u64 = 1 << 18;
 
-/// Garrick's contenders of a scenario of `garrick bench`: those that it is itself.
+/// Returns Garrick's own contenders of a scenario of `garrick bench`.
 fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
     let all = garrick_bench::contenders(scenario, effort, point);
     all.into_iter()
@@ -68,7 +68,7 @@ fn ours(scenario: &str, effort: &Effort, point: &Point) -> Vec<Contender> {
         .collect()
 }
 
-/// Begins to measure the whole process.
+/// Starts to measure the whole process.
 fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }
@@ -83,7 +83,7 @@ async fn send<F: framework::Framework>(to: &F::Address<roles::Counter>, bursts: 
     }
 }
 
-/// `ops` operations that have taken `watch` until now.
+/// Returns the measurement of `ops` operations that `watch` has timed until now.
 fn measured(ops: u64, watch: &Stopwatch) -> Measured {
     Measured::new(ops, watch.stop())
 }

@@ -1,4 +1,4 @@
-//! One token that goes to and fro, or round.
+//! A token that goes to and fro, or round a ring.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
@@ -28,7 +28,7 @@ pub(crate) const RING: Scenario = Scenario {
     },
 };
 
-/// Actors in a ring.
+/// Number of actors in a ring.
 const ACTORS: usize = 100;
 
 fn to_and_fro<F: Framework>() -> Contender {
@@ -42,14 +42,15 @@ fn round<F: Framework>() -> Contender {
     Contender::fitted(F::NAME, |ops| pass::<F>(ACTORS, ops)).with("actors", ACTORS)
 }
 
-/// Passes a token on `hops` times in a ring of `count`. The relay that the last hop leads to is the one that says
-/// so: a token that was lost, or went astray, would have no end.
+/// Passes a token on `hops` times in a ring of `count` relays. The relay at the last hop reports
+/// the end. A lost or misrouted token would have no end.
 fn pass<F: Framework>(count: usize, hops: u64) -> Result<Measured> {
     F::run(1, async move {
         let (done, waiting) = oneshot::channel();
         let mut done = Some(done);
         let last = (hops % count as u64) as usize;
-        // They are made from the last to the first, each with the address of the one that comes after it.
+        // Creates the relays from the last to the first, each with the address of the relay that
+        // comes after it.
         let mut end = None;
         let mut next = None;
         for place in (0..count).rev() {

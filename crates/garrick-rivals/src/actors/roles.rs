@@ -1,4 +1,4 @@
-//! What the actors of the scenarios do.
+//! Behavior of the scenarios' actors.
 
 use std::hint::black_box;
 use std::mem;
@@ -9,17 +9,17 @@ use tokio::sync::oneshot;
 
 use super::framework::{Flow, Framework, Role};
 
-/// Counts messages, and says when the last expected one has come.
+/// Counts messages, and reports when the last expected message has arrived.
 #[derive(Debug)]
 pub(super) struct Counter {
-    /// Messages still to come.
+    /// Number of messages still to come.
     left: u64,
-    /// Whom to tell. None when that is done.
+    /// Sender of the report. `None` after the report.
     done: Option<oneshot::Sender<()>>,
 }
 
 impl Counter {
-    /// One that expects `count` messages, and what it tells when they have come.
+    /// Creates a counter that expects `count` messages, and the receiver of its report.
     pub(super) fn new(count: u64) -> (Self, oneshot::Receiver<()>) {
         let (done, waiting) = oneshot::channel();
         let done = Some(done);
@@ -47,29 +47,29 @@ impl<F: Framework> Role<F> for Counter {
     }
 }
 
-/// Says that it is done to whoever may still wait for it.
+/// Reports the end to the driver, if it still waits.
 fn say(done: &mut Option<oneshot::Sender<()>>) {
     if let Some(done) = done.take() {
-        // A driver that has failed waits no more.
+        // A driver that has failed no longer waits.
         let _ = done.send(());
     }
 }
 
-/// Passes a number on, one less each time, until it is 0.
+/// Passes a number on, decremented each time, until it is 0.
 pub(super) struct Relay<F: Framework> {
-    /// The next one. None until told, and after the end.
+    /// Address of the next relay. `None` before the first message, and after the end.
     next: Option<F::Address<Self>>,
-    /// Whom to tell that 0 was reached: only one of the relays has it.
+    /// Sender of the report that 0 was reached. Only one of the relays has it.
     done: Option<oneshot::Sender<()>>,
 }
 
-/// What a [`Relay`] receives.
+/// Message to a [`Relay`].
 pub(super) enum Pass<F: Framework> {
-    /// Who comes next.
+    /// Address of the next relay.
     Next(F::Address<Relay<F>>),
-    /// How often to pass this on.
+    /// Token with the number of hops left.
     Token(u64),
-    /// The token has come to its end: forget the next one, so that no ring keeps itself alive.
+    /// The token has reached its end: forget the next relay, so that no ring keeps itself alive.
     End,
 }
 
@@ -78,7 +78,8 @@ impl<F: Framework> Relay<F> {
         Self { next, done }
     }
 
-    /// Lets go of the next one, and has it do the same. In a ring this comes back to where it began.
+    /// Drops the address of the next relay, and makes that relay do the same. In a ring this comes
+    /// back to the first relay.
     async fn end(&mut self) {
         if let Some(next) = self.next.take() {
             F::tell::<Self>(&next, Pass::End).await;
@@ -107,19 +108,20 @@ impl<F: Framework> Role<F> for Relay<F> {
     }
 }
 
-/// Counts what short-lived and idle actors do.
+/// Counts messages and ends of short-lived and idle actors.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// Messages handled.
+    /// Number of messages handled.
     handled: AtomicU64,
-    /// Actors whose end is still to come.
+    /// Number of actors that have not ended.
     left: AtomicU64,
-    /// Whom to tell that the last has ended.
+    /// Sender of the report that the last actor has ended.
     done: Mutex<Option<oneshot::Sender<()>>>,
 }
 
 impl Tally {
-    /// One for `count` actors, and what it tells when all of them have ended.
+    /// Creates a tally for `count` actors, and the receiver of the report that all of them have
+    /// ended.
     pub(super) fn new(count: u64) -> (Arc<Self>, oneshot::Receiver<()>) {
         let (done, waiting) = oneshot::channel();
         let tally = Self {
@@ -130,7 +132,7 @@ impl Tally {
         (Arc::new(tally), waiting)
     }
 
-    /// Messages handled so far.
+    /// Returns the number of messages handled so far.
     pub(super) fn handled(&self) -> u64 {
         self.handled.load(Ordering::Relaxed)
     }
@@ -168,9 +170,10 @@ impl Drop for Mayfly {
     }
 }
 
-/// Is idle after one message. Its state is 8 bytes or so: the address of the idler made before it.
+/// Stays idle after one message. Its state is about 8 bytes: the address of the idler created
+/// before it.
 pub(super) struct Idler<F: Framework> {
-    /// Kept, not read: it is what keeps the actor before this one alive.
+    /// Kept, not read: keeps the actor before this one alive.
     _before: Option<F::Address<Self>>,
 }
 
@@ -189,35 +192,35 @@ impl<F: Framework> Role<F> for Idler<F> {
     }
 }
 
-/// An actor of a fork bomb, and what it has become: see `fork_bomb`.
+/// Actor of a fork bomb, with its current state. `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
-    /// The root's customer: tells how many actors the tree has.
+    /// Customer of the root: reports the number of actors of the tree.
     Customer(Option<oneshot::Sender<u64>>),
-    /// It waits to be told to grow.
+    /// Waits for the message to grow.
     Seed,
-    /// It waits for two answers, and then answers its customer.
+    /// Waits for two answers, and then answers its customer.
     Two(F::Address<Self>),
-    /// It has had one answer, of so many actors, and waits for the other.
+    /// Has received one answer, with this count, and waits for the other.
     One(F::Address<Self>, u64),
-    /// It has answered.
+    /// Has answered.
     Spent,
 }
 
-/// What an actor of the tree receives.
+/// Message to an actor of the tree.
 pub(super) enum Growth<F: Framework> {
-    /// Grow, and then tell the customer.
+    /// Grow, and then answer the customer.
     Grow {
-        /// Whose message this is: the address that its children answer to.
+        /// Address of the receiver, to which its children answer.
         me: F::Address<Tree<F>>,
         customer: F::Address<Tree<F>>,
         depth: u32,
     },
-    /// A child is done; it and those below it are so many.
+    /// A child is done. The subtree of the child has this number of actors.
     Answer(u64),
 }
 
 impl<F: Framework> Tree<F> {
-    /// Makes an actor, and has it grow so deep for `customer`.
+    /// Creates an actor, and makes it grow to `depth` for `customer`.
     pub(super) async fn plant(customer: F::Address<Self>, depth: u32) {
         let me = F::spawn(Self::Seed, None).await;
         let grow = Growth::Grow {
@@ -257,7 +260,7 @@ impl<F: Framework> Role<F> for Tree<F> {
                 }
                 Self::One(customer, other) => (customer, 1 + other + count),
                 Self::Customer(Some(done)) => {
-                    // See `say`.
+                    // A driver that has failed no longer waits: the same reason as in `say`.
                     let _ = done.send(count);
                     return Flow::Stop;
                 }

@@ -14,15 +14,15 @@ pub(crate) const SPAWN: Scenario = Scenario {
     contenders,
 };
 
-/// Actors that are spawned in one turn.
+/// Number of actors spawned in one turn.
 const LITTER: u64 = 64;
 
-/// Actors that are spawned at most: of threads, all may be alive at once.
+/// Maximum number of actors. As threads, all of them may be alive at the same time.
 const SPAWNED_MAX: u64 = 4096;
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let mut contenders = ours("spawn", effort, &Point::default());
-    // The others are measured with one size of litters.
+    // The rivals are measured with one size of litters.
     contenders.truncate(1);
     contenders.extend(others!(of));
     contenders

@@ -19,7 +19,7 @@ pub(crate) const TELL: Scenario = Scenario {
 
 fn contenders(effort: &Effort) -> Vec<Contender> {
     let mut contenders = ours("tell", effort, &Point::default());
-    // The others are measured with one size of bursts.
+    // The rivals are measured with one size of bursts.
     contenders.truncate(1);
     contenders.push(Contender::fitted("garrick", tell_bounded).with("bound", BOUND));
     contenders.extend(others!(of).into_iter().flatten());
@@ -62,7 +62,7 @@ impl Actor for Counter {
     }
 }
 
-/// Garrick's, with a future that waits for room.
+/// Measures Garrick's bounded tell, with a future that waits for room.
 fn tell_bounded(ops: u64) -> Result<Measured> {
     let ops = ops.div_ceil(BURST) * BURST;
     let local = Local::new()?;

@@ -1,4 +1,5 @@
-//! Messages to an actor that is more than a plain one: with a name, in a supervisor's care, with handlers that may await.
+//! Messages to actors other than plain ones: with a name, with a supervisor, with handlers that may
+//! await.
 
 use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 
@@ -6,7 +7,7 @@ use super::framework::{Framework, Way};
 use super::roles::Counter;
 use super::{FLOOD_MAX, measured, others, ours, send, watch};
 
-/// Messages a turn, as those of `garrick bench`.
+/// Number of messages per turn, as in `garrick bench`.
 const BURST: u64 = 64;
 
 pub(crate) const TELL_NAMED: Scenario = Scenario {

@@ -28,10 +28,10 @@ pub(crate) const TIMER_CANCEL: Scenario = Scenario {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Timers that are there at once.
+/// Number of timers that exist at once.
 const BURST: u64 = 64;
 
-/// Does `burst` so often that there are so many timers, and measures that.
+/// Repeats `burst` until there have been at least `ops` timers, and measures that.
 async fn bursts(ops: u64, mut burst: impl FnMut()) -> Measured {
     let count = ops.div_ceil(BURST);
     let watch = watch();
@@ -42,7 +42,7 @@ async fn bursts(ops: u64, mut burst: impl FnMut()) -> Measured {
     measured(count * BURST, &watch)
 }
 
-/// A task whose sleeps are polled once.
+/// Measures a task whose sleeps are polled once.
 fn sleeps(ops: u64) -> Result<Measured> {
     run_on_tokio(1, async move {
         bursts(ops, || {
@@ -58,7 +58,7 @@ fn sleeps(ops: u64) -> Result<Measured> {
     })
 }
 
-/// Timed messages are tasks, which are aborted.
+/// Measures ractor, whose timed messages are tasks that are aborted.
 fn ractor(ops: u64) -> Result<Measured> {
     Ractor::run(1, async move {
         let (counter, _done) = Counter::new(1);
@@ -71,14 +71,14 @@ fn ractor(ops: u64) -> Result<Measured> {
     })
 }
 
-/// An actor that starts timers and cancels them, in turns.
+/// Starts timers and cancels them, in turns.
 struct Starter {
     timers: Vec<::actix::SpawnHandle>,
     left: u64,
     done: Option<oneshot::Sender<()>>,
 }
 
-/// The message of a [`Starter`].
+/// Message of a [`Starter`].
 struct Go;
 
 impl ::actix::Message for Go {

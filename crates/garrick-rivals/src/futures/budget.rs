@@ -1,10 +1,11 @@
-//! The open question of seed 003: why a `FuturesUnordered` in a task of tokio is so much slower than outside of tokio's
-//! budget.
+//! Cost of tokio's budget: why a `FuturesUnordered` in a task of tokio is so much slower than
+//! outside of tokio's budget.
 //!
-//! A task waits for many sleeps that are due at the same time. tokio gives it 128 units a poll, and every sleep that is over
-//! takes one; when they are gone, each of the others says `Pending` when it is polled, although it is over. The set of
-//! futures does not know why: it goes on to the next ready one, and tokio wakes all of those again when the poll is over. So a
-//! poll with `n` children left refuses `n - 128` of them, and the whole costs `n * n / 256` polls instead of `n`.
+//! A task waits for many sleeps that are due at the same time. tokio gives it 128 units a poll, and
+//! every completed sleep takes one unit. Without units, each of the other sleeps returns `Pending`
+//! although it is over. The set of futures does not know the reason. It polls the next ready
+//! future, and tokio wakes all refused futures again after the poll. A poll with `n` children left
+//! refuses `n - 128` of them. The whole costs `n * n / 256` polls instead of `n`.
 //!
 //! ```text
 //!   poll 1:  128 done, n - 128 polled in vain, and woken
@@ -29,27 +30,27 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use garrick::{Incoming, Local};
 use garrick_measure::{Clock, Stopwatch};
 
-/// Sleeps that are due at once, for each line of the table.
+/// Numbers of sleeps that are due at once, one for each line of the table.
 pub(super) const SIZES: &[usize] = &[1_000, 4_000, 16_000];
 
-/// Long enough for all of them to have begun.
+/// Delay of a sleep, long enough for all of them to begin.
 const DELAY: Duration = Duration::from_millis(20);
 
-/// What one burst came to.
+/// Result of one burst.
 #[derive(Debug)]
 pub(super) struct Burst {
     pub(super) name: &'static str,
     pub(super) children: usize,
-    /// How often they were polled, all together.
+    /// Total number of polls.
     pub(super) polls: u64,
     /// CPU time of the thread.
     pub(super) cpu: Duration,
 }
 
-/// A child whose polls are counted.
+/// Child whose polls are counted.
 struct Counted<F> {
     child: Pin<Box<F>>,
-    /// Counted by all children, read when they are done.
+    /// Number of polls, counted by all children and read when they are done.
     polls: Arc<AtomicU64>,
 }
 
@@ -62,7 +63,7 @@ impl<F: Future> Future for Counted<F> {
     }
 }
 
-/// Waits for so many children.
+/// Waits for `children` children.
 async fn wait_for<F: Future>(children: usize, polls: Arc<AtomicU64>, child: impl Fn() -> F) {
     let counted = |_| Counted {
         child: Box::pin(child()),
@@ -113,7 +114,7 @@ fn burst(name: &'static str, children: usize, run: impl FnOnce(usize, Arc<Atomic
     }
 }
 
-/// A burst of each size for each of them.
+/// Measures a burst of each size for each kind of task.
 pub(super) fn measure(sizes: &[usize]) -> Vec<Burst> {
     let of_size = |children: &usize| {
         [

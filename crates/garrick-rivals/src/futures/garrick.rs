@@ -1,4 +1,4 @@
-//! The same actor, as one of ours: a future with a mailbox, on the calling thread.
+//! The benchmark's actor, written for Garrick: a future with a mailbox, on the calling thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -13,16 +13,18 @@ use garrick::{Actor, Address, AsyncContext, Incoming, Local, Next};
 use super::load::{Loads, Watched};
 use super::rounds::{DELAY, Round, Timing};
 
-/// Tasks that the sender sends in one poll: as many as the actor receives in one.
+/// Number of tasks that the sender sends in one poll. The actor receives the same number in one
+/// poll.
 const TASKS_AT_ONCE: usize = 64;
 
-/// One task: sleeps, and returns when it was sent.
+/// Runs one task: sleeps, and returns the time at which it was sent.
 async fn one(cx: &AsyncContext<Instant>, sent: Instant) -> Instant {
     cx.sleep(DELAY).await;
     sent
 }
 
-/// The actor: takes what its mailbox has for this poll, then looks which tasks are done.
+/// Runs the actor: receives the messages that its mailbox has for this poll, then checks which
+/// tasks are done.
 async fn actor(
     mut mailbox: Incoming<Instant>,
     results: Address<Instant>,
@@ -100,11 +102,11 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
 
 /// Reads all results.
 struct Reader {
-    /// Results still to come.
+    /// Number of results still to come.
     left: usize,
-    /// Put there by the sender when it begins.
+    /// Start of the round, set by the sender.
     timing: Rc<RefCell<Option<Timing>>>,
-    /// What the time came to, for the main thread.
+    /// Result of the round, for the main thread.
     finished: Rc<Cell<Option<Round>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a future's polls cost: a wrapper that looks at the clock when it is polled and when it is woken.
+//! Cost of a future's polls: a wrapper that reads the clock at each poll and each wake.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,27 +6,27 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-/// A poll that takes longer is a slow one, as tokio's metrics have it.
+/// Limit of a fast poll. A longer poll is a slow one, as in tokio's metrics.
 const SLOW: Duration = Duration::from_micros(50);
 
-/// Sums of a future's life.
+/// Sums over a future's life.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Load {
     pub(super) polls: u64,
     pub(super) polling: Duration,
     pub(super) slow_polls: u64,
-    /// Times between a poll and the wake after it.
+    /// Number of times between a poll and the wake after it.
     pub(super) idled: u64,
     pub(super) idle: Duration,
-    /// Times between a wake and the poll after it.
+    /// Number of times between a wake and the poll after it.
     pub(super) scheduled: u64,
     pub(super) waiting: Duration,
 }
 
-/// The sums of several futures, one after the other.
+/// Sums of several futures, one after another.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
-    /// The wrapper writes it, the table reads it.
+    /// Sums, written by the wrapper and read by the table.
     sums: Mutex<Load>,
 }
 
@@ -40,10 +40,11 @@ impl Loads {
     }
 }
 
-/// What a wake finds: when, and whom to wake.
+/// State that a wake reads.
 #[derive(Debug, Default)]
 struct Tap {
-    /// When the last poll ended, and since when it is to be polled again; and who is to do it.
+    /// End of the last poll, time since which the future is to be polled again, and the outer
+    /// waker.
     state: Mutex<(Option<Instant>, Option<Instant>, Option<Waker>)>,
 }
 
@@ -63,7 +64,7 @@ impl Wake for Tap {
     }
 }
 
-/// A future whose polls are looked at.
+/// Future whose polls are measured.
 pub(super) struct Watched<F> {
     future: Pin<Box<F>>,
     loads: Arc<Loads>,
@@ -82,7 +83,7 @@ impl<F: Future> Watched<F> {
         }
     }
 
-    /// A poll begins.
+    /// Records the start of a poll.
     fn begin(&self, now: Instant, outer: &Waker) {
         let mut state = self
             .tap
@@ -94,7 +95,8 @@ impl<F: Future> Watched<F> {
             state.2 = Some(outer.clone());
         }
         drop(state);
-        // A mailbox of ours wakes nobody for a message: it polls. The wait is seen as idle then.
+        // Garrick's mailbox wakes no waker for a message: it polls. The wait counts as idle time
+        // then.
         self.loads.change(|load| {
             if let Some(woken) = woken {
                 load.scheduled += 1;

@@ -1,14 +1,16 @@
-//! Long-running actors that await, against tokio's: the first of the async-rust-benchmarks by chainbound (seed 003).
+//! Long-running actors that await, against tokio's: the first of the async-rust-benchmarks by
+//! chainbound.
 //!
 //! ```text
 //!   sender --- tasks ---> actor [ tasks in flight, 10 us each ] --- results ---> reader
 //! ```
 //!
-//! Everything runs on one thread. The sender stamps each task with the time; the actor lets it sleep, and reports, when it is
-//! done, how much longer it has taken. A round is over when the reader has all results. Four actors are tokio's: a future
-//! written by hand that polls its tasks before its mailbox, the same freed of tokio's budget, and a loop around `select!`,
-//! at random and biased. Contenders take turns, round by round; what each poll costs is looked at in rounds of their own.
-//! Why the first one needs to be freed of the budget is what [`budget`] shows by itself.
+//! Everything runs on one thread. The sender stamps each task with the time. The actor lets the
+//! task sleep and reports its extra latency when it is done. A round is over when the reader has
+//! all results. Four actors are tokio's: a future written by hand that polls its tasks before its
+//! mailbox, the same future without tokio's budget, and a loop around `select!`, at random and
+//! biased. Contenders take turns, round by round. The cost of each poll is measured in separate
+//! rounds. [`budget`] shows why the first actor is slow with the budget.
 
 mod budget;
 mod load;
@@ -21,7 +23,7 @@ mod tokio;
 use garrick_measure::{Measured, Result, Scenario, Section, Span, Study};
 use rounds::{Contender, Round, Sizes, measure};
 
-/// Who takes part, in the order in which they are shown.
+/// Contenders, in the order of the tables.
 const CONTENDERS: [Contender; 5] = [
     Contender {
         name: "garrick",
@@ -45,7 +47,7 @@ const CONTENDERS: [Contender; 5] = [
     },
 ];
 
-/// The subcommand.
+/// Subcommand of this study.
 pub(super) const ASYNC: Study = Study {
     name: "async",
     about: "Async actors against tokio's: latency, throughput, load, and what a spent budget costs",
@@ -66,7 +68,7 @@ pub(crate) const LATENCY: Scenario = Scenario {
     contenders: |_| scenario(Sizes::FULL.tasks, of_one),
 };
 
-/// The contenders as those of a scenario, of which each measurement is a round.
+/// Returns the contenders as those of a scenario, with a round for each measurement.
 fn scenario(
     tasks: usize,
     measured: fn(usize, &Round) -> Measured,
@@ -79,7 +81,7 @@ fn scenario(
     CONTENDERS.map(by).into()
 }
 
-/// A round of so many tasks as a whole.
+/// Returns the measurement of a whole round of `tasks` tasks.
 fn in_all(tasks: usize, round: &Round) -> Measured {
     let span = Span {
         cpu: round.cpu,
@@ -88,7 +90,7 @@ fn in_all(tasks: usize, round: &Round) -> Measured {
     Measured::new(tasks as u64, span)
 }
 
-/// A task as it is in the middle: its latency for wall time.
+/// Returns the measurement of the median task, with its latency as wall time.
 fn of_one(tasks: usize, round: &Round) -> Measured {
     let mut latencies = round.latencies.clone();
     latencies.sort_unstable();
@@ -99,7 +101,7 @@ fn of_one(tasks: usize, round: &Round) -> Measured {
     Measured::new(1, span)
 }
 
-/// Runs it all, and makes the tables.
+/// Runs all measurements, and returns the tables.
 fn run(quick: bool) -> Result<String> {
     let sizes = if quick { Sizes::QUICK } else { Sizes::FULL };
     let measured = measure(&CONTENDERS, sizes);

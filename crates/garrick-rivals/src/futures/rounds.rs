@@ -1,4 +1,4 @@
-//! Rounds, and what comes of them.
+//! Rounds and their results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,29 +7,29 @@ use garrick_measure::{Clock, Stopwatch};
 
 use super::load::{Load, Loads};
 
-/// How long each task sleeps.
+/// Sleep of each task.
 pub(super) const DELAY: Duration = Duration::from_micros(10);
 
-/// How much is done.
+/// Size of the benchmark.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// Tasks in a round.
+    /// Number of tasks in a round.
     pub(super) tasks: usize,
-    /// Rounds of each contender.
+    /// Number of rounds of each contender.
     pub(super) rounds: usize,
-    /// Rounds of each contender in which its polls are looked at.
+    /// Number of rounds of each contender in which its polls are measured.
     pub(super) rounds_of_load: usize,
 }
 
 impl Sizes {
-    /// As the original has it.
+    /// Sizes of the original benchmark.
     pub(super) const FULL: Self = Self {
         tasks: 50_000,
         rounds: 100,
         rounds_of_load: 10,
     };
 
-    /// A few seconds in all.
+    /// Sizes for a run of a few seconds.
     pub(super) const QUICK: Self = Self {
         rounds: 10,
         rounds_of_load: 2,
@@ -37,21 +37,22 @@ impl Sizes {
     };
 }
 
-/// What an actor finds out in a round.
+/// Results of an actor in a round.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// How much longer each task has taken than its delay.
+    /// Extra latency of each task, beyond its delay.
     pub(super) latencies: Vec<Duration>,
-    /// Most tasks that were in flight at once.
+    /// Maximum number of tasks in flight at once.
     pub(super) pending_max: usize,
-    /// From the first task sent to the last result read.
+    /// Time from the first task sent to the last result read.
     pub(super) duration: Duration,
     /// CPU time of the thread in that time.
     pub(super) cpu: Duration,
 }
 
 impl Round {
-    /// One of so many tasks: the list of their latencies is there before the time begins.
+    /// Creates a round of `tasks` tasks. Allocates the list of their latencies before the time
+    /// starts.
     pub(super) fn of(tasks: usize) -> Self {
         Self {
             latencies: Vec::with_capacity(tasks),
@@ -80,43 +81,44 @@ impl Timing {
     }
 }
 
-/// Somebody who does rounds.
+/// Contender of the benchmark.
 #[derive(Clone, Copy)]
 pub(super) struct Contender {
     pub(super) name: &'static str,
-    /// One round of so many tasks, in which the actor's polls are looked at or not.
+    /// Function that runs one round of that number of tasks, with or without measuring the actor's
+    /// polls.
     pub(super) round: fn(usize, Option<Arc<Loads>>) -> Round,
 }
 
-/// What a contender's rounds came to.
+/// Results of a contender's rounds.
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) name: &'static str,
-    /// Of all rounds, the shortest first.
+    /// Latencies of all rounds, shortest first.
     pub(super) latencies: Vec<Duration>,
-    /// Of each round, the shortest first.
+    /// Duration of each round, shortest first.
     pub(super) durations: Vec<Duration>,
     pub(super) cpu: Duration,
     pub(super) pending_max: usize,
     pub(super) tasks: usize,
     pub(super) load: Load,
-    /// Rounds that `load` is of.
+    /// Number of rounds that `load` covers.
     pub(super) rounds_of_load: usize,
 }
 
 impl Measured {
-    /// CPU time of a task.
+    /// Returns the CPU time of a task.
     pub(super) fn cpu_per_task(&self) -> Duration {
         self.cpu.div_f64((self.tasks * self.durations.len()) as f64)
     }
 }
 
-/// Lets the contenders do their rounds in turns.
+/// Runs the contenders' rounds in turns.
 pub(super) fn measure(contenders: &[Contender], sizes: Sizes) -> Vec<Measured> {
     let mut rounds: Vec<Vec<Round>> = contenders.iter().map(|_| Vec::new()).collect();
     for number in 0..sizes.rounds {
         for place in 0..contenders.len() {
-            // Nobody always comes after the same other one.
+            // Rotate the order, so that no contender always follows the same other one.
             let index = (place + number) % contenders.len();
             rounds[index].push((contenders[index].round)(sizes.tasks, None));
         }

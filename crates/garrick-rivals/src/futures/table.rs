@@ -1,4 +1,4 @@
-//! The three tables of the original, and CPU time beside them.
+//! Three tables of the original, with CPU time.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ fn time(time: Duration) -> String {
     format!("{time:.2?}")
 }
 
-/// Millions a second, of so many tasks in that time.
+/// Returns the rate of `tasks` tasks in that time, in millions a second.
 fn rate(tasks: usize, time: Duration) -> String {
     format!("{:.3}M", tasks as f64 / time.as_secs_f64() / 1e6)
 }
 
-/// The value that so much of 1 of the sorted `times` are below.
+/// Returns the quantile `share` of the sorted `times`.
 pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     let last = times.len().saturating_sub(1);
     let place = (last as f64 * share).round() as usize;
@@ -34,7 +34,7 @@ fn mean(times: &[Duration]) -> Duration {
     sum.div_f64(times.len().max(1) as f64)
 }
 
-/// How much longer than its delay a task took.
+/// Returns the table of the extra latencies of tasks, beyond their delay.
 pub(super) fn latency(measured: &[Measured]) -> Table {
     let mut table = table(&["actor", "mean", "median", "min", "max", "p10", "p90", "p99"]);
     for one in measured {
@@ -46,7 +46,7 @@ pub(super) fn latency(measured: &[Measured]) -> Table {
     table
 }
 
-/// How long a round took, and how many tasks were in flight.
+/// Returns the table of the durations of rounds, and of the tasks in flight.
 pub(super) fn throughput(measured: &[Measured]) -> Table {
     let mut table = table(&[
         "actor",
@@ -82,7 +82,7 @@ pub(super) fn throughput(measured: &[Measured]) -> Table {
     table
 }
 
-/// What the actor's polls cost, a round.
+/// Returns the table of the cost of the actor's polls, per round.
 pub(super) fn load(measured: &[Measured]) -> Table {
     let mut table = table(&[
         "actor",
@@ -115,7 +115,7 @@ pub(super) fn load(measured: &[Measured]) -> Table {
     table
 }
 
-/// What children that are due at once cost.
+/// Returns the table of the cost of children that are due at once.
 pub(super) fn bursts(bursts: &[Burst]) -> Table {
     let mut table = table(&["task", "sleeps", "polls", "of them in vain", "CPU a sleep"]);
     for burst in bursts {

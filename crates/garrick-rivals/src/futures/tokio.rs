@@ -1,4 +1,4 @@
-//! The four actors of the original, on tokio's current-thread runtime.
+//! Four actors of the original, on tokio's current-thread runtime.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,27 +15,27 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::load::{Loads, Watched};
 use super::rounds::{DELAY, Round, Timing};
 
-/// What an actor is given: tasks, and where their results go.
+/// Ends of an actor: tasks to receive, and a sender for their results.
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
-    /// Empty, with room for all tasks.
+    /// Empty round, with room for all tasks.
     round: Round,
 }
 
-/// One task: sleeps, and returns when it was sent.
+/// Runs one task: sleeps, and returns the time at which it was sent.
 async fn task(sent: Instant) -> Instant {
     sleep(DELAY).await;
     sent
 }
 
 impl Ends {
-    /// So many tasks are in flight.
+    /// Records that `count` tasks are in flight.
     fn pending(&mut self, count: usize) {
         self.round.pending_max = self.round.pending_max.max(count);
     }
 
-    /// A task is done.
+    /// Reports a task that is done.
     fn report(&mut self, sent: Instant) {
         self.round
             .latencies
@@ -46,7 +46,7 @@ impl Ends {
     }
 }
 
-/// The actor whose `poll` is written by hand: tasks that are done come before new ones.
+/// Actor whose `poll` is written by hand. Handles completed tasks before new ones.
 struct FutureActor<T> {
     ends: Ends,
     flying: FuturesUnordered<T>,
@@ -77,7 +77,7 @@ impl<T: Future<Output = Instant>> Future for FutureActor<T> {
     }
 }
 
-// Nothing in it is pinned but what `FuturesUnordered` keeps on the heap.
+// Nothing in it is pinned except for the futures that `FuturesUnordered` keeps on the heap.
 impl<T> Unpin for FutureActor<T> {}
 
 fn by_hand(ends: Ends) -> impl Future<Output = Round> + Send + 'static {
@@ -125,7 +125,7 @@ async fn select_biased(mut ends: Ends) -> Round {
     }
 }
 
-/// One round: actor, sender and reader on one thread.
+/// Runs one round: actor, sender and reader on one thread.
 fn run<F>(tasks: usize, loads: Option<Arc<Loads>>, actor: impl FnOnce(Ends) -> F) -> Round
 where
     F: Future<Output = Round> + Send + 'static,

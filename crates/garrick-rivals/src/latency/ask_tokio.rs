@@ -1,4 +1,4 @@
-//! Asks from tasks of tokio, which are no actors.
+//! Asks from tasks of tokio, which are not actors.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) const ASK_TOKIO: Scenario = Scenario {
     },
 };
 
-/// Has tasks of tokio ask actors of this framework.
+/// Returns the contender in which tokio tasks ask actors of this framework.
 fn of<F: Peer>(askers: Askers) -> Contender {
     askers.contender(F::NAME, |askers, asks| {
         F::outside(askers.workers(), ask_from_tasks::<F>(askers, asks))?
@@ -57,7 +57,7 @@ async fn ask_from_tasks<F: Peer>(askers: Askers, asks: u64) -> Result<Measured> 
     });
     let measured = asked.await;
     if let Some(runtime) = runtime {
-        // This is a task itself, which must not wait for the threads' ends.
+        // This is a task itself, so it must not wait for the threads to end.
         runtime.shutdown_background();
     }
     measured
@@ -77,7 +77,7 @@ mod tests {
                 of::<Xtra>(askers),
             ];
             for mut contender in contenders {
-                // Sixteen for each task at least, and no task fewer than its share.
+                // At least sixteen for each task, and no task gets less than its share.
                 for (asks, asked) in [(1, 48), (100, 100)] {
                     let measured = (contender.measure)(asks).expect("threads are to be had");
                     assert_eq!(measured.ops, asked, "{}", contender.name);

@@ -1,4 +1,4 @@
-//! Asks from threads that are no workers.
+//! Asks from threads that are not workers.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::turns::{Contender, in_turns, median};
 use crate::actors::framework::Framework;
 use crate::actors::frameworks::Tasks;
 
-/// How often a thread asks.
+/// Plan of a round.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// Threads that run the actors.
+    /// Number of threads that run the actors.
     workers: usize,
     asks: u64,
 }
@@ -27,7 +27,7 @@ fn from_thread<F: Peer>() -> Contender<Plan, Span> {
 
 async fn ask_and_wait<F: Peer>(plan: Plan) -> Span {
     let answerer = F::place_answerer().await;
-    // One answer shows that it is there and has gone to sleep.
+    // One answer shows that the answerer is there and has gone to sleep.
     assert_eq!(F::ask_and_wait(&answerer, 0), 1, "the answer is right");
     let watch = Stopwatch::start(Clock::Process);
     let last = (0..plan.asks).fold(0, |number, _| F::ask_and_wait(&answerer, number));
@@ -36,7 +36,7 @@ async fn ask_and_wait<F: Peer>(plan: Plan) -> Span {
     span
 }
 
-/// The yardstick: a task asks another one of the same thread, which nobody wakes.
+/// Measures the yardstick: a task asks another task of the same thread, so no thread is woken.
 fn on_one_thread(plan: &Plan) -> Result<Span> {
     let asks = plan.asks;
     Tasks::run(1, async move {
@@ -52,12 +52,12 @@ fn on_one_thread(plan: &Plan) -> Result<Span> {
     })
 }
 
-/// Asks of a round, and rounds.
+/// Returns the number of asks per round, and the number of rounds.
 fn sizes(quick: bool) -> (u64, usize) {
     if quick { (2_048, 3) } else { (16_384, 5) }
 }
 
-/// Time of one of so many asks.
+/// Formats the time of one of `asks` asks.
 fn per_ask(time: Duration, asks: u64) -> String {
     format!("{:.0} ns", time.as_nanos() as f64 / asks as f64)
 }
@@ -100,7 +100,7 @@ mod tests {
             workers: 2,
             asks: 40,
         };
-        // Who answers wrong panics in there.
+        // A wrong answer panics in there.
         let rounds = in_turns(&peers!(from_thread), &plan, 1).expect("threads are to be had");
         assert_eq!(rounds.len(), 6);
         assert!(on_one_thread(&plan).is_ok());

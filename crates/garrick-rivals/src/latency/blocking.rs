@@ -1,4 +1,4 @@
-//! How late messages are handled while many actors block, where their library has them do so.
+//! Lateness of messages while many actors block, in the way that their library recommends.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::turns::{busy, in_turns, median, quantile, shown};
 use crate::actors::frameworks::{Kameo, Ractor, Tasks, Xtra};
 use crate::latency::garrick::Garrick;
 
-/// Actors that block at once.
+/// Number of actors that block at once.
 const BLOCKERS: usize = 100;
 
 pub(super) fn section(quick: bool) -> Result<String> {

@@ -11,21 +11,22 @@ use super::peers::Peer;
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// How many turns somebody has had. Only they write it, and have the line for themselves.
+/// Number of turns of one actor. Only that actor writes the counter, which has a cache line to
+/// itself.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Count(AtomicU64);
 
-/// What the busy ones share with those who watch them.
+/// State that the busy actors share with their observers.
 #[derive(Debug)]
 pub(super) struct Turns {
     counts: Box<[Count]>,
-    /// Whether they are to stop.
+    /// True once the actors are to stop.
     over: AtomicBool,
 }
 
 impl Turns {
-    /// Turns of each until now.
+    /// Returns the number of turns of each actor until now.
     pub(super) fn all(&self) -> Vec<u64> {
         let counts = self.counts.iter();
         counts
@@ -33,28 +34,28 @@ impl Turns {
             .collect()
     }
 
-    /// The most turns that one of them has had since `before`.
+    /// Returns the largest number of turns of one actor since `before`.
     pub(super) fn most_since(&self, before: &[u64]) -> u64 {
         let turns = self.all().into_iter().zip(before);
         turns.map(|(now, before)| now - before).max().unwrap_or(0)
     }
 }
 
-/// One of them.
+/// A busy actor.
 pub(super) struct Busy<F: Peer> {
     number: usize,
     work: Work,
     turns: Arc<Turns>,
-    /// Whom to tell of the first turn. None after that.
+    /// Sender of the report of the first turn. `None` after the report.
     started: Option<Sender<()>>,
-    /// What is dropped in the end.
+    /// Sender that is dropped at the end.
     ended: Option<Sender<()>>,
     me: Option<F::Address<Self>>,
 }
 
-/// What a [`Busy`] receives.
+/// Message to a [`Busy`].
 pub(super) enum Turn<F: Peer> {
-    /// Who it is.
+    /// Address of the receiver itself.
     Begin(F::Address<Busy<F>>),
     Again,
 }
@@ -77,7 +78,7 @@ impl<F: Peer> Role<F> for Busy<F> {
             .0
             .fetch_add(1, Ordering::Relaxed);
         if let Some(started) = self.started.take() {
-            // Who waits for that waits not for ever.
+            // The driver does not wait for ever.
             let _ = started.send(());
         }
         if let Some(me) = &self.me {
@@ -87,7 +88,7 @@ impl<F: Peer> Role<F> for Busy<F> {
     }
 }
 
-/// All of them.
+/// All busy actors.
 pub(super) struct Company {
     pub(super) turns: Arc<Turns>,
     started: Receiver<()>,
@@ -95,7 +96,7 @@ pub(super) struct Company {
 }
 
 impl Company {
-    /// Makes so many from outside, and lets them begin.
+    /// Creates `count` actors from outside, and starts them.
     pub(super) async fn gather<F: Peer>(count: usize, work: Work) -> Self {
         let turns = Arc::new(Turns {
             counts: iter::repeat_with(Count::default).take(count).collect(),
@@ -122,7 +123,7 @@ impl Company {
         }
     }
 
-    /// Waits until each has had a turn, or for as long as anybody waits here.
+    /// Waits until each actor has had a turn, but not longer than `WAIT_MAX`.
     pub(super) fn wait_for_all(&self) {
         let end = Instant::now() + WAIT_MAX;
         for _ in 0..self.turns.counts.len() {
@@ -133,10 +134,10 @@ impl Company {
         }
     }
 
-    /// Has them stop, and waits until they have.
+    /// Stops the actors, and waits until they have stopped.
     pub(super) fn disperse(self) {
         self.turns.over.store(true, Ordering::Relaxed);
-        // Nothing is ever sent: it ends with its last sender.
+        // Nothing is ever sent: the channel ends with its last sender.
         assert!(self.ended.recv().is_err(), "nobody says anything");
     }
 }

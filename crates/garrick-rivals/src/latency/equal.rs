@@ -1,4 +1,4 @@
-//! Whether equal actors have equal shares.
+//! Fairness: equal actors should have equal shares.
 
 use std::thread;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use super::told;
 use super::turns::{Contender, in_turns, median};
 use super::work::Work;
 
-/// Who works, and for how long.
+/// Plan of a round.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     actors: usize,
     workers: usize,
-    /// What a message takes.
+    /// Time of a message.
     grain: Duration,
     time: Duration,
 }
 
-/// Messages handled by one actor.
+/// Numbers of messages handled by one actor.
 #[derive(Debug, Clone, Copy)]
 struct Round {
     min: u64,

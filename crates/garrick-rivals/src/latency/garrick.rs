@@ -1,7 +1,7 @@
-//! Garrick as one of the frameworks, so that it plays the same roles as the others.
+//! Garrick as one of the frameworks, so that it plays the same roles as the rivals.
 //!
-//! A role sends through addresses, not through its context: inside of a turn that is the same staged send. It makes
-//! actors through the handle of the system that its thread belongs to.
+//! A role sends through addresses, not through its context. Inside of a turn that is the same
+//! staged send. It creates actors through the handle of the system that its thread belongs to.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -22,13 +22,13 @@ use crate::actors::framework::{Flow, Framework, Role};
 pub(super) struct Garrick;
 
 thread_local! {
-    /// The system that this thread works for, or makes actors on.
+    /// System that this thread works for, or creates actors on.
     static HERE: RefCell<Option<Handle>> = const { RefCell::new(None) };
-    /// For how long the actor that runs wants to block.
+    /// Time for which the running actor wants to block.
     static BLOCKS: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// Plays a role.
+/// Actor that plays a role.
 struct Host<R>(R);
 
 impl<R: Role<Garrick>> Actor for Host<R> {
@@ -39,7 +39,7 @@ impl<R: Role<Garrick>> Actor for Host<R> {
     const BLOCKS: bool = R::BLOCKS;
 
     fn receive(&mut self, message: R::Message, cx: &mut Context<'_, R::Message>) -> Next {
-        // A worker's thread ends with its system, so it belongs to this one for good.
+        // A worker's thread ends with its system, so it always belongs to this system.
         HERE.with_borrow_mut(|here| {
             here.get_or_insert_with(|| cx.sponsor());
         });
@@ -59,14 +59,14 @@ impl<R: Role<Garrick>> Actor for Host<R> {
 }
 
 impl Blocks for Garrick {
-    /// A role has no context, so its [`Host`] does it.
+    /// Requests a block of the thread, which the [`Host`] performs because a role has no context.
     async fn block(time: Duration) {
         BLOCKS.set(Some(time));
         pending!();
     }
 }
 
-/// A number, and where the next one goes.
+/// A number, and the reply for the next one.
 pub(super) struct Question(u64, Reply<u64>);
 
 /// Answers a number with the next one.

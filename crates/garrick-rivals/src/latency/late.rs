@@ -1,4 +1,4 @@
-//! How late messages from outside are handled while some actors are in the way.
+//! Lateness of messages from outside while other actors are in the way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::actors::framework::{Flow, Role};
 /// Actors or messages that take long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// Nobody.
+    /// No trouble.
     Nothing,
     /// One more actor, which sleeps.
     Sleeper,
@@ -25,12 +25,13 @@ pub(super) enum Trouble {
     Spinner,
     /// Some of the messages themselves.
     Heavy,
-    /// So many more actors, which sleep at once, and say so.
+    /// This number of additional actors, which sleep at the same time and announce that they
+    /// block.
     Blockers(usize),
 }
 
 impl Trouble {
-    /// A few handlers that take long.
+    /// Kinds of trouble with a few handlers that take long.
     pub(super) const LONG: [Self; 3] = [Self::Sleeper, Self::Spinner, Self::Heavy];
 
     pub(super) fn name(self) -> String {
@@ -43,7 +44,7 @@ impl Trouble {
         }
     }
 
-    /// How many actors there are beside those whose messages count.
+    /// Returns the number of actors beside those whose messages count.
     fn actors(self) -> usize {
         match self {
             Self::Nothing | Self::Heavy => 0,
@@ -52,7 +53,7 @@ impl Trouble {
         }
     }
 
-    /// What those are told to do, and how often.
+    /// Returns the job of the actors in the way, and its interval.
     fn job(self) -> Option<(Job, Duration)> {
         match self {
             Self::Nothing | Self::Heavy => None,
@@ -63,50 +64,51 @@ impl Trouble {
     }
 }
 
-/// How often the one in the way is sent a message, and how long it takes.
+/// Interval of the messages to the actor in the way. `LONG` is the time that each takes.
 const LONG_EVERY: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(50);
-/// How often each of those that block is sent a message, and how long it takes.
+/// Interval of the messages to each blocking actor. `BLOCK` is the time that each takes.
 const BLOCK_EVERY: Duration = Duration::from_millis(200);
 pub(super) const BLOCK: Duration = Duration::from_millis(10);
-/// One message of so many takes long, and how long.
+/// One message of this many takes long. `HEAVY` is the time that it takes.
 const HEAVY_OF: u64 = 100;
 const HEAVY: Duration = Duration::from_millis(5);
-/// For how long the last message is waited for.
+/// Time limit for the last message.
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 
-/// What is sent.
+/// Plan of the messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
     pub(super) actors: usize,
-    /// Messages a second.
+    /// Messages per second.
     pub(super) rate: u32,
     pub(super) time: Duration,
     pub(super) workers: usize,
     pub(super) trouble: Trouble,
 }
 
-/// What a message has its receiver do.
+/// Work that a message requests of its receiver.
 #[derive(Debug, Clone, Copy)]
 enum Job {
     Nothing,
     Sleep(Duration),
     Work(Work),
-    /// It sleeps where the library has it block.
+    /// Sleep in the way in which the library recommends to block.
     Block(Duration),
 }
 
-/// A message, and when it is due after the beginning.
+/// A message, and its due time after the beginning.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     at: Duration,
     to: usize,
-    /// Its place among those whose lateness counts; none for those that are in the way.
+    /// Index among the messages whose lateness counts. `None` for messages of the actors in the
+    /// way.
     number: Option<usize>,
     job: Job,
 }
 
-/// Numbers at random, the same for every contender (xorshift).
+/// Random numbers, the same for every contender (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -117,14 +119,14 @@ impl Random {
         self.0
     }
 
-    /// More than 0 and at most 1.
+    /// Returns a random number that is more than 0 and at most 1.
     fn share(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 }
 
 impl Plan {
-    /// All messages in the order in which they are due.
+    /// Returns all messages in the order of their due times.
     fn messages(&self) -> Vec<Due> {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let (mut messages, mut at) = (Vec::new(), 0.0);
@@ -162,14 +164,15 @@ impl Plan {
     }
 }
 
-/// What became of the messages.
+/// Results of the messages.
 #[derive(Debug)]
 struct Notes {
-    /// Nanoseconds by which each was late. Whoever handles it writes, and the driver reads after the last.
+    /// Lateness of each message, in nanoseconds. The handling actor writes, and the driver reads
+    /// after the last message.
     late: Vec<AtomicU64>,
-    /// The latest that one of those in the way was done after it was told, in nanoseconds.
+    /// Largest lateness of a completed job of the actors in the way, in nanoseconds.
     in_the_way: AtomicU64,
-    /// Messages still to be handled.
+    /// Number of messages still to be handled.
     left: AtomicUsize,
     done: Sender<()>,
 }
@@ -188,19 +191,19 @@ impl Notes {
         }
         // AcqRel: each one pairs with those before it, so that the driver, told by the last, sees all that was noted.
         if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // A driver that has given up listens no more.
+            // A driver that has given up no longer listens.
             let _ = self.done.send(());
         }
     }
 }
 
-/// Notes how late its messages are.
+/// Records the lateness of its messages.
 struct Receiver(Arc<Notes>);
 
-/// Blocks for as long as it is told, where its library has it block.
+/// Blocks for the requested time, in the way that its library recommends.
 struct Blocker(Arc<Notes>);
 
-/// What they are told: a message that was due then.
+/// Message with the time at which it was due.
 struct Parcel(Instant, Due);
 
 impl<F: Peer> Role<F> for Receiver {
@@ -232,17 +235,17 @@ impl<F: Blocks> Role<F> for Blocker {
     }
 }
 
-/// How late messages were, sorted.
+/// Lateness of the messages, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// When they were sent: the driver's own share.
+    /// Lateness of the sends: the driver's own share.
     pub(super) sent: Vec<Duration>,
-    /// The latest that one of those in the way was done after it was told.
+    /// Largest lateness of a completed job of the actors in the way.
     pub(super) in_the_way: Duration,
     pub(super) span: Span,
 }
 
-/// One for whom nobody has to block.
+/// Returns a contender for plans in which no actor has to block.
 pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,
@@ -253,7 +256,7 @@ pub(super) fn contender<F: Peer>() -> Contender<Plan, Round> {
     }
 }
 
-/// One whose actors in the way block where its library has them do so.
+/// Returns a contender whose actors in the way block as their library recommends.
 pub(super) fn contender_that_blocks<F: Blocks>() -> Contender<Plan, Round> {
     Contender {
         name: F::NAME,
@@ -265,7 +268,7 @@ pub(super) fn contender_that_blocks<F: Blocks>() -> Contender<Plan, Round> {
     }
 }
 
-/// Makes an actor, and returns how it is told something.
+/// Creates an actor, and returns a function that sends to it.
 async fn place<F: Peer, R: Role<F, Message = Parcel>>(
     role: R,
 ) -> impl Fn(Parcel) -> Option<()> + use<F, R> {
@@ -273,7 +276,8 @@ async fn place<F: Peer, R: Role<F, Message = Parcel>>(
     move |parcel| F::tell::<R>(&address, parcel).now_or_never()
 }
 
-/// Places the actors, sends what is due, and waits until all of it is handled.
+/// Places the actors, sends the messages when they are due, and waits until all of them are
+/// handled.
 async fn round<T, W>(
     plan: &Plan,
     place: impl AsyncFn(Arc<Notes>) -> T,
@@ -320,7 +324,8 @@ where
     })
 }
 
-/// Sends each message when it is due, or as soon after as this thread is woken, and gives back by how much it was late.
+/// Sends each message when it is due, or as soon as this thread is woken after that, and returns by
+/// how much each was late.
 fn send(messages: Vec<Due>, tell: impl Fn(Parcel) -> Option<()>) -> Vec<Duration> {
     let mut sent = Vec::with_capacity(messages.len());
     let begin = Instant::now();

@@ -1,14 +1,15 @@
-//! Who waits how long for whom: late messages, starved actors, unequal shares, work that stays on one core, and asks from outside.
+//! Latency: late messages, starved actors, unequal shares, work that stays on one core, and asks
+//! from outside.
 //!
-//! The roles are written once, on the frameworks of `actors`. The driver is a plain thread that is none of the framework's, so
-//! that `workers` threads run actors and nothing else:
+//! The roles are written once, on the frameworks of `actors`. The driver is a plain thread outside
+//! of the framework. Therefore `workers` threads run actors and nothing else:
 //!
 //! ```text
 //!   this thread --- place, tell, ask ---> workers [ actors ]
 //! ```
 //!
-//! Contenders take turns, round by round, each time with threads of their own that begin and end with the round; a figure is
-//! the median of the rounds.
+//! Contenders take turns, round by round. Each round has threads of its own. A figure is the median
+//! of the rounds.
 
 mod work;
 
@@ -38,10 +39,10 @@ pub(super) use ask_tokio::ASK_TOKIO;
 use comfy_table::{Table, presets::UTF8_FULL};
 use garrick_measure::{Section, Study};
 
-/// For how long anybody is waited for who may never come.
+/// Time limit for a wait that may never end.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// The subcommand.
+/// Subcommand of this study.
 pub(super) const LATENCY: Study = Study {
     name: "latency",
     about: "Late messages, starved actors, unequal shares, idle cores and asks from outside, beside other actor libraries",
@@ -81,7 +82,7 @@ pub(super) const LATENCY: Study = Study {
     ],
 };
 
-/// A table under the sentence that says what is measured.
+/// Returns a table under the sentence that describes the measurement.
 fn told<const N: usize>(sentence: &str, header: [&str; N], rows: Vec<[String; N]>) -> String {
     let mut table = Table::new();
     table.load_style(UTF8_FULL).set_header(header);

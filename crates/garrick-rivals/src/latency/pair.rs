@@ -1,4 +1,5 @@
-//! Actors that can only work one after the other, on more workers than they can use; and a chain of many stages.
+//! Actors that can only work one after another, on more workers than they can use, and a chain of
+//! many stages.
 
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
@@ -11,16 +12,16 @@ use super::turns::{Contender, in_turns, median, shown};
 use super::work::Work;
 use crate::actors::framework::{Flow, Role};
 
-/// Who talks to whom.
+/// Shape of the communication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Two, made by the driver.
+    /// Two actors, created by the driver.
     Outside,
-    /// Two, made by an actor.
+    /// Two actors, created by an actor.
     Inside,
-    /// So many stages, made by the driver.
+    /// A chain of stages, created by the driver.
     Chain,
-    /// So many stages, made by an actor.
+    /// A chain of stages, created by an actor.
     ChainInside,
 }
 
@@ -39,39 +40,41 @@ impl Shape {
     }
 }
 
-/// Stages of the chain.
+/// Number of stages of the chain.
 const STAGES: usize = 60;
 
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     shape: Shape,
     workers: usize,
-    /// What a turn takes.
+    /// Time of a turn.
     grain: Duration,
-    /// Turns of the pair, or values that go through the chain.
+    /// Number of turns of the pair, or of values that go through the chain.
     values: u64,
 }
 
-/// One of a pair, or a stage.
+/// Member of a pair, or a stage.
 struct Link<F: Peer> {
     work: Work,
-    /// Whom it passes things on to. None before it is told, at the end of a chain, and after the end.
+    /// Address of the next link. `None` before it is known, at the end of a chain, and after the
+    /// end.
     next: Option<F::Address<Self>>,
-    /// Values that are still to come to the end of a chain.
+    /// Number of values still to come to the end of a chain.
     left: u64,
-    /// Where the last turn is told. None after the end, so that the driver knows of that too.
+    /// Sender of the report of the last turn. `None` after the end, so that the driver notices the
+    /// end too.
     done: Option<Sender<()>>,
 }
 
-/// What a [`Link`] receives.
+/// Message to a [`Link`].
 enum Pass<F: Peer> {
-    /// Who comes next.
+    /// Address of the next link.
     Next(F::Address<Link<F>>),
-    /// To and fro, so many times.
+    /// Token with the number of passes left.
     Token(u64),
-    /// Through the chain.
+    /// Value that goes through the chain.
     Value(u64),
-    /// Forget the next one, who does the same.
+    /// Forget the next link, which forgets its next link in turn.
     End,
 }
 
@@ -93,7 +96,7 @@ impl<F: Peer> Link<F> {
 
     fn say(&self) {
         if let Some(done) = &self.done {
-            // A driver that has given up listens no more.
+            // A driver that has given up no longer listens.
             let _ = done.send(());
         }
     }
@@ -141,12 +144,12 @@ impl<F: Peer> Role<F> for Link<F> {
     }
 }
 
-/// Makes a pair, or a chain.
+/// Creates a pair, or a chain.
 struct Maker<F: Peer> {
     plan: Plan,
-    /// What those that it makes tell. None when they have been made.
+    /// Sender that the new actors report to. `None` once they are created.
     done: Option<Sender<()>>,
-    /// Where the first stage of a chain is told.
+    /// Sender of the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,
 }
 
@@ -165,7 +168,7 @@ impl<F: Peer> Role<F> for Maker<F> {
                 F::tell::<Link<F>>(&before, Pass::Next(first)).await;
                 first = before;
             }
-            // A driver that has given up listens no more.
+            // A driver that has given up no longer listens.
             let _ = told.send(first);
         } else {
             let other = F::spawn(Link::<F>::new(self.plan, &done), None).await;
@@ -175,7 +178,7 @@ impl<F: Peer> Role<F> for Maker<F> {
     }
 }
 
-/// Has two talk to each other.
+/// Makes two actors talk to each other.
 async fn talk<F: Peer>(plan: Plan, one: F::Address<Link<F>>, other: F::Address<Link<F>>) {
     F::tell::<Link<F>>(&one, Pass::Next(other.clone())).await;
     F::tell::<Link<F>>(&other, Pass::Next(one.clone())).await;
@@ -224,12 +227,12 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
         }
     };
     drop(done);
-    // Were the threads stopped before, somebody could find the next one gone.
+    // If the threads were stopped before, an actor could find the next actor gone.
     assert!(all_done.recv().is_err(), "there is one last turn");
     Ok(span)
 }
 
-/// Has an actor make a pair that talks; or a chain, and tell its first stage.
+/// Makes an actor create a pair that talks, or a chain whose first stage it reports.
 async fn make_inside<F: Peer>(
     plan: Plan,
     done: &Sender<()>,
@@ -244,7 +247,7 @@ async fn make_inside<F: Peer>(
     F::tell::<Maker<F>>(&maker, ()).await;
 }
 
-/// Makes so many stages, and returns the first.
+/// Creates a chain of stages, and returns the first.
 async fn chain<F: Peer>(plan: Plan, done: &Sender<()>) -> F::Address<Link<F>> {
     let mut first = F::place(Link::<F>::new(plan, done)).await;
     for _ in 1..STAGES {

@@ -1,4 +1,4 @@
-//! Frameworks with the driver outside: on a plain thread that is none of theirs.
+//! Frameworks with the driver outside, on a plain thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, ready};
@@ -15,7 +15,7 @@ use crate::actors::framework::{Framework, Role};
 use crate::actors::frameworks::actix::{Answerer, Host};
 use crate::actors::frameworks::{Actix, Kameo, Ractor, Tasks, Xtra};
 
-/// Calls `$function::<F>($argument..)` for each contender, and collects what they return.
+/// Calls `$function::<F>($argument..)` for each contender, and collects the results.
 macro_rules! peers {
     ($function:ident $(, $argument:expr)*) => {
         [
@@ -30,15 +30,18 @@ macro_rules! peers {
 }
 pub(super) use peers;
 
-/// Threads for what blocks, for each contender that has some.
+/// Number of threads for blocking work, for each contender that has such threads.
 pub(super) const BLOCKING_THREADS: usize = 50;
 
-/// A framework whose actors run on so many threads while a plain thread tells them what to do.
+/// Framework whose actors run on a given number of threads, while a plain thread sends them
+/// messages.
 pub(super) trait Peer: Framework {
-    /// Whether its actors are tasks of tokio's ordinary runtime, so that other tasks run on the same threads.
+    /// True if its actors are tasks of tokio's ordinary runtime, so that other tasks run on the
+    /// same threads.
     const ON_TOKIO: bool = true;
 
-    /// Runs `driver` on this thread, and the actors on so many others. The driver may block.
+    /// Runs `driver` on this thread, and the actors on `workers` other threads. The driver may
+    /// block.
     fn outside<T>(workers: usize, driver: impl Future<Output = T>) -> Result<T> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(workers)
@@ -48,26 +51,28 @@ pub(super) trait Peer: Framework {
         Ok(runtime.block_on(driver))
     }
 
-    /// Makes an actor from outside. Where actors stay on a thread that whoever makes them chooses, the next one in turn.
+    /// Creates an actor from outside. If actors stay on a thread that their creator chooses, takes
+    /// the next thread in turn.
     fn place<R: Role<Self>>(role: R) -> impl Future<Output = Self::Address<R>> + Send {
         Self::spawn(role, None)
     }
 
-    /// The same for one that answers.
+    /// Creates an actor that answers, from outside.
     fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
         Self::answerer()
     }
 
     /// Asks from a plain thread, which waits for the answer.
     fn ask_and_wait(answerer: &Self::Answerer, number: u64) -> u64 {
-        // The thread is inside of tokio's `block_on`, whose budget would be used up after some questions, and wake for ever.
+        // The thread is inside of tokio's `block_on`. Its budget would be used up after some asks,
+        // and cause endless wakes.
         pollster::block_on(tokio::task::unconstrained(Self::ask(answerer, number)))
     }
 }
 
-/// One that has threads for what blocks, so that its actors go on meanwhile.
+/// Framework with threads for blocking work, so that its actors go on in the meantime.
 pub(super) trait Blocks: Peer {
-    /// Blocks a thread for so long, on behalf of the actor that waits for this.
+    /// Blocks a thread for `time`, on behalf of the actor that awaits this.
     fn block(time: Duration) -> impl Future<Output = ()> + Send {
         spawn_blocking(move || thread::sleep(time)).map(|end| end.expect("nobody interrupts sleep"))
     }
@@ -84,9 +89,9 @@ impl Peer for Tasks {}
 impl Peer for Xtra {}
 
 thread_local! {
-    /// The threads that actors are started on from this one.
+    /// Threads on which this thread starts actors.
     static ARBITERS: RefCell<Vec<Arbiter>> = const { RefCell::new(Vec::new()) };
-    /// How many actors have been.
+    /// Number of actors started so far.
     static PLACED: Cell<usize> = const { Cell::new(0) };
 }
 

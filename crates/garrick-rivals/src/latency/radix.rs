@@ -1,10 +1,11 @@
-//! A radix sort through a chain of stages, made by the driver or by an actor.
+//! Radix sort through a chain of stages, created by the driver or by an actor.
 //!
-//! As in Savina's radix sort: each stage looks at one bit. It passes on at once what has a 0 there, keeps what has a 1, and passes
-//! that on when the last value has come. So after the stage of each bit, lowest first, what comes out is sorted.
+//! The stages are those of Savina's radix sort: each looks at one bit. It passes on values with a 0
+//! there at once, and keeps values with a 1. It passes those on when the last value has arrived. So
+//! after the stage of each bit, lowest first, the output is sorted.
 //!
-//! Without xtra: its mailbox is a heap by priority, which keeps no order among messages of the same one, so what comes out is not
-//! sorted (0.6.0).
+//! xtra is left out: its mailbox is a heap by priority, which keeps no order among messages of the
+//! same priority, so the output is not sorted (0.6.0).
 
 use std::sync::mpsc::{self, Sender};
 
@@ -16,30 +17,32 @@ use super::turns::{Contender, in_turns, median, shown};
 use crate::actors::framework::{Flow, Framework, Role};
 use crate::actors::frameworks::Xtra;
 
-/// Stages, and bits of a value.
+/// Number of stages, and of bits of a value.
 const STAGES: u32 = 60;
 
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// True if an actor makes the stages, false if the driver does.
+    /// True if an actor creates the stages, false if the driver does.
     is_inside: bool,
     workers: usize,
     values: u64,
 }
 
-/// A stage, or the end of the chain.
+/// Stage, or the end of the chain.
 struct Stage<F: Peer> {
-    /// The bit that it looks at.
+    /// Index of the bit that the stage looks at.
     bit: u32,
-    /// Values with a 1 there, as they came.
+    /// Values with a 1 there, in order of arrival.
     ones: Vec<u64>,
-    /// Values that are still to come.
+    /// Number of values still to come.
     left: u64,
-    /// Whom it passes on to. None at the end of the chain.
+    /// Address of the next stage. `None` at the end of the chain.
     next: Option<F::Address<Stage<F>>>,
-    /// Where the end of the chain says whether what came was sorted. The others hold it until they end.
+    /// Sender of the end's report, which is true if the output was sorted. The other stages hold a
+    /// clone until they end.
     done: Sender<bool>,
-    /// At the end of the chain: the largest value until now, and whether each was at least as large as the one before.
+    /// Largest value so far, at the end of the chain. `is_sorted` is true while no value was less
+    /// than the value before it.
     last: u64,
     is_sorted: bool,
 }
@@ -57,7 +60,7 @@ impl<F: Peer> Stage<F> {
         }
     }
 
-    /// Passes a value to the next stage.
+    /// Handles a value with a next stage: passes it on or keeps it.
     async fn sort(&mut self, value: u64, next: &F::Address<Self>) {
         if value >> self.bit & 1 == 0 {
             F::tell::<Self>(next, value).await;
@@ -71,12 +74,12 @@ impl<F: Peer> Stage<F> {
         }
     }
 
-    /// Takes a value out of the chain.
+    /// Receives a value at the end of the chain.
     fn check(&mut self, value: u64) {
         self.is_sorted &= self.last <= value;
         self.last = value;
         if self.left == 0 {
-            // A driver that has given up listens no more.
+            // A driver that has given up no longer listens.
             let _ = self.done.send(self.is_sorted);
         }
     }
@@ -102,7 +105,7 @@ impl<F: Peer> Role<F> for Stage<F> {
     }
 }
 
-/// Makes the stages, and tells the first.
+/// Creates the stages, and reports the first.
 struct Maker<F: Peer> {
     plan: Plan,
     done: Sender<bool>,
@@ -118,7 +121,7 @@ impl<F: Peer> Role<F> for Maker<F> {
             let stage = Stage::<F>::new(self.plan, bit, Some(first), &self.done);
             first = F::spawn(stage, None).await;
         }
-        // A driver that has given up listens no more.
+        // A driver that has given up no longer listens.
         let _ = self.first.send(first);
         Flow::Stop
     }
@@ -131,7 +134,7 @@ fn contender<F: Peer>() -> Contender<Plan, Span> {
     }
 }
 
-/// Returns the contenders that keep the order of what one actor sends to another.
+/// Returns the contenders that keep the order of the messages from one actor to another.
 fn contenders() -> Vec<Contender<Plan, Span>> {
     let all = peers!(contender).into_iter();
     all.filter(|contender| contender.name != Xtra::NAME)
@@ -161,12 +164,12 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     let span = watch.stop();
     assert!(is_sorted, "{} sorts", F::NAME);
     drop((first, done));
-    // Were the threads stopped before, somebody could find the next one gone.
+    // If the threads were stopped before, an actor could find the next actor gone.
     assert!(all_done.recv().is_err(), "there is one end");
     Ok(span)
 }
 
-/// Returns the value of that number, which looks as made by chance: no order is left of the numbers'.
+/// Returns the value for `number`. It looks random, without any trace of the numbers' order.
 fn value(number: u64) -> u64 {
     let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> (u64::BITS - STAGES)

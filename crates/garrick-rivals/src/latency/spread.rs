@@ -1,4 +1,4 @@
-//! Whether the work of a few actors that one actor has made comes to all cores.
+//! Spread: the work of a few actors created by one actor should reach all cores.
 
 use std::iter;
 use std::sync::mpsc::{self, Sender};
@@ -18,36 +18,36 @@ use crate::actors::framework::{Flow, Role};
 
 const WORKERS: usize = 2;
 
-/// How much work there is, and for how many.
+/// Amount of work, and number of actors.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     children: usize,
-    /// What a turn takes.
+    /// Time of a turn.
     grain: Duration,
-    /// Turns of each.
+    /// Number of turns of each actor.
     turns: u64,
 }
 
 impl Plan {
-    /// What all of it takes.
+    /// Returns the time of all the work.
     fn work(&self) -> Duration {
         self.grain * (self.children as u32 * self.turns as u32)
     }
 }
 
-/// Makes children, and adds up what they say.
+/// Creates children, and adds up their reports.
 struct Parent {
     plan: Plan,
-    /// Who has not yet said anything.
+    /// Number of children that have not reported.
     open: usize,
     sum: u64,
     told: Sender<u64>,
 }
 
-/// What a [`Parent`] receives.
+/// Message to a [`Parent`].
 enum ToParent<F: Peer> {
     Begin(F::Address<Parent>),
-    /// So many turns one of its children has had.
+    /// A child has ended after this number of turns.
     Done(u64),
 }
 
@@ -73,7 +73,7 @@ impl<F: Peer> Role<F> for Parent {
                 self.sum += turns;
                 self.open -= 1;
                 if self.open == 0 {
-                    // A driver that has given up listens no more.
+                    // A driver that has given up no longer listens.
                     let _ = self.told.send(self.sum);
                     return Flow::Stop;
                 }
@@ -88,11 +88,11 @@ struct Child<F: Peer> {
     work: Work,
     turns: u64,
     had: u64,
-    /// Its own address and its parent's, from the first turn to the last.
+    /// Addresses of this actor and its parent, from the first turn to the last.
     family: Option<(F::Address<Self>, F::Address<Parent>)>,
 }
 
-/// What a [`Child`] receives.
+/// Message to a [`Child`].
 enum ToChild<F: Peer> {
     Begin(F::Address<Child<F>>, F::Address<Parent>),
     Again,
@@ -141,14 +141,14 @@ async fn round<F: Peer>(plan: Plan) -> Result<Span> {
     Ok(checked(&plan, heard.recv()?, &watch))
 }
 
-/// The time until now, in which so many turns were had.
+/// Returns the time until now, and checks the number of turns.
 fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     let span = watch.stop();
     assert_eq!(turns, plan.children as u64 * plan.turns, "no turn is lost");
     span
 }
 
-/// Has its turns without others in between.
+/// Runs all turns without others in between.
 fn at_a_stretch(plan: &Plan) -> u64 {
     let work = Work::of(plan.grain);
     iter::repeat_n(work, plan.turns as usize)
@@ -159,7 +159,7 @@ fn at_a_stretch(plan: &Plan) -> u64 {
         .sum()
 }
 
-/// Tasks without channels, made by one of them, which let others go first after each turn.
+/// Measures tasks without channels, created by one of them, which yield after each turn.
 fn tokio_tasks(plan: &Plan) -> Result<Span> {
     let plan = *plan;
     let runtime = Builder::new_multi_thread()
@@ -211,7 +211,7 @@ fn rayon_scope(plan: &Plan) -> Result<Span> {
     Ok(checked(plan, heard.into_iter().sum(), &watch))
 }
 
-/// Those without actors.
+/// Contenders without actors.
 const OTHERS: [Contender<Plan, Span>; 3] = [
     Contender {
         name: "tokio tasks, yield_now",
@@ -232,14 +232,14 @@ fn contenders() -> Vec<Contender<Plan, Span>> {
     actors.chain(OTHERS).collect()
 }
 
-/// Actors, and milliseconds of work for each.
+/// Numbers of actors, and milliseconds of work for each.
 const WORK: [(usize, u64); 4] = [(2, 200), (3, 200), (8, 50), (100, 10)];
 /// Microseconds of a turn.
 const GRAINS: [u64; 3] = [10, 100, 2_000];
 /// Milliseconds of work that are divided among mappers.
 const MAPPED: u64 = 200;
 
-/// All that is measured: what it is called, and how it is done.
+/// Returns all plans, with their names.
 fn plans(quick: bool) -> Vec<(String, Plan)> {
     let part = if quick { 5 } else { 1 };
     let with_grain = |grain: u64| {
@@ -313,7 +313,7 @@ mod tests {
                 grain: Duration::from_micros(20),
                 turns,
             };
-            // Who loses a turn panics in there.
+            // A contender that loses a turn panics in there.
             let rounds = in_turns(&contenders(), &plan, 1).expect("threads are to be had");
             assert!(
                 rounds

@@ -1,4 +1,4 @@
-//! Whether those who have a message run while others are never done.
+//! Starvation: actors with a message should run while other actors are never done.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
@@ -13,7 +13,7 @@ use super::work::Work;
 use super::{WAIT_MAX, told};
 use crate::actors::framework::{Flow, Role};
 
-/// Who are busy, and for how long the others are waited for.
+/// Plan of a round: the busy actors, and the time limit for the others.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     busy: usize,
@@ -21,15 +21,15 @@ struct Plan {
 }
 
 const WORKERS: usize = 2;
-/// What a turn of a busy one takes.
+/// Time of a turn of a busy actor.
 const TURN: Duration = Duration::from_millis(1);
-/// Those who are idle until they are sent a message each.
+/// Number of actors that are idle until they are sent a message each.
 const IDLERS: usize = 20;
 
-/// Says when its message came.
+/// Reports the arrival of its message.
 struct Idler {
     turns: Arc<Turns>,
-    /// Turns of the busy ones when it was sent.
+    /// Turns of the busy actors when the message was sent.
     before: Vec<u64>,
     told: Sender<(Instant, u64)>,
 }
@@ -39,19 +39,19 @@ impl<F: Peer> Role<F> for Idler {
 
     async fn receive(&mut self, (): ()) -> Flow {
         let turns = self.turns.most_since(&self.before);
-        // A driver that has given up listens no more.
+        // A driver that has given up no longer listens.
         let _ = self.told.send((Instant::now(), turns));
         Flow::Continue
     }
 }
 
-/// What came of it.
+/// Result of a round.
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     handled: usize,
-    /// Turns of the busiest one until the last that was handled.
+    /// Turns of the busiest actor until the last handled message.
     turns: u64,
-    /// Time until then.
+    /// Time until the last handled message.
     time: Duration,
 }
 

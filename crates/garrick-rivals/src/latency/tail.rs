@@ -1,4 +1,4 @@
-//! How late messages are handled when a few handlers take long.
+//! Lateness of messages when a few handlers take long.
 
 use std::time::Duration;
 

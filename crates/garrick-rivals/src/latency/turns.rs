@@ -1,19 +1,20 @@
-//! Rounds of contenders in turns, and what they come to.
+//! Rounds of contenders in turns, and statistics over them.
 
 use std::time::Duration;
 
 use garrick_measure::{Result, Span};
 
-/// Somebody who does rounds.
+/// Contender that runs rounds.
 pub(super) struct Contender<P, R> {
     pub(super) name: &'static str,
     pub(super) round: fn(&P) -> Result<R>,
 }
 
-/// A row for each contender: what its rounds were.
+/// Results of the rounds of each contender, one row each.
 pub(super) type Rounds<R> = Vec<(&'static str, Vec<R>)>;
 
-/// Lets each contender do so many rounds. Nobody always comes after the same other one.
+/// Runs `rounds` rounds of each contender. Rotates the order, so that no contender always follows
+/// the same other one.
 pub(super) fn in_turns<P, R>(
     contenders: &[Contender<P, R>],
     plan: &P,
@@ -32,7 +33,7 @@ pub(super) fn in_turns<P, R>(
     Ok(all)
 }
 
-/// The median of what `figure` says of each round.
+/// Returns the median of `figure` over the rounds.
 pub(super) fn median<R, T: PartialOrd + Copy + Default>(
     rounds: &[R],
     figure: impl Fn(&R) -> T,
@@ -42,18 +43,18 @@ pub(super) fn median<R, T: PartialOrd + Copy + Default>(
     figures.get(figures.len() / 2).copied().unwrap_or_default()
 }
 
-/// The value that so much of 1 of the sorted `times` are below.
+/// Returns the quantile `share` of the sorted `times`.
 pub(super) fn quantile(times: &[Duration], share: f64) -> Duration {
     let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or_default()
 }
 
-/// How much of a core was used.
+/// Returns the share of a core that was used.
 pub(super) fn busy(span: &Span) -> f64 {
     span.cpu.as_secs_f64() / span.wall.as_secs_f64()
 }
 
-/// As a table shows a time.
+/// Formats a time for a table.
 pub(super) fn shown(time: Duration) -> String {
     format!("{time:.1?}")
 }

@@ -1,6 +1,7 @@
 //! Work that takes a known time of a core.
 //!
-//! It is steps, not a look at the clock: whoever is interrupted has as much left to do as before.
+//! The work is a number of steps and does not read the clock: an interrupted thread has as much
+//! left to do as before.
 
 use std::hint::black_box;
 use std::sync::OnceLock;
@@ -10,15 +11,15 @@ use garrick_measure::{Clock, Stopwatch};
 
 /// Steps of a round of the calibration, which takes a fraction of a millisecond.
 const ROUND: u64 = 200_000;
-/// Rounds, the shortest of which counts: in that one nothing came between.
+/// Number of rounds, of which the shortest counts, because nothing interrupted it.
 const ROUNDS: usize = 9;
 
-/// So many steps of work.
+/// Number of steps of work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Work(u64);
 
 impl Work {
-    /// What keeps a core of this machine busy for so long.
+    /// Returns the work that keeps a core of this machine busy for `time`.
     pub(super) fn of(time: Duration) -> Self {
         static STEP: OnceLock<f64> = OnceLock::new();
         let step = STEP.get_or_init(|| {
@@ -32,7 +33,7 @@ impl Work {
         Self((time.as_secs_f64() / step) as u64)
     }
 
-    /// Does it.
+    /// Does the work.
     pub(super) fn spin(self) {
         let mut number = 1_u64;
         for _ in 0..self.0 {

@@ -1,13 +1,16 @@
-//! The fork bomb of TActors as actors in Lisp run it, and as ours do, in turns.
+//! Fork bomb of the Lisp TActors, run in Lisp and by Garrick's actors, in turns.
 //!
-//! TActors' author describes his fork bomb and his event loops, and gives neither's text. `fork_bomb.lisp` is written after that
-//! description for SBCL, a compiler, with everything that makes it fast there: no checks, one queue, one thread, no mailboxes, no other
-//! thread that could send. It has the loop that keeps aside what a behavior does until it returns (*staged*), as the description
-//! has it, and the one that does it at once and takes it back after an error (*unstaged*), which is quicker.
+//! TActors' author describes his fork bomb and his event loops, but does not publish the code.
+//! `fork_bomb.lisp` follows that description for SBCL, a compiler, with everything that makes it
+//! fast there: no checks, one queue, one thread, no mailboxes, no other thread that could send. It
+//! has two loops. The *staged* loop is the one of the description: it keeps back the effects of a
+//! behavior until the behavior returns. The *unstaged* loop, which is quicker, applies the effects
+//! at once and takes them back after an error.
 //!
-//! All grow the same trees of 65,535 actors: an inner actor creates two, sends to each, becomes twice, and answers; a leaf answers. SBCL's
-//! queue grows a tree level by level, and ours its branches one by one. A round is many trees: SBCL's garbage collector has more to do with
-//! some than with others, and that repeats itself with every 48 of them about.
+//! All grow the same trees of 65,535 actors. An inner actor creates two actors, sends to each,
+//! becomes twice, and answers. A leaf answers. SBCL's queue grows a tree level by level, and
+//! Garrick grows its branches one by one. A round is many trees, because SBCL's garbage collector
+//! has more to do with some trees than with others. That pattern repeats about every 48 trees.
 
 mod sbcl;
 
@@ -16,7 +19,7 @@ use garrick_measure::{Contender, Effort, Measured, Point, Result, Section, Study
 
 use sbcl::{Loop, Sbcl};
 
-/// The subcommand.
+/// Subcommand of this study.
 pub(super) const FORK_BOMB_LISP: Study = Study {
     name: "fork-bomb-lisp",
     about: "A fork bomb of 65,535 actors beside the same in Lisp, which needs SBCL",
@@ -26,12 +29,12 @@ pub(super) const FORK_BOMB_LISP: Study = Study {
     }],
 };
 
-/// How much is measured.
+/// Size of the benchmark.
 #[derive(Debug, Clone, Copy)]
 struct Sizes {
-    /// Trees of 2^(depth+1)-1 actors.
+    /// Depth of the trees, which have 2^(depth+1)-1 actors.
     depth: u32,
-    /// Trees that each contender grows in a round, or a few more.
+    /// Minimum number of trees that each contender grows in a round.
     trees: u64,
     rounds: usize,
 }
@@ -48,20 +51,20 @@ impl Sizes {
         ..Self::FULL
     };
 
-    /// Returns how many actors a round is at least.
+    /// Returns the minimum number of actors in a round.
     fn actors(self) -> u64 {
         self.trees * ((2 << self.depth) - 1)
     }
 }
 
-/// Somebody who grows trees.
+/// Contender that grows trees.
 enum Grower {
     Lisp(Loop),
     Ours(Contender),
 }
 
 impl Grower {
-    /// Does a round.
+    /// Runs a round.
     fn round(&mut self, sbcl: &mut Sbcl, sizes: Sizes) -> Result<Measured> {
         match self {
             Self::Lisp(by) => {
@@ -76,7 +79,7 @@ impl Grower {
     }
 }
 
-/// Grows trees by one of ours, as many as a round has.
+/// Grows the trees of a round with one of Garrick's contenders.
 fn ours(contender: &mut Contender, sizes: Sizes) -> Result<Measured> {
     let mut sum = Measured {
         ops: 0,
@@ -93,13 +96,13 @@ fn ours(contender: &mut Contender, sizes: Sizes) -> Result<Measured> {
     Ok(sum)
 }
 
-/// A grower, and what its rounds came to.
+/// Grower with the results of its rounds.
 struct Row {
     name: String,
     rounds: Vec<Measured>,
 }
 
-/// Returns all that take part, those in Lisp first.
+/// Returns all growers, those in Lisp first.
 fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     let mut growers: Vec<(String, Grower)> = Loop::ALL
         .map(|by| (format!("SBCL, {}", by.name()), Grower::Lisp(by)))
@@ -118,7 +121,7 @@ fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     growers
 }
 
-/// Lets all do their rounds in turns, after one that does not count.
+/// Runs the rounds of all growers in turns, after a round that does not count.
 fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     let (names, mut growers): (Vec<String>, Vec<Grower>) = growers(sizes).into_iter().unzip();
     let row = |name| Row {
@@ -131,7 +134,7 @@ fn measure(sbcl: &mut Sbcl, sizes: Sizes) -> Result<Vec<Row>> {
     }
     for number in 0..sizes.rounds {
         for place in 0..growers.len() {
-            // Nobody always comes after the same other one.
+            // Rotate the order, so that no grower always follows the same other one.
             let index = (place + number) % growers.len();
             rows[index].rounds.push(growers[index].round(sbcl, sizes)?);
         }
@@ -153,7 +156,7 @@ fn run(quick: bool) -> Result<String> {
     ))
 }
 
-/// Returns the median of values of which there is one at least, with the least and the most.
+/// Returns the median, the minimum and the maximum of the values, of which there is at least one.
 fn spread(values: impl Iterator<Item = f64>) -> [f64; 3] {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

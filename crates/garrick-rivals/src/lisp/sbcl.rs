@@ -1,19 +1,20 @@
-//! A Lisp process that grows trees when it is told to.
+//! Lisp process that grows trees on request.
 //!
-//! SBCL reads its program from its standard input, form by form, and after that a form for each round, which it answers with a line.
+//! SBCL reads its program from its standard input, form by form. After that it reads a form for
+//! each round, and answers each with a line.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use garrick_measure::{Measured, Result};
 
-/// The program, whose last form prints who runs it.
+/// Source text of the program. Its last form prints the name and version of the Lisp.
 const PROGRAM: &str = include_str!("fork_bomb.lisp");
 
-/// The command.
+/// Name of the command.
 const SBCL: &str = "sbcl";
 
-/// An event loop of the program.
+/// Event loop of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loop {
     Staged,
@@ -23,7 +24,7 @@ pub(super) enum Loop {
 impl Loop {
     pub(super) const ALL: [Self; 2] = [Self::Staged, Self::Unstaged];
 
-    /// Returns the name of the function that runs it.
+    /// Returns the name of the function that runs the loop.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Staged => "staged",
@@ -32,19 +33,19 @@ impl Loop {
     }
 }
 
-/// The process. It ends when this is dropped.
+/// SBCL process. Ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Sbcl {
     process: Child,
-    /// None when it is to end.
+    /// Input of the process. `None` when the process is to end.
     forms: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    /// Name and version.
+    /// Name and version of the Lisp.
     version: String,
 }
 
 impl Sbcl {
-    /// Starts it, with the program.
+    /// Starts the process, with the program.
     pub(super) fn start() -> Result<Self> {
         Self::start_as(SBCL)
     }
@@ -67,19 +68,19 @@ impl Sbcl {
         Ok(sbcl)
     }
 
-    /// Returns who it says it is.
+    /// Returns the name and version of the Lisp.
     pub(super) fn version(&self) -> &str {
         &self.version
     }
 
-    /// Grows trees one after the other, and returns what the actors of all of them took.
+    /// Grows trees one after another, and returns the measurement for the actors of all of them.
     pub(super) fn round(&mut self, by: Loop, depth: u32, trees: u64) -> Result<Measured> {
         let answer = self.answer(&format!("({} {depth} {trees})", by.name()))?;
         let measured = parse(&answer);
         Ok(measured.ok_or_else(|| format!("sbcl said '{answer}' where a time should be"))?)
     }
 
-    /// Sends it forms to read, and returns the line that it answers.
+    /// Sends forms to the process, and returns the line that it answers.
     fn answer(&mut self, forms: &str) -> Result<String> {
         let ended = || "sbcl ended before it answered; what it said stands above";
         let input = self.forms.as_mut().ok_or_else(ended)?;
@@ -95,14 +96,14 @@ impl Sbcl {
 
 impl Drop for Sbcl {
     fn drop(&mut self) {
-        // The end of its input is its end.
+        // The process ends at the end of its input.
         drop(self.forms.take());
-        // It may have ended by itself, and has told why.
+        // It may have ended by itself, and has then printed the reason.
         let _ = self.process.wait();
     }
 }
 
-/// Says why it was not started, and how it can be had if it is not there.
+/// Describes why the process was not started, and how to install it if it is missing.
 fn not_started(command: &str, error: &io::Error) -> String {
     if error.kind() == ErrorKind::NotFound {
         format!(
@@ -113,7 +114,7 @@ fn not_started(command: &str, error: &io::Error) -> String {
     }
 }
 
-/// Reads a line such as `65535 actors 2000000 ns 1900000 ns of CPU`: wall time and CPU time.
+/// Parses a line such as `65535 actors 2000000 ns 1900000 ns of CPU`: wall time and CPU time.
 fn parse(line: &str) -> Option<Measured> {
     let (actors, times) = line.split_once(" actors ")?;
     let (wall, cpu) = times.strip_suffix(" ns of CPU")?.split_once(" ns ")?;
@@ -166,7 +167,7 @@ mod tests {
         assert!(error.to_string().contains("ended"), "{error}");
     }
 
-    /// An SBCL, where there is one: nothing but the study and its tests needs it.
+    /// Starts SBCL if it is installed. Only this study and its tests need it.
     fn sbcl() -> Option<Sbcl> {
         Sbcl::start()
             .inspect_err(|error| eprintln!("passed over: {error}"))

@@ -1,4 +1,4 @@
-//! An actor's mailbox end to end: a value is sent to an address, and the actor's turn with it is the taking.
+//! Actor's mailbox end to end: a value is sent to an address, and the actor's turn takes it out.
 
 use std::sync::mpsc;
 
@@ -9,15 +9,16 @@ use super::tally::{Tally, value};
 use super::{BATCH, Side};
 use crate::crowd::Crowd;
 
-/// Counts what it receives, and says when that is all.
+/// Counts the values that it receives, and reports when all have arrived.
 struct Counter {
     tally: Tally,
-    /// Whom to tell.
+    /// Sender of the report.
     done: mpsc::Sender<()>,
 }
 
 impl Counter {
-    /// One that expects `each` values from each of `producers`, and where it tells that they came.
+    /// Creates a counter that expects `each` values from each of `producers`, and the receiver of
+    /// its report.
     fn new(producers: u64, each: u64) -> (Self, mpsc::Receiver<()>) {
         let (done, waiting) = mpsc::channel();
         let tally = Tally::new(producers, each);
@@ -33,7 +34,7 @@ impl Actor for Counter {
     #[inline]
     fn receive(&mut self, value: u64, _: &mut Context<'_, u64>) -> Next {
         self.tally.count(value);
-        // Who waits for it is still there, or has given up with an error of its own.
+        // The receiver still waits, or has given up with an error of its own.
         if self.tally.is_complete() && self.done.send(()).is_err() {
             return Next::Stop;
         }
@@ -44,7 +45,7 @@ impl Actor for Counter {
 /// Sends a value.
 ///
 /// # Panics
-/// If the actor has stopped, which it does when a value is missing.
+/// Panics if the actor has stopped, which happens when a value is missing.
 #[inline]
 fn offer(to: &Address<u64>, value: u64) {
     assert!(
@@ -53,7 +54,7 @@ fn offer(to: &Address<u64>, value: u64) {
     );
 }
 
-/// Sends a batch from this thread and lets the actor run on it, in turns, and measures one of the two.
+/// Sends a batch from this thread and runs the actor on it, in turns. Measures one of the two.
 pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
     let local = Local::new()?;
@@ -74,7 +75,7 @@ pub(super) fn one_side(side: Side, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
 }
 
-/// Sends a value from this thread and lets the actor run on it, in turns.
+/// Sends a value from this thread and runs the actor on it, in turns.
 pub(super) fn pair(ops: u64) -> Result<Measured> {
     let local = Local::new()?;
     let (counter, complete) = Counter::new(1, ops);
@@ -89,7 +90,8 @@ pub(super) fn pair(ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Lets threads send as fast as they can to an actor on a worker of its own, all from the same moment on.
+/// Makes threads send as fast as they can to an actor on a separate worker, all from the same
+/// moment on.
 pub(super) fn threads(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let system = System::builder().name("mailbox").workers(1).start()?;

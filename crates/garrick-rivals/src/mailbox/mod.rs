@@ -1,6 +1,7 @@
-//! Mailboxes: what it costs to offer a value to one and to take it out, for our queues, an actor, and others.
+//! Mailboxes: the cost of offering a value to a mailbox and of taking it out, for Garrick's queues,
+//! an actor, and the rivals' queues.
 //!
-//! The values of each producer are numbered, and the one who takes them sees that they come in order, each once.
+//! The values of each producer are numbered. The consumer checks that each arrives once, in order.
 
 mod rivals;
 mod tally;
@@ -49,13 +50,13 @@ pub(crate) const FOUR_PRODUCERS: Scenario = Scenario {
     contenders: |_: &Effort| contenders(Work::Threads { producers: 4 }),
 };
 
-/// Values in a batch on one thread.
+/// Number of values in a batch on one thread.
 const BATCH: u64 = 4096;
 
-/// Values that threads offer at most in a repetition: all of them may wait at once.
+/// Maximum number of values that threads offer in a repetition. All of them may wait at once.
 const FLOOD_MAX: u64 = 1 << 20;
 
-/// What is measured where both sides are one thread.
+/// Side to measure when both sides are on one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Offer,
@@ -63,7 +64,7 @@ enum Side {
 }
 
 impl Side {
-    /// The one of two time spans that is meant.
+    /// Returns the time span of this side.
     fn of(self, offered: Span, taken: Span) -> Span {
         match self {
             Self::Offer => offered,
@@ -72,7 +73,7 @@ impl Side {
     }
 }
 
-/// What is done with each queue.
+/// Work to do with each queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Work {
     OneSide(Side),

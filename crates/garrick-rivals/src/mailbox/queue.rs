@@ -1,4 +1,4 @@
-//! A queue, on one thread and between several.
+//! Queue, on one thread and between several.
 
 use std::hint;
 use std::thread;
@@ -10,11 +10,11 @@ use super::tally::{Tally, value};
 use super::{BATCH, Side};
 use crate::crowd::Crowd;
 
-/// How often the consumer looks at an empty queue, spinning, before it yields its core at each further look.
-/// That can be done with every queue; not every one can park who waits for it.
+/// Maximum number of times that the consumer spins on an empty queue, before it yields its core at
+/// each further attempt. Every queue supports that, but not every queue can park its consumer.
 const SPINS_MAX: u32 = 64;
 
-/// Fills a queue and empties it, batch by batch, and measures one of the two.
+/// Fills a queue and empties it, batch by batch. Measures one of the two.
 pub(super) fn one_side<C: Channel>(side: Side, ops: u64) -> Result<Measured> {
     let batches = ops.div_ceil(BATCH);
     let (sender, mut receiver) = C::open();
@@ -52,7 +52,8 @@ pub(super) fn pair<C: Channel>(ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Lets threads offer values as fast as they can, all from the same moment on, and takes them here.
+/// Makes threads offer values as fast as they can, all from the same moment on, and takes them on
+/// this thread.
 pub(super) fn threads<C: Channel>(producers: u64, ops: u64) -> Result<Measured> {
     let each = ops.div_ceil(producers);
     let (sender, mut receiver) = C::open();

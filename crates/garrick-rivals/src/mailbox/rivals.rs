@@ -1,11 +1,11 @@
-//! The queues of others, seen as all queues are.
+//! Queues of the rivals, as channels.
 
 use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
 use garrick_bench::Channel;
 
-/// Crossbeam's unbounded queue. It has no handles of its own, and no way to wait.
+/// Crossbeam's unbounded queue. It has no sender or receiver handles, and no way to wait.
 #[derive(Debug)]
 pub(super) struct Segments;
 

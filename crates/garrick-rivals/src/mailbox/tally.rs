@@ -1,25 +1,26 @@
-//! Counting what arrives, exactly.
+//! Exact count of the values that arrive.
 
-/// Bits of a value that number it; those above say who sent it.
+/// Number of bits of a value that number it. The bits above identify its sender.
 const NUMBER_BITS: u32 = 40;
 
-/// A value that producer number `producer` sends as its `number`-th, from 0.
+/// Returns the value with number `number`, from 0, of producer `producer`.
 #[inline]
 pub(super) fn value(producer: u64, number: u64) -> u64 {
     producer << NUMBER_BITS | number
 }
 
-/// What has arrived so far. Values of one producer are to come in their order, none lost and none twice.
+/// Values that have arrived so far. The values of one producer must arrive in order, none lost and
+/// none twice.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// The number of each producer's next value.
+    /// Number of each producer's next value.
     next: Vec<u64>,
-    /// Values still to come, from all of them.
+    /// Number of values still to come, from all producers.
     left: u64,
 }
 
 impl Tally {
-    /// Expects `each` values from each of `producers`.
+    /// Creates a tally that expects `each` values from each of `producers`.
     pub(super) fn new(producers: u64, each: u64) -> Self {
         let next = (0..producers).map(|_| 0).collect();
         Self {
@@ -31,7 +32,7 @@ impl Tally {
     /// Counts a value.
     ///
     /// # Panics
-    /// If it is not the next one of its producer.
+    /// Panics if it is not the next value of its producer.
     #[inline]
     pub(super) fn count(&mut self, value: u64) {
         let next = &mut self.next[(value >> NUMBER_BITS) as usize];
@@ -44,7 +45,7 @@ impl Tally {
         self.left -= 1;
     }
 
-    /// Whether all values have come.
+    /// Returns true if all values have arrived.
     #[inline]
     pub(super) fn is_complete(&self) -> bool {
         self.left == 0

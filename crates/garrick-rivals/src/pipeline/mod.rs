@@ -1,14 +1,17 @@
-//! The FizzBuzz pipeline, as stages of Garrick's and as actors of the crate `steady_state`, where it comes from.
+//! The FizzBuzz pipeline, as stages of Garrick and as actors of the crate `steady_state`, where it
+//! comes from.
 //!
 //! ```text
 //!   generator --- u64 ---> worker --- Message ---> logger
 //! ```
 //!
-//! The generator sends 0, 1, 2, ...; the worker calls each number by its name, and the logger counts the names. All
-//! call the same functions for that. Each is written as its documentation recommends for throughput: batches, read and
-//! written in place. The generator and the logger always work in place; the worker does in the one mode, and takes each
-//! batch out into a buffer of its own in the other. What it makes then is written into the ring by Garrick's `Buffer`, and into a
-//! second buffer, and from there into the ring, by the lesson of `steady_state`.
+//! The generator sends 0, 1, 2, ... The worker converts each number to its FizzBuzz name, and the
+//! logger counts the names. All contenders call the same functions for that. Each is written as its
+//! documentation recommends for throughput: batches, read and written in place. The generator and
+//! the logger always work in place. The worker works in place in one mode. In the other mode it
+//! first takes each batch out into a buffer of its own. Garrick's `Buffer` then writes the results
+//! into the ring. The lesson of `steady_state` writes them into a second buffer, and from there
+//! into the ring.
 
 mod stages;
 mod steady;
@@ -24,34 +27,35 @@ pub(crate) const PIPELINE: Scenario = Scenario {
     contenders,
 };
 
-/// How the worker handles a batch.
+/// Way in which the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// From ring to ring, in place on both sides.
     ZeroCopy,
-    /// Out of the ring into a buffer of its own.
+    /// Out of the ring into a separate buffer.
     DoubleBuffer,
 }
 
-/// What a pipeline is to be like.
+/// Plan of a pipeline.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     mode: Mode,
-    /// Slots of each channel.
+    /// Number of slots of each channel.
     capacity: usize,
-    /// 2, or 3: one for each stage.
+    /// Number of threads: 2, or 3 with one for each stage.
     threads: usize,
-    /// Messages to send.
+    /// Number of messages to send.
     messages: u64,
 }
 
-/// The modes by their names.
+/// Modes by their names.
 const MODES: [(&str, Mode); 2] = [
     ("zero-copy", Mode::ZeroCopy),
     ("double-buffer", Mode::DoubleBuffer),
 ];
 
-/// Slots of the channels: what is enough here, and what `steady_state`'s lesson on performance recommends.
+/// Numbers of slots of the channels: enough for this pipeline, and the number that `steady_state`'s
+/// lesson on performance recommends.
 const CAPACITIES: [usize; 2] = [1 << 16, 1 << 20];
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -82,7 +86,8 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     contenders
 }
 
-/// One whose pipelines are run by `run`, which says what the logger counted, and how long that took.
+/// Creates a contender whose pipelines are run by `run`, which returns the logger's counts and the
+/// time.
 fn by(name: &'static str, plan: Plan, run: fn(Plan) -> Result<(Counts, Span)>) -> Contender {
     Contender::fitted(name, move |messages| {
         let (counts, span) = run(Plan { messages, ..plan })?;
@@ -91,7 +96,7 @@ fn by(name: &'static str, plan: Plan, run: fn(Plan) -> Result<(Counts, Span)>) -
     })
 }
 
-/// What there is to count of the first `messages` numbers.
+/// Returns the expected counts of the first `messages` numbers.
 fn expected(messages: u64) -> Counts {
     let multiples_of = |divisor| messages.div_ceil(divisor);
     let (fizz, buzz, fizz_buzz) = (multiples_of(3), multiples_of(5), multiples_of(15));
@@ -103,7 +108,7 @@ fn expected(messages: u64) -> Counts {
     }
 }
 
-/// Begins to measure the whole process.
+/// Starts to measure the whole process.
 fn watch() -> Stopwatch {
     Stopwatch::start(Clock::Process)
 }

@@ -8,11 +8,13 @@ use garrick_measure::{Result, Span};
 
 use super::{Mode, Plan, watch};
 
-/// The worker, when its output is full, rests until so large a part of it is free: fewer wake-ups, and longer runs in between.
+/// Divisor of the capacity: with a full output, the worker rests until this part of it is free.
+/// This causes fewer wake-ups, and longer runs in between.
 const FREE_PART: usize = 4;
-/// The same for the generator, which has filled so much before the rest is used up.
+/// Divisor of the capacity: with a full output, the generator rests until this part of it is free.
+/// It fills that part before the worker has used up the rest.
 const GENERATOR_FREE_PART: usize = 2;
-/// The logger rests until so large a part of its input is full.
+/// Divisor of the capacity: the logger rests until this part of its input is full.
 const FULL_PART: usize = 8;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
@@ -75,9 +77,9 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     Ok((counts, span))
 }
 
-/// The logger's end.
+/// Ends the logger.
 fn end(done: &Sender<Counts>, counts: Counts) -> Wait {
-    // Whoever waits for it has not left.
+    // The receiver waits for the counts until they arrive.
     let _ = done.send(counts);
     Wait::done()
 }

@@ -1,5 +1,5 @@
-//! The actors of `steady_state`, as its lesson on performance has them: each waits for half a channel, and handles what
-//! there is as two slices.
+//! Actors of `steady_state`, written like those of its lesson on performance: each waits for half a
+//! channel, and handles the available messages as two slices.
 
 use std::error::Error;
 use std::mem::MaybeUninit;
@@ -15,10 +15,10 @@ use steady_state::{
 
 use super::{Mode, Plan, watch};
 
-/// How long the end may take, from when the last message was counted.
+/// Time limit for the shutdown, after the last message was counted.
 const END: Duration = Duration::from_secs(10);
 
-/// What an actor ends with.
+/// Result of an actor.
 type Ended = std::result::Result<(), Box<dyn Error>>;
 
 pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
@@ -35,7 +35,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     let actors = graph.actor_builder();
     let actor = |name| actors.with_name(name);
     if plan.threads == 2 {
-        // It is started when it goes out of scope.
+        // The troupe starts when it goes out of scope.
         let mut troupe = graph.actor_troupe();
         actor("generator").build(generator, MemberOf(&mut troupe));
         actor("worker").build(worker, MemberOf(&mut troupe));
@@ -52,7 +52,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     Ok((counts, span))
 }
 
-/// Sends numbers, and asks for the end after the last one.
+/// Sends numbers, and requests the end after the last one.
 async fn generate(cx: SteadyActorShadow, numbers: SteadyTx<u64>, messages: u64) -> Ended {
     let mut actor = cx.into_spotlight([], [&numbers]);
     let mut numbers = numbers.lock().await;
@@ -76,7 +76,7 @@ async fn generate(cx: SteadyActorShadow, numbers: SteadyTx<u64>, messages: u64) 
     Ok(())
 }
 
-/// Calls numbers by their names.
+/// Converts numbers to their names.
 async fn work(
     cx: SteadyActorShadow,
     numbers: SteadyRx<u64>,
@@ -99,7 +99,7 @@ async fn work(
                 actor.advance_send_index(&mut names, count);
                 actor.advance_take_index(&mut numbers, count);
             }
-            // Both halves, if they are there, before it waits again.
+            // Handle both halves, if they are available, before waiting again.
             Mode::DoubleBuffer => {
                 for _ in 0..2 {
                     let (taken, made) = &mut buffers;
@@ -116,14 +116,15 @@ async fn work(
     Ok(())
 }
 
-/// Whether nothing more will come. It is asked twice: its own question looks whether the channel is empty and then whether
-/// it is closed, and what is sent between the two would be lost.
+/// Returns true if nothing more will come. Checks twice: `is_closed_and_empty` checks first that
+/// the channel is empty and then that it is closed. A message sent between the two checks would be
+/// lost.
 fn is_over(channel: &mut impl RxCore) -> bool {
     channel.is_closed_and_empty() && channel.is_closed_and_empty()
 }
 
-/// Writes the names of as many numbers as there is room for, and says how many that are. What lies side by side on
-/// both sides is a plain loop.
+/// Writes the names of as many numbers as there is room for, and returns their number. Contiguous
+/// parts on both sides are a plain loop.
 fn call(
     (first, second): (&[u64], &[u64]),
     (out_first, out_second): (&mut [MaybeUninit<Message>], &mut [MaybeUninit<Message>]),
@@ -147,7 +148,7 @@ fn name_each(numbers: &[u64], names: &mut [MaybeUninit<Message>]) -> usize {
     numbers.len().min(names.len())
 }
 
-/// Counts the names, and says so when no more will come.
+/// Counts the names, and reports the counts when no more will come.
 async fn log(cx: SteadyActorShadow, names: SteadyRx<Message>, done: Sender<Counts>) -> Ended {
     let mut actor = cx.into_spotlight([&names], []);
     let mut names = names.lock().await;

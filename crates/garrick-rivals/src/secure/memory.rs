@@ -1,4 +1,5 @@
-//! The cipher and the HMAC alone: one thread seals, another opens, and nothing goes from one to the other.
+//! The cipher and the HMAC alone: one thread seals, another opens, and no data goes from one to the
+//! other.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -9,10 +10,10 @@ use bytes::{Bytes, BytesMut};
 use garrick::secure::{Greeting, Kind, OVERHEAD_BYTES, PreSharedKey, Role, Session, Suite};
 use garrick_measure::Result;
 
-/// What is sealed is written over once there is so much of it, as a writer does that has sent it.
+/// Number of sealed bytes after which the buffer is overwritten, as by a writer that has sent it.
 const SEALED_BYTES_MAX: usize = 64 << 10;
 
-/// From when both begin until both are done.
+/// Measures from the start of both threads until both are done.
 pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Duration> {
     let (mut says, mut hears) = sessions(suite)?;
     let (mut other, _) = sessions(suite)?;
@@ -47,13 +48,13 @@ pub(super) fn round(suite: Suite, payload: &Bytes, frames: usize) -> Result<Dura
             (began, Instant::now())
         });
         let [seals, opens] = [seals, opens].map(|side| side.join().expect("it does not panic"));
-        // By their own clocks: this thread may be woken after they are done.
+        // Each thread uses its own clock, because this thread may be woken after they are done.
         seals.1.max(opens.1) - seals.0.min(opens.0)
     });
     Ok(span)
 }
 
-/// Both sides of a connection.
+/// Returns both sides of a connection.
 fn sessions(suite: Suite) -> Result<(Session, Session)> {
     let key = PreSharedKey::random()?;
     let client = Greeting::new(key.clone(), suite, Role::Client, 1 << 20)?;

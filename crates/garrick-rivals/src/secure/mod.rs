@@ -1,13 +1,14 @@
-//! The secure socket over a TCP connection of this machine, against the same cipher and HMAC over the bytes in memory.
+//! The secure socket over a TCP connection of this machine, against the same cipher and HMAC over
+//! the bytes in memory.
 //!
 //! ```text
 //!   memory:     thread: seal seal seal          thread: open open open         nothing between them
 //!   loopback:   worker: seal, write ----- TCP ----- worker: read, open, hand over
 //! ```
 //!
-//! Both use two cores, and both take turns, round by round; a ratio is the median of the ratios of the rounds. The workers
-//! sleep in tokio's driver, so that no third thread waits for the sockets. What is measured is wall time from the first
-//! frame to the last.
+//! Both use two cores, and both take turns, round by round. A ratio is the median of the ratios of
+//! the rounds. The workers sleep in tokio's driver, so that no third thread waits for the sockets.
+//! The figures are wall time from the first frame to the last.
 
 mod memory;
 mod wire;
@@ -18,7 +19,7 @@ use garrick_measure::{Result, Section, Study};
 use comfy_table::{Table, presets};
 use wire::Wire;
 
-/// The subcommand.
+/// Subcommand of this study.
 pub(super) const SECURE: Study = Study {
     name: "secure",
     about: "Frames through the secure socket against the same cipher and HMAC in memory",
@@ -28,7 +29,7 @@ pub(super) const SECURE: Study = Study {
     }],
 };
 
-/// How much is measured.
+/// Size of the benchmark.
 #[derive(Clone, Copy)]
 struct Sizes {
     rounds: usize,
@@ -51,17 +52,17 @@ const SUITES: [(&str, Suite); 2] = [
     ("SHA3-256", Suite::Aes256CtrHmacSha3),
 ];
 
-/// Bytes of a payload.
+/// Sizes of the payloads, in bytes.
 const PAYLOADS: [usize; 3] = [1 << 10, 16 << 10, 256 << 10];
 
-/// What the rounds came to, each a median.
+/// Medians over the rounds.
 struct Row {
     suite: &'static str,
     payload_bytes: usize,
-    /// Megabytes a second.
+    /// Megabytes per second.
     memory: f64,
     loopback: f64,
-    /// Of the throughput over TCP to that in memory.
+    /// Ratio of the throughput over TCP to that in memory.
     ratio: f64,
 }
 

@@ -1,4 +1,4 @@
-//! A connection over TCP that stands, each side on a worker of its own.
+//! Established connection over TCP, with each side on a separate worker.
 
 use std::error::Error;
 use std::io;
@@ -15,21 +15,21 @@ use garrick::{Actor, Address, Context, Incoming, Next, Reply, System};
 use garrick_measure::Result;
 use tokio::net::{TcpListener, TcpStream};
 
-/// Frames that may wait to be written, and that may be with their receiver.
+/// Maximum number of frames that wait to be written, and of frames at their receiver.
 const FRAMES_MAX: u32 = 256;
 
-/// What an actor can say to who has made it.
+/// Result that an actor reports to its creator.
 type Told = std::result::Result<(), Box<dyn Error + Send + Sync>>;
 
 pub(super) struct Wire {
-    /// Told to send so many of these.
+    /// Address of the sender, which sends a payload a number of times.
     sender: Address<(Bytes, usize)>,
-    /// Told how many bytes to wait for.
+    /// Address of the receiver.
     receiver: Address<Hears>,
     _systems: [System; 2],
 }
 
-/// What the receiver is told.
+/// Message to the receiver.
 enum Hears {
     Await(usize, Reply<()>),
     Event(Event),
@@ -67,7 +67,7 @@ impl Wire {
         })
     }
 
-    /// From the first frame to the last.
+    /// Measures from the first frame to the last.
     pub(super) fn round(&self, payload: &Bytes, frames: usize) -> Result<Duration> {
         let bytes = frames * payload.len();
         let arrived = self.receiver.ask(|reply| Hears::Await(bytes, reply));
@@ -79,15 +79,15 @@ impl Wire {
     }
 }
 
-/// What both sides have in common.
+/// State that both sides share.
 struct Link {
     key: PreSharedKey,
     suite: Suite,
 }
 
 impl Link {
-    /// Has an actor of a system get a stream, so that it is registered with the driver of that worker, and open it there.
-    /// What is given back tells how that ended.
+    /// Creates an actor that obtains a stream and opens the connection there, so that the stream is
+    /// registered with the driver of that worker. The returned receiver yields the result.
     fn join(
         &self,
         system: &System,
@@ -112,7 +112,7 @@ impl Link {
             Ok(())
         };
         let actor = system.spawn_async(move |_: Incoming<()>| async move {
-            // Who has given up need not be told.
+            // The receiver of this report may have given up.
             let _ = told.send(opens.await);
         });
         actor.map_err(|_| ENDING)?;
@@ -136,7 +136,7 @@ fn sender(system: &System, opened: &Receiver<Writer>) -> Result<Address<(Bytes, 
     let sender = system.spawn_async(|mut mailbox: Incoming<(Bytes, usize)>| async move {
         while let Some((payload, frames)) = mailbox.recv().await {
             for _ in 0..frames {
-                // A connection that is over is noticed by the receiver.
+                // The receiver notices a closed connection.
                 let _ = writer.send(payload.clone()).await;
             }
         }
@@ -144,7 +144,7 @@ fn sender(system: &System, opened: &Receiver<Writer>) -> Result<Address<(Bytes, 
     Ok(sender.map_err(|_| ENDING)?)
 }
 
-/// Counts bytes, and answers when they are all there.
+/// Counts bytes, and answers when all of them have arrived.
 #[derive(Default)]
 struct Counter {
     missing: usize,
@@ -163,7 +163,7 @@ impl Actor for Counter {
                 self.asked = Some(reply);
             }
             Hears::Event(Event::Frame(frame)) => self.missing -= frame.len(),
-            // Whoever waits learns that there will be no answer.
+            // The waiting asker learns that there will be no answer.
             Hears::Event(Event::Closed(_)) => self.asked = None,
             Hears::Event(_) => {}
         }

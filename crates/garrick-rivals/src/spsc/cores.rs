@@ -1,18 +1,18 @@
-//! On which cores the two threads run, and keeping them there.
+//! Cores on which the two threads run, and pinning of the threads.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the system says what its cores share.
+/// Folder in which the system describes what its cores share.
 const CORES: &str = "/sys/devices/system/cpu";
 
 /// Two cores for two threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cores {
-    /// How they lie to one another.
+    /// Name of the relation between the cores.
     pub(super) name: &'static str,
-    /// Their numbers. None: the threads run where the system has them run.
+    /// Numbers of the cores. `None` if the system chooses the cores.
     numbers: Option<[usize; 2]>,
 }
 
@@ -23,7 +23,7 @@ impl Cores {
         numbers: None,
     };
 
-    /// Keeps the calling thread, as the first or the second one, to its core from now on.
+    /// Pins the calling thread, as the first or the second one, to its core.
     pub(super) fn pin(self, side: usize) -> io::Result<()> {
         match self.numbers {
             Some(numbers) => pin(numbers[side]),
@@ -32,18 +32,18 @@ impl Cores {
     }
 }
 
-/// A core, and those that it shares something with.
+/// A core, and the cores that it shares something with.
 #[derive(Debug)]
 struct Core {
     number: usize,
-    /// Those that are threads of the same core, itself too.
+    /// Hardware threads of the same core, including this one.
     siblings: Vec<usize>,
-    /// Those that share its last cache, itself too.
+    /// Cores that share the last-level cache, including this one.
     near: Vec<usize>,
 }
 
 impl Core {
-    /// Reads what the system says of a core in a folder.
+    /// Reads the system's description of a core in a folder.
     fn read(folder: &Path, number: usize) -> Option<Self> {
         let core = folder.join(format!("cpu{number}"));
         let siblings = numbers(&core.join("topology/thread_siblings_list"))?;
@@ -55,7 +55,7 @@ impl Core {
         })
     }
 
-    /// Returns how another core lies to this one.
+    /// Returns the relation of another core to this one.
     fn relation(&self, other: &Self) -> &'static str {
         if self.siblings.contains(&other.number) {
             "siblings"
@@ -96,7 +96,8 @@ fn parse(list: &str) -> Option<Vec<usize>> {
     Some(numbers)
 }
 
-/// Returns two cores of each kind that there is on this machine; any cores where it does not say.
+/// Returns two cores of each relation on this machine. Returns any cores if the system does not
+/// describe them.
 pub(super) fn placements() -> Vec<Cores> {
     let read = |number| Core::read(Path::new(CORES), number);
     let cores: Option<Vec<Core>> = allowed().into_iter().map(read).collect();
@@ -107,7 +108,7 @@ pub(super) fn placements() -> Vec<Cores> {
     pairs
 }
 
-/// Returns the first two cores of each kind.
+/// Returns the first two cores of each relation.
 fn pairs(cores: &[Core]) -> Vec<Cores> {
     let mut pairs: Vec<Cores> = Vec::new();
     for (index, core) in cores.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! The yardstick: two threads that hand one cache line to and fro.
+//! Yardstick: two threads that hand one cache line to and fro.
 //!
-//! Nothing that goes from one core to another can be seen there sooner, so this is what a ring would take for a number of which
-//! each one waits for the next.
+//! No data that goes from one core to another can arrive sooner. A ring takes at least this time if
+//! each number waits for the one before.
 
 use std::sync::Arc;
 use std::sync::atomic::{
@@ -15,11 +15,12 @@ use super::cores::Cores;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// A number that has its cache line, and the one beside it that may be fetched along, to itself.
+/// Number with a cache line to itself, and with the neighbouring line that may be prefetched.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line {
-    /// Transfers so far. Written by the two threads in turns: by the one when it is even, by the other when it is odd.
+    /// Number of transfers so far. The two threads write it in turns: one when it is even, the
+    /// other when it is odd.
     transfers: AtomicU64,
 }
 

@@ -1,4 +1,5 @@
-//! Rings between two threads, one that sends and one that receives: ours, those of others, and a bare cache line beside them.
+//! Rings between two threads, one that sends and one that receives: Garrick's, the rivals', and a
+//! bare cache line for comparison.
 //!
 //! ```text
 //!   sender on one core                        receiver on another
@@ -6,8 +7,8 @@
 //!                       at most 4096 wait
 //! ```
 //!
-//! Each ring is used as its documentation has it for speed: a batch is written into the ring's memory, and read there. What a
-//! ring has no way to do, it has no row for.
+//! Each ring is used as its documentation recommends for speed: a batch is written into the ring's
+//! memory, and read there. A ring has no row for an operation that it lacks.
 //!
 //! | | one at a time | in place |
 //! | --- | --- | --- |
@@ -17,8 +18,9 @@
 //! | disruptor | `try_publish`, `take(1)` of a poller | `try_batch_publish`, `take(n)` |
 //! | omango | `try_send`, `try_recv` | |
 //!
-//! `rtrb` and `disruptor` send whole batches: they write nothing until there is room for all of it. So do ours and `ringbuf` here,
-//! which need not; ours does both.
+//! `rtrb` and `disruptor` send whole batches: they write nothing until there is room for all of it.
+//! Garrick's ring and `ringbuf` do the same here, although they need not. Garrick's ring is
+//! measured both ways.
 
 mod cores;
 mod tally;
@@ -47,10 +49,10 @@ pub(crate) const SPSC: Scenario = Scenario {
     contenders,
 };
 
-/// Values for which each ring has room.
+/// Number of values for which each ring has room.
 const SLOTS: usize = 4096;
 
-/// Values that are written and read in place together.
+/// Numbers of values that are written and read in place together.
 const BATCHES: [usize; 2] = [32, 256];
 
 fn contenders(_: &Effort) -> Vec<Contender> {
@@ -82,7 +84,7 @@ fn contenders(_: &Effort) -> Vec<Contender> {
     contenders
 }
 
-/// One whose values are sent and taken one at a time.
+/// Creates a contender whose values are sent and taken one at a time.
 fn single<R: Ring>(name: &'static str, cores: Cores) -> Contender {
     Contender::fitted(name, move |ops| relay::single::<R>(cores, ops))
         .with("cores", cores.name)
@@ -90,7 +92,8 @@ fn single<R: Ring>(name: &'static str, cores: Cores) -> Contender {
         .with("takes", 1)
 }
 
-/// One whose values are sent one at a time, and taken as many at a time as there are.
+/// Creates a contender whose values are sent one at a time, and taken as many at a time as there
+/// are.
 fn taken_together<R: Batches>(name: &'static str, cores: Cores) -> Contender {
     Contender::fitted(name, move |ops| relay::taken_together::<R>(cores, ops))
         .with("cores", cores.name)
@@ -98,7 +101,7 @@ fn taken_together<R: Batches>(name: &'static str, cores: Cores) -> Contender {
         .with("takes", "all")
 }
 
-/// One whose values are sent and taken in place, up to `batch` at a time.
+/// Creates a contender whose values are sent and taken in place, up to `batch` at a time.
 fn batched<R: Batches>(name: &'static str, cores: Cores, batch: usize) -> Contender {
     Contender::fitted(name, move |ops| relay::batched::<R>(cores, batch, ops))
         .with("cores", cores.name)

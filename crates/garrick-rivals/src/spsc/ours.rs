@@ -1,4 +1,4 @@
-//! Our ring.
+//! Garrick's ring.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::SLOTS;
 use super::relay::{Batches, Ring};
 use super::tally::Tally;
 
-/// Our ring. It sends batches whole, as those of others do, or as far as there is room.
+/// Garrick's ring. Sends whole batches, like the rivals, or as much as there is room for.
 #[derive(Debug)]
 pub(super) struct Garrick<const WHOLE: bool>;
 

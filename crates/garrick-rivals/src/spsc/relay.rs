@@ -1,4 +1,4 @@
-//! Numbers from thread to thread through any ring.
+//! Transfer of numbers from thread to thread through any ring.
 
 use std::io;
 use std::ops::Range;
@@ -10,25 +10,25 @@ use super::tally::Tally;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// A ring with two halves that takes numbers one at a time.
+/// Ring with two halves that transfers numbers one at a time.
 pub(super) trait Ring: 'static {
     type Sender: Send + 'static;
     type Receiver: Send + 'static;
 
-    /// Makes a ring with room for [`SLOTS`](super::SLOTS) numbers.
+    /// Creates a ring with room for [`SLOTS`](super::SLOTS) numbers.
     fn open() -> (Self::Sender, Self::Receiver);
 
-    /// Sends a number, if there is room, and says whether there was.
+    /// Sends a number if there is room. Returns true if there was.
     fn try_send(sender: &mut Self::Sender, number: u64) -> bool;
 
     /// Takes the oldest number, if there is one.
     fn try_take(receiver: &mut Self::Receiver) -> Option<u64>;
 }
 
-/// A ring whose memory can be written and read in place, several numbers at a time.
+/// Ring whose memory can be written and read in place, several numbers at a time.
 pub(super) trait Batches: Ring {
-    /// Writes numbers in place and sends them together, and says how many: none, or as many as there is room for of them,
-    /// which of most rings is all.
+    /// Writes numbers in place, sends them together, and returns their count. Sends none, or as
+    /// many as there is room for. Most rings send none or all.
     fn try_send_batch(sender: &mut Self::Sender, numbers: Range<u64>) -> u64;
 
     /// Counts the oldest numbers in place, `max` at most, and frees their slots together.
@@ -72,7 +72,8 @@ fn send_each<R: Ring>(sender: &mut R::Sender, ops: u64) {
     send_all(ops, |number| u64::from(R::try_send(sender, number)));
 }
 
-/// Sends `ops` numbers by `send`, which is told the first that was not sent yet, and says how many it has sent.
+/// Sends `ops` numbers by `send`, which receives the first number not sent yet, and returns how
+/// many it has sent.
 #[inline]
 fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
     let mut next = 0;
@@ -88,7 +89,7 @@ fn send_all(ops: u64, mut send: impl FnMut(u64) -> u64) {
     }
 }
 
-/// Takes `ops` numbers by `take`, which counts those that are there.
+/// Takes `ops` numbers by `take`, which counts the available numbers.
 #[inline]
 fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     let mut tally = Tally::default();
@@ -105,13 +106,14 @@ fn take_all(ops: u64, mut take: impl FnMut(&mut Tally)) -> Tally {
     tally
 }
 
-/// One end of a ring, and so one thread's task.
+/// One end of a ring, and so the task of one thread.
 enum Half<S, T> {
     Send(S),
     Take(T),
 }
 
-/// Lets two threads go to the two ends of a ring, each on its core, and measures from when both are let go to when both are done.
+/// Runs two threads at the two ends of a ring, each on its core. Measures from the common start
+/// until both are done.
 fn relay<R: Ring>(
     cores: Cores,
     ops: u64,
@@ -123,7 +125,8 @@ fn relay<R: Ring>(
     let crowd = Crowd::gather(2, |side| {
         let half = halves.next();
         move || -> io::Result<Option<Tally>> {
-            // A thread that was not pinned does its work nevertheless: the other one waits for it.
+            // A thread that was not pinned still does its work, because the other thread waits for
+            // it.
             let pinned = cores.pin(side as usize);
             let tally = match half {
                 Some(Half::Send(mut sender)) => {

@@ -1,4 +1,4 @@
-//! The rings of others.
+//! Rings of the rivals.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ impl Batches for Rtrb {
         match receiver.read_chunk(max.min(SLOTS)) {
             Ok(chunk) => read(chunk, tally),
             Err(ChunkError::TooFewSlots(0)) => {}
-            // A chunk has as many as were asked for, and no fewer.
+            // A chunk has exactly the requested number of slots.
             Err(ChunkError::TooFewSlots(count)) => {
                 if let Ok(chunk) = receiver.read_chunk(count) {
                     read(chunk, tally);

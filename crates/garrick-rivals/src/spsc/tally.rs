@@ -1,17 +1,17 @@
-//! Checks and adds up the numbers that are received.
+//! Check and sum of the numbers received.
 
-/// The numbers that came so far: they are to be 0, 1, 2 and so on.
+/// Numbers received so far. They must be 0, 1, 2 and so on.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// How many came, which is the number that is to come next.
+    /// Number of numbers received, which is also the number expected next.
     count: u64,
     sum: u64,
-    /// Every bit in which any number differed from the one that was to come.
+    /// Every bit in which a number differed from the expected one.
     wrong: u64,
 }
 
 impl Tally {
-    /// Looks at a number.
+    /// Checks a number.
     #[inline]
     pub(super) fn one(&mut self, number: u64) {
         self.wrong |= number ^ self.count;
@@ -19,7 +19,7 @@ impl Tally {
         self.count += 1;
     }
 
-    /// Looks at numbers that lie side by side.
+    /// Checks contiguous numbers.
     #[inline]
     pub(super) fn all(&mut self, numbers: &[u64]) {
         for number in numbers {
@@ -27,16 +27,16 @@ impl Tally {
         }
     }
 
-    /// Returns how many numbers came.
+    /// Returns the number of numbers received.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Checks that the first `count` numbers came, each once and in its place.
+    /// Checks that the first `count` numbers were received, each once and in order.
     ///
     /// # Panics
-    /// If they did not.
+    /// Panics if they were not.
     pub(super) fn close(&self, count: u64) {
         assert_eq!(self.wrong, 0, "numbers come in order, once");
         assert_eq!(self.count, count, "all numbers come");

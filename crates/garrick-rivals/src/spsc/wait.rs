@@ -1,16 +1,17 @@
-//! How both sides wait, whatever the ring.
+//! Waiting of both sides, the same for every ring.
 
 use std::hint;
 use std::thread;
 
-/// How often who waits looks, spinning, before it yields its core at each further look. On cores of their own, both sides have always
-/// moved before that; where others want the cores too, the other side may have lost its one.
+/// Maximum number of spins of a waiting side, before it yields its core at each further attempt. On
+/// separate cores, the other side has always made progress before that. On shared cores, the other
+/// side may have lost its core.
 const SPINS_MAX: u32 = 256;
 
-/// A wait, from one success to the next.
+/// Wait from one success to the next.
 #[derive(Debug, Default)]
 pub(super) struct Wait {
-    /// Looks in vain.
+    /// Number of failed attempts.
     spins: u32,
 }
 

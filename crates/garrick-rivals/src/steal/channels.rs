@@ -1,4 +1,4 @@
-//! Contenders that know how to wait.
+//! Contenders that can wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel};
@@ -8,14 +8,14 @@ use garrick_steal::steal::{self, Capacity, Worker};
 
 use super::team::Team;
 
-/// Values in a worker's deque, as in the Zig library.
+/// Number of values in a worker's deque, as in the Zig library.
 pub(super) const LOCAL_CAPACITY: usize = 256;
 
-/// Our channel, by its workers.
+/// Garrick's channel, by its workers.
 #[derive(Debug)]
 pub(super) struct Ours;
 
-/// A worker, and how many still send.
+/// A worker, and the number of threads that still send.
 pub(super) struct OurHand {
     worker: Worker<u64>,
     senders: Arc<AtomicU64>,
@@ -59,7 +59,7 @@ impl Team for Ours {
     }
 }
 
-/// Crossbeam's channel: of so many values, or unbounded for 0.
+/// Crossbeam's channel with this capacity, or unbounded for 0.
 #[derive(Debug)]
 pub(super) struct Crossbeam<const CAPACITY: usize>;
 
@@ -71,7 +71,8 @@ pub(super) struct Flume;
 #[derive(Debug)]
 pub(super) struct Kanal;
 
-/// A channel that ends with its senders. Only the first handles get one.
+/// Returns the handles of a channel that ends with its senders. Only the first handles get a
+/// sender.
 fn handles<S: Clone, R: Clone>(ends: (S, R), members: u64, senders: u64) -> Vec<(Option<S>, R)> {
     let (sender, receiver) = ends;
     (0..members)

@@ -1,4 +1,5 @@
-//! Contenders that are deques. They cannot wait: who finds nothing looks again, and soon lets others have its core.
+//! Contenders that are deques. A deque cannot wait: a thread that finds it empty tries again, and
+//! soon yields its core.
 
 use std::hint;
 use std::iter;
@@ -12,10 +13,11 @@ use std::thread;
 use super::channels::LOCAL_CAPACITY;
 use super::team::Team;
 
-/// Looks, spinning, before each further one is preceded by a yield.
+/// Number of spins, before each further attempt is preceded by a yield.
 const SPINS_MAX: u32 = 64;
 
-/// Looks until there is a value, or until nobody sends any more and a look after that has found none.
+/// Looks until there is a value. Gives up when no thread sends any more and a later look has found
+/// no value.
 fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u64> {
     let mut spins = 0;
     loop {
@@ -34,12 +36,12 @@ fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u6
     }
 }
 
-/// Crossbeam's deques, with its injector for what is too much for one: whoever has more than the Zig library's
-/// deques hold puts further values there.
+/// Crossbeam's deques, with an injector for the overflow. A thread with more values than the Zig
+/// library's deques hold puts further values there.
 #[derive(Debug)]
 pub(super) struct CrossbeamDeque;
 
-/// What one thread needs.
+/// State of one thread.
 pub(super) struct CrossbeamHand {
     own: crossbeam_deque::Worker<u64>,
     number: usize,
@@ -49,12 +51,13 @@ pub(super) struct CrossbeamHand {
 struct CrossbeamShared {
     injector: crossbeam_deque::Injector<u64>,
     stealers: Vec<crossbeam_deque::Stealer<u64>>,
-    /// How many still send.
+    /// Number of threads that still send.
     senders: AtomicU64,
 }
 
 impl CrossbeamHand {
-    /// As its documentation has it: from the injector, then from each other thread, again while one is busy.
+    /// Looks in the order of the crate's documentation: first in the injector, then at each other
+    /// thread, again while one is busy.
     fn look(&self) -> Option<u64> {
         let others = || self.shared.stealers.iter().enumerate();
         iter::repeat_with(|| {
@@ -98,7 +101,7 @@ impl Team for CrossbeamDeque {
 
     #[inline]
     fn send(hand: &mut CrossbeamHand, value: u64) {
-        // It grows by itself, so nothing must go elsewhere.
+        // The deque grows by itself, so no value goes elsewhere.
         hand.own.push(value);
     }
 
@@ -121,11 +124,12 @@ impl Team for CrossbeamDeque {
     }
 }
 
-/// St3's deques. Bounded, so that what is too much goes to crossbeam's injector, half a deque at a time.
+/// St3's deques. They are bounded, so the overflow goes to crossbeam's injector, half a deque at a
+/// time.
 #[derive(Debug)]
 pub(super) struct St3;
 
-/// What one thread needs.
+/// State of one thread.
 pub(super) struct St3Hand {
     own: st3::lifo::Worker<u64>,
     number: usize,
@@ -135,7 +139,7 @@ pub(super) struct St3Hand {
 struct St3Shared {
     injector: crossbeam_deque::Injector<u64>,
     stealers: Vec<st3::lifo::Stealer<u64>>,
-    /// How many still send.
+    /// Number of threads that still send.
     senders: AtomicU64,
 }
 
@@ -152,7 +156,7 @@ impl St3Hand {
             let crossbeam_deque::Steal::Success(value) = self.shared.injector.steal() else {
                 break;
             };
-            // Nobody else pushes here, and it was empty.
+            // No other thread pushes here, and the deque was empty.
             self.own
                 .push(value)
                 .expect("half a deque fits into an empty one");

@@ -1,8 +1,8 @@
-//! Work-stealing channels: values that many threads send and many receive, in the shapes of the benchmarks of
-//! the Zig library that ours comes from.
+//! Work-stealing channels: values that many threads send and many receive, in the shapes of the
+//! benchmarks of the Zig library that Garrick's channel comes from.
 //!
-//! All threads of a contender meet at a barrier, and time runs from there to the end of the last one. Values are
-//! numbered, and counted and summed up where they are received.
+//! All threads of a contender meet at a barrier, and time runs from there to the end of the last
+//! thread. Values are numbered, and counted and summed up by their receivers.
 
 mod team;
 
@@ -76,10 +76,10 @@ pub(crate) const IMBALANCED: Scenario = Scenario {
     },
 };
 
-/// Values of one repetition at most: all of them may wait at once.
+/// Maximum number of values of one repetition. All of them may wait at once.
 const VALUES_MAX: u64 = 1 << 21;
 
-/// All contenders of which each thread both sends and receives.
+/// Returns all contenders whose threads both send and receive.
 fn by_workers(batch: u64) -> Vec<Contender> {
     let mut contenders = Vec::new();
     for workers in [1, 2, 4, 8] {

@@ -1,17 +1,19 @@
-//! Who sends and who receives, and when.
+//! Shapes of the benchmarks: the threads that send and those that receive.
 
 use garrick_measure::{Measured, Result, Stopwatch};
 
 use super::team::Team;
 use crate::crowd::Crowd;
 
-/// Every shape does a multiple of so many operations, so that all contenders of a scenario do as many: threads for each.
+/// Divisor of the number of operations of every shape, so that all contenders of a scenario do the
+/// same number.
 const THREADS_MAX: u64 = 8;
 
-/// The same where one thread sends four values of five, and one or seven others the fifth.
+/// Divisor for shapes in which one thread sends four values of five, and one or seven other threads
+/// send the fifth.
 const UNEVENLY: u64 = 5 * 7;
 
-/// What one thread has received.
+/// Values that one thread has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Received {
     count: u64,
@@ -33,8 +35,9 @@ impl Received {
     }
 }
 
-/// Where threads have to wait for one another, fewer values than these measure little but the system's scheduler: a
-/// thread that is off its core for one time slice costs as much as a hundred thousand of them.
+/// Minimum number of values if threads have to wait for one another. With fewer values, the
+/// system's scheduler dominates the result: a thread that is off its core for one time slice costs
+/// as much as a hundred thousand values.
 const VALUES_MIN: u64 = 1 << 18;
 
 /// Sends from `producers` threads and receives in `consumers` others.
@@ -58,7 +61,7 @@ pub(super) fn roles<T: Team>(producers: u64, consumers: u64, ops: u64) -> Result
     Ok(account(crowd, &watch, &vec![each; producers as usize]))
 }
 
-/// Lets each of `workers` threads send `batch` values and receive as many, again and again.
+/// Makes each of `workers` threads send `batch` values and receive as many, again and again.
 pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measured> {
     let each = ops.next_multiple_of(THREADS_MAX * batch) / workers;
     let mut hands = T::open(workers, workers).into_iter();
@@ -89,7 +92,8 @@ pub(super) fn both<T: Team>(workers: u64, batch: u64, ops: u64) -> Result<Measur
     Ok(account(crowd, &watch, &vec![each; workers as usize]))
 }
 
-/// Lets the first of `workers` threads send four values of five, the others the rest, and all receive then.
+/// Makes the first of `workers` threads send four values of five, and the others the rest. Then all
+/// receive.
 pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
     let others = ops.max(VALUES_MIN).next_multiple_of(UNEVENLY) / (5 * (workers - 1));
     let sent: Vec<u64> = (0..workers)
@@ -117,7 +121,7 @@ pub(super) fn imbalanced<T: Team>(workers: u64, ops: u64) -> Result<Measured> {
     Ok(account(crowd, &watch, &sent))
 }
 
-/// Waits for all, and checks that what was sent was received, each value once.
+/// Waits for all threads, and checks that each value sent was received once.
 fn account(crowd: Crowd<Received>, watch: &Stopwatch, sent: &[u64]) -> Measured {
     let received = crowd.disperse();
     let span = watch.stop();

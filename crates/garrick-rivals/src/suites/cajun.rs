@@ -5,7 +5,7 @@ use garrick_measure::{Effort, Figure, Here, Point, Published, Rows, Scenario, Su
 use super::{microseconds, millions_a_second, ours};
 use crate::{mailbox, tasks};
 
-/// A scenario of `garrick bench` as it is there.
+/// Scenario of `garrick bench`, unchanged.
 macro_rules! of_bench {
     ($name:literal, $operation:literal) => {
         Scenario {
@@ -138,7 +138,7 @@ pub(super) const CAJUN: Suite = Suite {
     ..Suite::PLAIN
 };
 
-/// What actors take in units of the fastest way without actors.
+/// Returns the time of actors, as a multiple of the fastest way without actors.
 fn slowdown(rows: Rows<'_>, scenario: &str) -> Option<f64> {
     let without = ["threads", "pool", "rayon"];
     let fastest = without
@@ -149,7 +149,7 @@ fn slowdown(rows: Rows<'_>, scenario: &str) -> Option<f64> {
     Some(actors.wall.median / baseline)
 }
 
-/// What it takes to offer a message to one of our queues, in nanoseconds.
+/// Returns the time to offer a message to one of Garrick's queues, in nanoseconds.
 fn offer(rows: Rows<'_>, queue: &str) -> Option<f64> {
     let row = ours(rows, "mailbox-offer", &[("queue", queue)])?;
     Some(row.wall.median)

@@ -5,7 +5,7 @@ use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 use super::{microseconds, millions_a_second, ours};
 use crate::futures::{LATENCY, THROUGHPUT};
 
-/// A line in millions of tasks a second, for an actor of the source.
+/// Line in millions of tasks per second, for an actor of the source.
 macro_rules! throughput {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -21,7 +21,7 @@ macro_rules! throughput {
     };
 }
 
-/// A line for the median latency of a task with an actor of the source, in microseconds.
+/// Line for the median latency of a task with an actor of the source, in microseconds.
 macro_rules! latency {
     ($of:literal, $actor:literal, $said:literal) => {
         Published {
@@ -77,7 +77,7 @@ pub(super) const ASYNC: Suite = Suite {
     findings: best,
 };
 
-/// Which of tokio's actors does best.
+/// Returns the name of the best of tokio's actors.
 fn best(rows: Rows<'_>) -> Vec<String> {
     let theirs = [
         "RandomSelectActor",

@@ -1,4 +1,4 @@
-//! The suites of `garrick-rivals suite`, one file for each: those with contenders that are not ours.
+//! Suites of `garrick-rivals suite` that have rivals among their contenders, one file each.
 
 mod cajun;
 mod futures;
@@ -7,7 +7,7 @@ mod work_stealing;
 
 use garrick_measure::{Row, Rows, Suite};
 
-/// All of them, in the order in which they are shown.
+/// All suites, in the order of the output.
 pub(crate) static SUITES: &[Suite] = &[
     pipeline::PIPELINE,
     cajun::CAJUN,
@@ -15,17 +15,17 @@ pub(crate) static SUITES: &[Suite] = &[
     futures::ASYNC,
 ];
 
-/// Millions of operations in a second of wall time.
+/// Returns millions of operations per second of wall time.
 fn millions_a_second(row: &Row) -> f64 {
     1e3 / row.wall.median
 }
 
-/// Microseconds of wall time for an operation.
+/// Returns microseconds of wall time per operation.
 fn microseconds(row: &Row) -> f64 {
     row.wall.median / 1e3
 }
 
-/// Our row of a scenario.
+/// Returns Garrick's row of a scenario.
 fn ours<'a>(rows: Rows<'a>, scenario: &str, params: &[(&str, &str)]) -> Option<&'a Row> {
     rows.find(scenario, "garrick", params)
 }

@@ -61,13 +61,15 @@ pub(super) const PIPELINE: Suite = Suite {
     ..Suite::PLAIN
 };
 
-/// Millions of messages a second, at the slots and threads with which `contender` is fastest.
+/// Returns millions of messages per second, with the slots and threads at which `contender` is
+/// fastest.
 fn rate(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let row = rows.fastest("pipeline", contender, &[("mode", mode)])?;
     Some(millions_a_second(row))
 }
 
-/// Nanoseconds of CPU time for a message, at the slots and threads with which `contender` takes the least.
+/// Returns nanoseconds of CPU time per message, with the slots and threads at which `contender`
+/// takes the least.
 fn cpu(rows: Rows<'_>, contender: &str, mode: &str) -> Option<f64> {
     let params = [("mode", mode)];
     let all = rows.all("pipeline", contender, &params);

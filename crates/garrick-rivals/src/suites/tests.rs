@@ -1,4 +1,4 @@
-//! What all suites have in common.
+//! Tests for all suites.
 
 use garrick_measure::{Beside, Contender, Effort, Figure, Row};
 use serde_json::json;
@@ -26,7 +26,7 @@ fn names_are_unique_and_all_is_stated() {
     assert_eq!(names.len(), all);
 }
 
-/// A row that takes 2 ns of CPU time, and 4 ns in all.
+/// Returns a row that takes 2 ns of CPU time, and 4 ns in all.
 fn row(scenario: &str, contender: &Contender) -> Row {
     let row = json!({
         "scenario": scenario, "contender": contender.name, "params": contender.params, "unit": "ns",
@@ -36,7 +36,7 @@ fn row(scenario: &str, contender: &Contender) -> Row {
     serde_json::from_value(row).expect("it is a row")
 }
 
-/// A suite's lines over rows of all its contenders, each of which takes the same.
+/// Returns a suite's lines over rows of all its contenders, each of which takes the same time.
 fn beside(name: &str) -> Beside {
     let suite = SUITES.iter().find(|suite| suite.name == name).unwrap();
     let rows = suite.scenarios.iter().flat_map(|scenario| {

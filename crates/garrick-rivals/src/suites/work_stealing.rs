@@ -5,7 +5,7 @@ use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 use super::{millions_a_second, ours};
 use crate::steal;
 
-/// A line in millions of items a second, of our row in `$scenario` with these parameters.
+/// Line in millions of items per second, of Garrick's row in `$scenario` with these parameters.
 macro_rules! items {
     ($of:literal, $said:expr, $here:expr, $scenario:literal, $($name:literal = $value:literal),+) => {
         Published {

@@ -6,7 +6,7 @@ use garrick_measure::Result;
 use super::crew::Crew;
 use super::work::work;
 
-/// Does the first task that it is sent, answers whoever asked, and stops.
+/// Does the first task that it is sent, answers the asker, and stops.
 struct Temporary;
 
 impl Actor for Temporary {
@@ -20,7 +20,7 @@ impl Actor for Temporary {
     }
 }
 
-/// Does the tasks that it is sent, and answers each to whoever asked.
+/// Does the tasks that it is sent, and answers each asker.
 struct Permanent;
 
 impl Actor for Permanent {
@@ -33,7 +33,7 @@ impl Actor for Permanent {
     }
 }
 
-/// Does the first task that it is sent, tells its foreman and stops.
+/// Does the first task that it is sent, answers its foreman and stops.
 struct Hand {
     foreman: Address<ToForeman>,
 }
@@ -44,27 +44,27 @@ impl Actor for Hand {
     const STARTS: bool = false;
 
     fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) -> Next {
-        // A foreman that is gone asks for nothing more.
+        // A foreman that is gone sends no more tasks.
         let _ = cx.send(&self.foreman, ToForeman::Answer(work()));
         Next::Stop
     }
 }
 
-/// Makes an actor for each task of a batch, and adds up their answers.
+/// Creates an actor for each task of a batch, and adds up their answers.
 struct Foreman {
-    /// Answers still to come.
+    /// Number of answers still to come.
     open: u64,
-    /// The sum of those that came.
+    /// Sum of the answers received.
     sum: u64,
-    /// Where the sum goes. None between batches.
+    /// Reply for the sum. `None` between batches.
     reply: Option<Reply<u64>>,
 }
 
-/// What a [`Foreman`] receives.
+/// Message to a [`Foreman`].
 enum ToForeman {
-    /// Have so many tasks done, and reply with the sum of the answers.
+    /// Run this number of tasks, and reply with the sum of the answers.
     Batch(u64, Reply<u64>),
-    /// What one of the tasks came to.
+    /// Answer of one of the tasks.
     Answer(u64),
 }
 
@@ -100,7 +100,7 @@ impl Actor for Foreman {
     }
 }
 
-/// An actor made for each task.
+/// One actor, created for each task.
 #[derive(Debug)]
 pub(super) struct Created {
     system: System,
@@ -121,7 +121,7 @@ impl Crew for Created {
     }
 }
 
-/// An actor made for each task by another one, which replies when all have answered.
+/// One actor for each task, created by another actor, which replies when all have answered.
 #[derive(Debug)]
 pub(super) struct Gathered {
     _system: System,
@@ -150,7 +150,7 @@ impl Crew for Gathered {
     }
 }
 
-/// As many actors as a batch has tasks, made once.
+/// One actor for each task of a batch, created once and reused.
 #[derive(Debug)]
 pub(super) struct Reused {
     system: System,
@@ -175,7 +175,7 @@ impl Crew for Reused {
     }
 }
 
-/// An actor for each worker, made once; tasks go round.
+/// One actor for each worker, created once. Tasks go round.
 #[derive(Debug)]
 pub(super) struct Pooled {
     _system: System,
@@ -205,8 +205,8 @@ fn ask(actor: &Address<Reply<u64>>) -> Ask<u64> {
     actor.ask(|reply| reply)
 }
 
-/// Adds up the answers. The last question is waited for first: the other answers are there by then or will be
-/// soon, and the caller sleeps once instead of at each.
+/// Adds up the answers. Waits for the last ask first: the other answers have arrived by then or
+/// will arrive soon. The caller sleeps once instead of at each ask.
 fn wait_for(asks: Vec<Ask<u64>>) -> Result<u64> {
     let mut sum = 0;
     for ask in asks.into_iter().rev() {

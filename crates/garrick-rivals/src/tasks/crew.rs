@@ -1,19 +1,20 @@
-//! Those who do tasks.
+//! Crews that do tasks.
 
 use garrick_measure::{Clock, Measured, Result, Stopwatch};
 
 use super::work::ANSWER;
 
-/// Workers who are handed a batch of tasks, and their boss, the calling thread.
+/// Workers that receive a batch of tasks from their boss, the calling thread.
 pub(super) trait Crew: Sized {
-    /// Makes one, with all threads that it keeps.
+    /// Creates a crew, with all threads that it keeps.
     fn hire() -> Result<Self>;
 
-    /// Has `tasks` tasks done, and returns the sum of the answers when the last one has come.
+    /// Runs `tasks` tasks, and returns the sum of the answers when the last one has arrived.
     fn batch(&mut self, tasks: u64) -> Result<u64>;
 }
 
-/// Measures batches of `tasks` tasks each. The crew is hired, and has done one batch, before that.
+/// Measures batches of `tasks` tasks each. The crew is hired and has done one batch before the
+/// measurement.
 pub(super) fn measure<C: Crew>(tasks: u64, batches: u64) -> Result<Measured> {
     let mut crew = C::hire()?;
     let mut sum = crew.batch(tasks)?;

@@ -1,8 +1,10 @@
-//! Tasks handed out by a plain thread, which waits for all the answers: actors against threads and pools.
+//! Tasks handed out by a plain thread, which waits for all the answers: actors against threads and
+//! pools.
 //!
-//! The shape of a benchmark of the Cajun library: its actors took 5 to 18 times what bare threads took. Time
-//! runs from the first actor's creation, or the first task's submission, to the last answer. Systems and pools
-//! have a worker for every core, and stand before the time begins; so do actors that are reused.
+//! The shape is that of a benchmark of the Cajun library, whose actors took 5 to 18 times the time
+//! of bare threads. Time runs from the first actor's creation, or the first task's submission, to
+//! the last answer. Systems and pools have a worker for every core, and exist before the time
+//! starts. Reused actors exist before too.
 
 mod work;
 
@@ -59,10 +61,10 @@ pub(crate) const SINGLE: Scenario = Scenario {
     },
 };
 
-/// Tasks in a batch.
+/// Number of tasks in a batch.
 const BATCH: u64 = 100;
 
-/// Those without actors.
+/// Returns the contenders without actors.
 fn threads(tasks: u64) -> [Contender; 4] {
     [
         by::<Bare>("threads", "one a task", tasks),

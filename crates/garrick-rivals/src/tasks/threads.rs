@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::crew::Crew;
 use super::work::work;
 
-/// A thread for each task.
+/// One thread for each task.
 #[derive(Debug)]
 pub(super) struct Bare;
 
@@ -29,10 +29,11 @@ impl Crew for Bare {
     }
 }
 
-/// A thread for each core, made once; they take tasks from one channel and answer on another.
+/// One thread for each core, created once. The threads take tasks from one channel and answer on
+/// another.
 #[derive(Debug)]
 pub(super) struct Fixed {
-    /// Where a task is put, with where its answer goes. The threads end when it is dropped.
+    /// Sender of tasks, each with the sender for its answer. The threads end when this is dropped.
     tasks: crossbeam_channel::Sender<mpsc::Sender<u64>>,
 }
 
@@ -43,7 +44,7 @@ impl Crew for Fixed {
             let queue = queue.clone();
             thread::Builder::new().spawn(move || {
                 for answers in queue {
-                    // Nobody waits for it if the batch has failed.
+                    // The receiver is gone if the batch has failed.
                     let _ = answers.send(work());
                 }
             })?;
@@ -79,7 +80,7 @@ impl Crew for RayonSpawn {
         for _ in 0..tasks {
             let answers = answers.clone();
             self.pool.spawn(move || {
-                // Nobody waits for it if the batch has failed.
+                // The receiver is gone if the batch has failed.
                 let _ = answers.send(work());
             });
         }

@@ -1,14 +1,14 @@
-//! What a task is: a fixed piece of work with a known answer.
+//! Work of a task: a fixed computation with a known answer.
 
 use std::hint::black_box;
 
-/// Which Fibonacci number is computed.
+/// Index of the Fibonacci number to compute.
 const FIBONACCI_OF: u64 = 15;
 
-/// How often.
+/// Number of repetitions.
 const TIMES: u64 = 20;
 
-/// What a task answers: 20 times the 15th Fibonacci number.
+/// Answer of a task: 20 times the 15th Fibonacci number.
 pub(super) const ANSWER: u64 = TIMES * 610;
 
 /// Does one task. Never inlined, so that all contenders run the same instructions.

@@ -8,19 +8,19 @@ use garrick::{Actor, Address, Context, Incoming, Next, System};
 
 use super::{CROWD, FLOOD, Load, Plan, work};
 
-/// One worker, which sleeps as threads do.
+/// Starts a system with one worker, which sleeps as threads do.
 fn ordinary() -> System {
     let system = System::builder().workers(1).start();
     system.expect("a thread is to be had")
 }
 
-/// One worker, which sleeps in tokio's driver.
+/// Starts a system with one worker, which sleeps in tokio's driver.
 fn in_driver() -> System {
     let system = System::builder().workers(1).driver(Tokio::new()).start();
     system.expect("a thread and its driver are to be had")
 }
 
-/// Sleeps as often as planned, and gives back by how much too long.
+/// Sleeps as often as planned, and returns the lateness of each sleep.
 async fn sleep<S: Future<Output = ()>>(plan: Plan, sleep: impl Fn(Duration) -> S) -> Vec<Duration> {
     let mut late = Vec::with_capacity(plan.sleeps);
     for _ in 0..plan.sleeps {
@@ -31,7 +31,7 @@ async fn sleep<S: Future<Output = ()>>(plan: Plan, sleep: impl Fn(Duration) -> S
     late
 }
 
-/// By how much a sleep that began then was too long.
+/// Returns the lateness of a sleep that began at `began`.
 pub(super) fn lateness(plan: Plan, began: Instant) -> Duration {
     let late = began.elapsed().checked_sub(plan.delay);
     late.expect("nobody wakes early")
@@ -79,7 +79,7 @@ fn tell(told: &Sender<Vec<Duration>>, late: Vec<Duration>) {
     told.send(late).expect("somebody listens");
 }
 
-/// Lets a sleeper sleep in company until it tells.
+/// Runs a sleeper in company until it reports.
 fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -> Vec<Duration> {
     let (told, heard) = mpsc::channel();
     match plan.load {
@@ -95,7 +95,7 @@ fn run(system: &System, plan: Plan, begin: impl FnOnce(Sender<Vec<Duration>>)) -
     heard.recv().expect("it tells before it ends")
 }
 
-/// Wakes itself by messages that come later.
+/// Wakes itself by delayed messages.
 struct Sleeper {
     plan: Plan,
     late: Vec<Duration>,
@@ -129,7 +129,7 @@ impl Actor for Sleeper {
     }
 }
 
-/// One of a crowd: works, and sends itself the next message.
+/// Member of a crowd: works, and sends itself the next message.
 struct Busy;
 
 impl Actor for Busy {
@@ -147,9 +147,9 @@ impl Actor for Busy {
     }
 }
 
-/// The one whose mailbox is always full.
+/// Actor whose mailbox is always full.
 struct Flooded {
-    /// Messages of the last flood that it has not handled.
+    /// Number of messages of the last flood that it has not handled.
     left: usize,
 }
 

@@ -1,7 +1,8 @@
-//! How late sleepers wake: Garrick's timers, on ordinary workers and on such that sleep in tokio's driver, against tokio's.
+//! Lateness of sleepers: Garrick's timers, on ordinary workers and on workers that sleep in tokio's
+//! driver, against tokio's.
 //!
-//! One sleeper sleeps again and again, and tells by how much longer it slept than it wanted to. It is alone on its thread, or
-//! shares it with others that always have something to do:
+//! One sleeper sleeps again and again, and reports by how much each sleep was too long. It is alone
+//! on its thread, or shares it with others that always have something to do:
 //!
 //! ```text
 //!   idle      nothing else; the thread sleeps too
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use comfy_table::{Table, presets::UTF8_FULL};
 use garrick_measure::{Clock, Result, Section, Span, Stopwatch, Study};
 
-/// What else there is to do on the sleeper's thread.
+/// Other load on the sleeper's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Load {
     Idle,
@@ -37,7 +38,7 @@ impl Load {
     }
 }
 
-/// How much sleeping is done, and in what company.
+/// Amount of sleeping, and its company.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     delay: Duration,
@@ -45,22 +46,22 @@ struct Plan {
     load: Load,
 }
 
-/// Others in a crowd.
+/// Number of other actors in a crowd.
 const CROWD: usize = 64;
-/// Messages that are sent to the mailbox that is always full, at a time.
+/// Number of messages sent at a time to the mailbox that is always full.
 const FLOOD: usize = 1_024;
-/// What everybody in the crowd and every message of the flood takes.
+/// Time of each turn of the crowd and of each message of the flood.
 const WORK: Duration = Duration::from_micros(1);
 
-/// How long the sleeps are.
+/// Durations of the sleeps.
 const DELAYS: [Duration; 2] = [Duration::from_micros(10), Duration::from_micros(500)];
-/// Sleeps of each kind.
+/// Number of sleeps of each kind.
 const SLEEPS: usize = 2_000;
 const SLEEPS_QUICK: usize = 300;
 
 struct Contender {
     name: &'static str,
-    /// Sleeps, and gives back by how much each sleep was too long.
+    /// Function that sleeps, and returns the lateness of each sleep.
     sleep: fn(Plan) -> Vec<Duration>,
 }
 
@@ -87,17 +88,17 @@ const CONTENDERS: [Contender; 5] = [
     },
 ];
 
-/// Uses its thread up for a while.
+/// Uses its thread for a while.
 fn work() {
     let end = Instant::now() + WORK;
     while Instant::now() < end {}
 }
 
-/// What came of it.
+/// Result of a contender.
 struct Measured {
     name: &'static str,
     plan: Plan,
-    /// Sorted.
+    /// Lateness of the sleeps, sorted.
     late: Vec<Duration>,
     span: Span,
 }
@@ -115,7 +116,7 @@ fn measure(contender: &Contender, plan: Plan) -> Measured {
     }
 }
 
-/// The value that so much of 1 of the sorted `times` are below.
+/// Returns the quantile `share` of the sorted `times`.
 fn quantile(times: &[Duration], share: f64) -> Duration {
     let place = (times.len().saturating_sub(1) as f64 * share).round() as usize;
     times.get(place).copied().unwrap_or_default()
@@ -149,7 +150,7 @@ fn table(measured: &[Measured]) -> Table {
     table
 }
 
-/// The subcommand.
+/// Subcommand of this study.
 pub(super) const TIMERS: Study = Study {
     name: "timers",
     about: "How late sleepers wake: Garrick's timers and tokio's, on threads with other work and without",
@@ -159,7 +160,7 @@ pub(super) const TIMERS: Study = Study {
     }],
 };
 
-/// Runs it all, and makes the table.
+/// Runs all measurements, and returns the table.
 fn run(quick: bool) -> Result<String> {
     let sleeps = if quick { SLEEPS_QUICK } else { SLEEPS };
     let plans = Load::ALL.into_iter().flat_map(|load| {

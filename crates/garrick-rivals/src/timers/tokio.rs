@@ -1,4 +1,4 @@
-//! A sleeper that is a task of tokio, on its current-thread runtime.
+//! Sleeper that is a task of tokio, on its current-thread runtime.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(super) fn task(plan: Plan) -> Vec<Duration> {
     })
 }
 
-/// One of a crowd.
+/// Runs a member of a crowd.
 async fn busy() {
     loop {
         work();
@@ -40,7 +40,7 @@ async fn busy() {
     }
 }
 
-/// The one whose channel is always full.
+/// Runs the task whose channel is always full.
 async fn flooded() {
     let (give, mut take) = mpsc::unbounded_channel();
     let flood = || (0..FLOOD).for_each(|_| give.send(()).expect("it is open"));

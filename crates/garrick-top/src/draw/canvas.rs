@@ -1,4 +1,4 @@
-//! Text on a part of the screen, never beyond it.
+//! Text on a part of the screen, clipped to that part.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 use crate::text;
 use crate::theme::Theme;
 
-/// Something to draw on.
+/// Buffer to draw on, with a theme.
 pub(super) struct Canvas<'a> {
     buffer: &'a mut Buffer,
     pub(super) theme: Theme,
@@ -19,7 +19,7 @@ impl<'a> Canvas<'a> {
         Self { buffer, theme }
     }
 
-    /// Writes `text` into the first line of `area`, and says how many columns it took.
+    /// Writes `text` into the first line of `area`, and returns the number of columns used.
     pub(super) fn line(&mut self, area: Rect, text: &str, style: Style) -> u16 {
         if area.is_empty() {
             return 0;
@@ -31,7 +31,7 @@ impl<'a> Canvas<'a> {
         end - area.x
     }
 
-    /// Writes texts one after the other into the first line of `area`.
+    /// Writes texts one after another into the first line of `area`.
     pub(super) fn spans(&mut self, mut area: Rect, spans: &[(&str, Style)]) {
         for (text, style) in spans {
             let used = self.line(area, text, *style);
@@ -40,7 +40,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Writes `text` at the right end of the first line of `area`, and returns what is left of that line.
+    /// Writes `text` at the right end of the first line of `area`, and returns the rest of that
+    /// line.
     pub(super) fn at_right(&mut self, area: Rect, text: &str, style: Style) -> Rect {
         let columns = u16::try_from(text::width(text))
             .unwrap_or(u16::MAX)
@@ -59,7 +60,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Gives all of `area` another look.
+    /// Sets the style of all of `area`.
     pub(super) fn paint(&mut self, area: Rect, style: Style) {
         self.buffer.set_style(area, style);
     }
@@ -69,7 +70,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Line number `index` of `area`; empty beyond its end.
+/// Returns line number `index` of `area`. Empty beyond its end.
 pub(super) fn row(area: Rect, index: u16) -> Rect {
     Rect {
         y: area.y.saturating_add(index),

@@ -1,4 +1,4 @@
-//! The row with the cursor, at length.
+//! Details of the row with the cursor.
 
 use garrick_measure::units;
 use ratatui::layout::Rect;
@@ -11,10 +11,10 @@ use crate::state::State;
 use crate::text;
 use crate::values::{Mark, bar, percent};
 
-/// Columns for what a bar or a line shows.
+/// Width of the label of a bar or a line.
 const LABEL: u16 = 18;
 
-/// The finest steps of the line of rates; its widget takes whole numbers.
+/// Number of steps of the line of rates. Its widget takes whole numbers.
 const STEPS: f32 = 1e6;
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
@@ -38,7 +38,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     draw_rates(canvas, lines, &detail, &rates, chosen.mark);
 }
 
-/// A line across the screen with a title in it.
+/// Returns a line across the screen with a title in it.
 fn rule(title: &str, columns: usize) -> String {
     let title = text::fit(title, columns.saturating_sub(4));
     let rest = columns.saturating_sub(text::width(&title) + 4);
@@ -76,7 +76,7 @@ fn draw_rates(canvas: &mut Canvas<'_>, area: Rect, detail: &Detail, rates: &[f32
     canvas.widget(line, sparkline);
 }
 
-/// The part of `area` for a label, and the rest.
+/// Splits `area` into the part for a label and the rest.
 fn split(area: Rect) -> (Rect, Rect) {
     let label = Rect {
         width: LABEL.min(area.width),

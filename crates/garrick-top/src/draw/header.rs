@@ -1,4 +1,4 @@
-//! Who is watched, what it takes of the machine, and which tables there are.
+//! Header: the watched process, its use of the machine, and the names of the tables.
 
 use garrick_measure::units;
 use garrick_telemetry::{Level, Process};
@@ -35,7 +35,7 @@ fn draw_who(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     canvas.spans(left, &[(name, theme.title()), (&rest, Style::new())]);
 }
 
-/// The label of a figure is faint, the figure is not.
+/// Draws the figures of the process, with faint labels.
 fn draw_figures(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let snapshot = &state.scene().snapshot;
     let process = &snapshot.process;

@@ -1,4 +1,4 @@
-//! The keys, in full and in a line.
+//! Explanation of the keys, in full and in one line.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -9,10 +9,10 @@ use crate::state::{Link, State};
 use crate::text;
 use crate::values::Mark;
 
-/// Columns for the names of keys.
+/// Width of the column of key names.
 const KEYS: usize = 30;
 
-/// What the signs before the rows mean.
+/// Marks that the help explains.
 const MARKS: [Mark; 4] = [Mark::Warning, Mark::Critical, Mark::Failed, Mark::Ended];
 
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect) {
@@ -36,7 +36,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect) {
     canvas.spans(row(area, HELP.len() as u16), &spans);
 }
 
-/// The most pressing of what there is to say.
+/// Draws the most urgent information: the filter, a lost connection, or the keys.
 pub(super) fn draw_footer(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let theme = canvas.theme;
     if state.mode == Mode::Filter {

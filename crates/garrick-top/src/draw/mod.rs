@@ -1,8 +1,8 @@
 //! The screen, drawn from a [`State`].
 //!
 //! ```text
-//!   header    who is watched, what it takes of the machine, the tables there are    3 lines
-//!   table     a line of titles, then rows                                           what is left
+//!   header    the process, its use of the machine, the names of the tables          3 lines
+//!   table     a line of titles, then rows                                           the rest
 //!   detail    the row with the cursor: facts, a bar, the line of its rate           4 lines, or 6
 //!   footer    the keys, the filter, or why there is no connection                   1 line
 //! ```
@@ -21,15 +21,15 @@ use crate::state::State;
 use crate::theme::Theme;
 use canvas::Canvas;
 
-/// A smaller terminal shows only that it is too small.
+/// Smallest width. A smaller terminal shows only that it is too small.
 const COLUMNS_MIN: u16 = 60;
-/// See [`COLUMNS_MIN`].
+/// Smallest height. A smaller terminal shows only that it is too small.
 const LINES_MIN: u16 = 15;
 
-/// A terminal with so many lines has room for a taller detail.
+/// Height from which there is room for a taller detail.
 const LINES_TALL: u16 = 24;
 
-/// Draws `state`, which learns how many rows there is room for.
+/// Draws `state`, and records in it how many rows fit.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &mut State, theme: Theme) {
     let area = frame.area();
     let mut canvas = Canvas::new(frame.buffer_mut(), theme);

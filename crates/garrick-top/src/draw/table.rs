@@ -1,4 +1,4 @@
-//! The table: as many columns as there is room for, as many rows as there are lines.
+//! Table, with as many columns and rows as fit.
 
 use ratatui::layout::Rect;
 
@@ -8,14 +8,14 @@ use crate::tables::{Column, Row};
 use crate::text;
 use crate::values::Value;
 
-/// Columns before the first: the cursor, the sign of the row's mark, and a blank.
+/// Width before the first column: the cursor, the sign of the row's mark, and a blank.
 const MARGIN: usize = 4;
 
-/// A column that has room.
+/// A column that fits.
 struct Shown {
-    /// Which one it is.
+    /// Index of the column.
     index: usize,
-    /// How wide it is here.
+    /// Width on this screen.
     width: usize,
 }
 
@@ -85,7 +85,7 @@ fn draw_row(
     }
 }
 
-/// Why there are no rows.
+/// Returns the reason why there are no rows.
 fn nothing(state: &State) -> String {
     let blanks = " ".repeat(MARGIN);
     if state.filter.is_empty() {
@@ -95,7 +95,8 @@ fn nothing(state: &State) -> String {
     }
 }
 
-/// The columns that fit into `room`, the lowest ranks first. The first column takes what they leave.
+/// Chooses the columns that fit into `room`, the lowest ranks first. The first column takes the
+/// rest of the width.
 fn choose(columns: &[Column], room: usize) -> Vec<Shown> {
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_key(|index| columns[*index].rank);
@@ -117,7 +118,7 @@ fn choose(columns: &[Column], room: usize) -> Vec<Shown> {
     shown.collect()
 }
 
-/// Where each column begins.
+/// Returns the position of each column.
 fn places(shown: &[Shown]) -> impl Iterator<Item = usize> {
     shown.iter().scan(MARGIN, |next, column| {
         let place = *next;

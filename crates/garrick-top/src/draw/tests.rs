@@ -1,4 +1,4 @@
-//! Whole screens, and what is on them.
+//! Tests of whole screens and their contents.
 use std::time::Duration;
 
 use garrick_telemetry::Snapshot;
@@ -29,7 +29,7 @@ fn screen(state: &mut State, columns: u16, lines: u16, theme: Theme) -> Buffer {
     terminal.backend().buffer().clone()
 }
 
-/// The screen's lines, without the blanks at their ends.
+/// Returns the screen's lines, without trailing blanks.
 fn lines(state: &mut State, columns: u16, lines: u16) -> Vec<String> {
     let buffer = screen(state, columns, lines, Theme::PLAIN);
     let rows = buffer.content().chunks(usize::from(columns));
@@ -233,7 +233,7 @@ fn every_size_and_table_and_mode_can_be_drawn() {
     }
 }
 
-/// The looks of the cells in which `text` stands.
+/// Returns the style of the cells that contain `text`.
 fn style_of(buffer: &Buffer, text: &str) -> (Color, Modifier) {
     let area = buffer.area;
     for y in 0..area.height {

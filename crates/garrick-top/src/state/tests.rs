@@ -1,4 +1,4 @@
-//! Keys and words, and what is shown then.
+//! Tests of keys and news, and of the resulting state.
 use super::*;
 use crate::sample;
 

@@ -1,4 +1,5 @@
-//! Busy rooms: clients that say when they spoke, and others that hear how long ago that was.
+//! Busy rooms: clients that send the current time, and others that measure the age of what they
+//! receive.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,27 +10,27 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use garrick_examples::sessions::client::{Client, Heard};
 
-/// Clients of a busy room.
+/// Number of clients in a busy room.
 pub(super) const IN_ROOM: usize = 10;
-/// Busy rooms.
+/// Number of busy rooms.
 const ROOMS: usize = 10;
-/// A line is some words long.
+/// Text of a line, a few words long.
 const WORDS: &str = "lorem ipsum dolor sit amet consectetur";
-/// By then each line has come, or is lost.
+/// Time after which a line that has not arrived counts as lost.
 const LOST_AFTER: Duration = Duration::from_secs(10);
 
-/// The busy clients of one server, and what they found.
+/// Busy clients of one server, and their results.
 pub(super) struct Busy {
-    /// Has a client of that room say something.
+    /// Senders that make a client of that room talk.
     talkers: Vec<mpsc::UnboundedSender<()>>,
-    /// How long each line took.
+    /// Receiver of the latencies of lines.
     heard: mpsc::UnboundedReceiver<Duration>,
     latencies: Vec<Duration>,
-    /// The processor time that the server has taken for that.
+    /// Processor time that the server has used for the load.
     pub(super) server_time: Duration,
 }
 
-/// What was found, in microseconds.
+/// Results, in microseconds.
 pub(super) struct Figures {
     pub(super) lines: usize,
     pub(super) p50: f64,
@@ -39,7 +40,7 @@ pub(super) struct Figures {
 }
 
 impl Busy {
-    /// Has all clients enter. Must be called in the runtime that they live in.
+    /// Makes all clients enter. Must be called in the runtime in which they live.
     pub(super) async fn enter(at: SocketAddr) -> io::Result<Self> {
         let (tell, heard) = mpsc::unbounded_channel();
         let origin = Instant::now();
@@ -49,7 +50,7 @@ impl Busy {
             let mut clients = Vec::new();
             let is_in = |member| format!("* m{member} is in {room}");
             for member in 0..IN_ROOM {
-                // A server of several threads could let in the next one before.
+                // A server with several threads could let in the next client first.
                 let mut client = Client::enter(at, &room, &format!("m{member}")).await?;
                 client.await_line(&is_in(member)).await?;
                 clients.push(client);
@@ -73,7 +74,8 @@ impl Busy {
         })
     }
 
-    /// Has the rooms talk for so many milliseconds, one after the other, and waits until each line has come to all.
+    /// Makes the rooms talk for `milliseconds`, one after another, and waits until each line has
+    /// reached all clients.
     pub(super) async fn talk(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
         let messages = rate * milliseconds / 1_000;
         let mut ticks = interval(Duration::from_millis(1));
@@ -95,14 +97,14 @@ impl Busy {
         Ok(())
     }
 
-    /// The same, of which nothing is kept.
+    /// Makes the rooms talk, and discards the results.
     pub(super) async fn warm_up(&mut self, rate: u32, milliseconds: u32) -> io::Result<()> {
         self.talk(rate, milliseconds).await?;
         self.latencies.clear();
         Ok(())
     }
 
-    /// Sums up.
+    /// Returns the results.
     pub(super) fn figures(&self) -> Figures {
         let mut sorted = self.latencies.clone();
         sorted.sort_unstable();
@@ -128,7 +130,7 @@ fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// A client: says the time when it is asked to, and tells how old the times are that it hears.
+/// Runs a client: sends the time on request, and reports the age of the times that it receives.
 async fn take_part(
     mut client: Client,
     mut asked: mpsc::UnboundedReceiver<()>,

@@ -1,7 +1,8 @@
-//! The load test: the servers hold idle sessions, and hand lines round in busy rooms by turns.
+//! Load test: the servers hold idle sessions, and pass lines round in busy rooms by turns.
 //!
-//! Each server is a process of its own, so that its memory is; its idle clients are another one, so that neither needs more
-//! descriptors than there are sessions. The busy clients are in this process, for all servers alike.
+//! Each server runs in a separate process, so that its memory can be measured. Its idle clients run
+//! in another process, so that neither needs more descriptors than there are sessions. The busy
+//! clients of all servers run in this process.
 //!
 //! ```text
 //!   this process: 100 busy clients --+--> host actors <--- crowd, 10,000 idle clients
@@ -27,16 +28,16 @@ use garrick_examples::sessions::{HELP, actors, plain};
 use busy::Busy;
 use process::Process;
 
-/// Clients that a crowd lets in at once.
+/// Number of clients that enter at once.
 const ENTER_AT_ONCE: usize = 64;
-/// Idle sessions in a room.
+/// Number of idle sessions in a room.
 const IDLE_IN_ROOM: usize = 10;
-/// Descriptors that a server needs for other things than idle sessions.
+/// Number of descriptors that a server needs beside those of idle sessions.
 const SPARE_FILES: usize = 300;
-/// Times a second that the servers take turns.
+/// Number of times per second that the servers take turns.
 const TURNS: u32 = 10;
 
-/// What is measured.
+/// Server that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Contender {
     /// axum that serves one page.
@@ -45,7 +46,7 @@ pub(crate) enum Contender {
     Actors,
     /// Sessions that are tokio tasks, on as many threads as the actors have.
     Plain,
-    /// The same on tokio's pool of threads, one for each core.
+    /// Sessions that are tokio tasks, on tokio's pool of threads, one for each core.
     Pool,
 }
 
@@ -60,7 +61,7 @@ impl Contender {
     }
 }
 
-/// How much load.
+/// Amount of load.
 #[derive(Debug, Args)]
 pub(crate) struct Load {
     /// Idle sessions of each server.
@@ -77,7 +78,7 @@ pub(crate) struct Load {
     workers: usize,
 }
 
-/// A server that is measured, with its crowd.
+/// Server that is measured, with its crowd.
 struct Measured {
     contender: Contender,
     /// Dropped before the server, so that the clients go first.
@@ -89,7 +90,7 @@ struct Measured {
 }
 
 impl Load {
-    /// Measures, and prints what was found.
+    /// Runs the measurement, and prints the results.
     pub(crate) fn run(&self) -> io::Result<()> {
         self.check_limit()?;
         let bare = self.start(Contender::Bare)?.0.resident()?;
@@ -100,13 +101,14 @@ impl Load {
         }
         runtime.block_on(self.take_turns(&mut measured))?;
         self.print(bare, &measured);
-        // The clients go before the servers, which would wait for their answers.
+        // The clients end before the servers, which would wait for their answers.
         drop(runtime);
         drop(measured);
         Ok(())
     }
 
-    /// A process that cannot have the descriptors fails in the middle, with a worse message.
+    /// Checks the limit of descriptors, because a process beyond it fails later with a worse
+    /// message.
     fn check_limit(&self) -> io::Result<()> {
         let limits = fs::read_to_string("/proc/self/limits")?;
         let line = limits
@@ -151,8 +153,8 @@ impl Load {
         })
     }
 
-    /// Has the servers work in turns, so that what else the machine does meets all, and in a random order: a server
-    /// finds the cores as the one before has left them.
+    /// Makes the servers work in turns, so that other load on the machine affects all of them. The
+    /// order is random, because a server finds the cores as the server before has left them.
     async fn take_turns(&self, measured: &mut [Measured]) -> io::Result<()> {
         for server in measured.iter_mut() {
             server.busy.warm_up(self.rate, 1_000 / TURNS).await?;
@@ -204,7 +206,7 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Is a server until the standard input ends.
+/// Runs a server until the standard input ends.
 pub(crate) fn host(contender: Contender, workers: usize) -> io::Result<()> {
     let at = SocketAddr::from(([127, 0, 0, 1], 0));
     match contender {
@@ -230,7 +232,7 @@ fn host_plain(at: SocketAddr, threads: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// axum that serves one page, until the standard input ends.
+/// Runs axum with one page, until the standard input ends.
 async fn bare(at: SocketAddr) -> io::Result<()> {
     let listener = tokio::net::TcpListener::bind(at).await?;
     let address = listener.local_addr()?;
@@ -242,7 +244,7 @@ async fn bare(at: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// Is idle clients until the standard input ends.
+/// Runs idle clients until the standard input ends.
 pub(crate) fn crowd(address: SocketAddr, sessions: usize) -> io::Result<()> {
     let enter = async |number: usize| {
         let room = format!("quiet-{}", number / IDLE_IN_ROOM);

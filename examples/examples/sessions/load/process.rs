@@ -1,4 +1,4 @@
-//! A child process that says one line when it is ready, and ends with its standard input.
+//! Child process that prints one line when it is ready, and ends with its standard input.
 
 use std::env;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Ticks of a second in which Linux counts the time of processes.
+/// Unit in which Linux counts the time of processes.
 const TICK: Duration = Duration::from_millis(10);
 
 /// This program as another process.
@@ -16,7 +16,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts it, and waits for the line that it says.
+    /// Starts the process, and waits for the line that it prints.
     pub(super) fn start(arguments: &[&str]) -> io::Result<(Self, String)> {
         let child = Command::new(env::current_exe()?)
             .args(arguments)
@@ -35,7 +35,7 @@ impl Process {
         Ok((process, said.trim().to_owned()))
     }
 
-    /// Its resident memory in bytes.
+    /// Returns the resident memory of the process in bytes.
     pub(super) fn resident(&self) -> io::Result<u64> {
         let status = self.read("status")?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -44,10 +44,11 @@ impl Process {
         Ok(kilobytes * 1_024)
     }
 
-    /// The processor time that it has taken.
+    /// Returns the processor time that the process has used.
     pub(super) fn busy(&self) -> io::Result<Duration> {
         let stat = self.read("stat")?;
-        // Behind the name, which may have blanks in it, user and system time are the 12th and 13th fields.
+        // After the name, which may contain blanks, user and system time are the 12th and 13th
+        // fields.
         let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
         let times = fields.split_whitespace().skip(11).take(2);
         let ticks: u32 = times.filter_map(|field| field.parse::<u32>().ok()).sum();
@@ -61,13 +62,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The end of its input is what it waits for.
+        // The process ends at the end of its input.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
 }
 
-/// The child's side: says that it is ready, and waits for the end of the input.
+/// Prints a line in the child when it is ready, and waits for the end of the input.
 pub(super) fn say_and_wait(line: impl Display) -> io::Result<()> {
     println!("{line}");
     io::stdin().read_to_end(&mut Vec::new())?;

@@ -1,4 +1,5 @@
-//! The lobby: an actor that finds the room for who comes, makes it, and forgets it with the last who leaves.
+//! Lobby: an actor that finds or creates the room for a visitor, and forgets the room when the last
+//! visitor leaves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,41 +10,41 @@ use super::room::{Room, ToRoom};
 use super::session::ToSession;
 use crate::sessions::wire::{Name, Visitor, refusal};
 
-/// What the lobby is told.
+/// Message to the lobby.
 pub(crate) enum ToLobby {
-    /// A session wants to be in a room.
+    /// A session asks to enter a room.
     Enter(Visitor, Address<ToSession>),
-    /// One of those that the lobby has sent there has ended.
+    /// A session that the lobby sent to this room has ended.
     OneLess(RoomId),
     /// A room has ended.
     Gone(RoomId),
-    /// Somebody wants to know which rooms there are.
+    /// Request for the list of rooms.
     List(Reply<String>),
-    /// All have to go; the answer comes when they have.
+    /// Close all sessions. The reply comes when all have ended.
     Close(Reply<()>),
 }
 
-/// Which room.
+/// Identity of a room.
 #[derive(Clone)]
 pub(crate) struct RoomId {
     pub(crate) name: Name,
-    /// Another one for each room, so that news of an earlier one of that name are known for what they are.
+    /// Unique number of the room, which distinguishes it from an earlier room of that name.
     number: u64,
 }
 
 struct Entry {
     number: u64,
     room: Address<ToRoom>,
-    /// Sessions that were sent there and are not known to have ended.
+    /// Number of sessions that were sent there and have not been reported as ended.
     members: usize,
 }
 
-/// The lobby.
+/// Actor that keeps all rooms.
 #[derive(Default)]
 pub(crate) struct Lobby {
     rooms: BTreeMap<Name, Entry>,
     next_number: u64,
-    /// Whoever waits for the end.
+    /// Reply for the end.
     closing: Option<Reply<()>>,
     is_closed: bool,
 }
@@ -53,7 +54,7 @@ impl Lobby {
         let Visitor { room, name } = visitor;
         let has_room = self.rooms.contains_key(&room);
         if let Some(reason) = refusal(self.is_closed, self.rooms.len(), has_room) {
-            // One that has gone meanwhile needs no answer.
+            // A session that has gone in the meantime needs no answer.
             let _ = cx.send(&session, ToSession::End(reason));
             return;
         }
@@ -63,7 +64,8 @@ impl Lobby {
             open(room, *next_number, cx)
         });
         entry.members += 1;
-        // A room that has failed drops the session's address, which tells the session; `Gone` comes here.
+        // A room that has failed drops the session's address, which ends the session. `Gone` comes
+        // here.
         let _ = cx.send(&entry.room, ToRoom::Enter(name, session));
     }
 
@@ -73,7 +75,8 @@ impl Lobby {
         {
             entry.members -= 1;
             if entry.members == 0 {
-                // Its last address but those of sessions that are ending: then it ends too.
+                // Its last address, except for those of sessions that are ending: then the room
+                // ends too.
                 self.rooms.remove(&id.name);
             }
         }
@@ -94,7 +97,7 @@ impl Lobby {
     fn list(&self) -> String {
         let mut list = String::new();
         for (name, entry) in &self.rooms {
-            // A string takes everything.
+            // A string accepts every write.
             let _ = writeln!(list, "{name} {}", entry.members);
         }
         list
@@ -118,7 +121,7 @@ impl Lobby {
     }
 }
 
-/// Makes a room, and has the lobby learn of its end.
+/// Creates a room, and makes the lobby watch it.
 fn open(name: Name, number: u64, cx: &Context<'_, ToLobby>) -> Entry {
     let id = RoomId { name, number };
     let room = cx.spawn(Room::new(id.clone(), cx.address()));

@@ -1,11 +1,11 @@
-//! The server of actors: a session, a room and the lobby are one each, and so is who listens.
+//! Server of actors: each session, each room and the lobby is an actor, and so is the listener.
 //!
 //! ```text
 //!   listener: axum ---> session, one a websocket <---> room <---> lobby
 //!                                  <--- watched by ------'  <-- watched by
 //! ```
 //!
-//! A session that fails ends alone: its room watches it, and tells the others.
+//! A session that fails ends alone. Its room watches it, and notifies the others.
 mod lobby;
 mod room;
 mod session;
@@ -27,7 +27,7 @@ use crate::sessions::wire::{HELP, Visitor, limited};
 use lobby::{Lobby, ToLobby};
 use session::session;
 
-/// A chat server that runs.
+/// A running chat server.
 #[derive(Debug)]
 pub struct Server {
     system: System,
@@ -36,7 +36,7 @@ pub struct Server {
     address: SocketAddr,
 }
 
-/// What the handlers of requests know.
+/// State of the request handlers.
 #[derive(Clone)]
 struct Front {
     lobby: Address<ToLobby>,
@@ -44,7 +44,7 @@ struct Front {
 }
 
 impl Server {
-    /// Starts one with so many workers.
+    /// Starts a server with `workers` workers.
     pub fn start(at: SocketAddr, workers: usize) -> io::Result<Self> {
         let socket = TcpListener::bind(at)?;
         socket.set_nonblocking(true)?;
@@ -71,15 +71,16 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends it in order: nobody else comes in, each session is told, and then there is nothing left.
+    /// Ends the server in order: no client can enter any more, each session is notified, and then
+    /// nothing is left.
     pub fn close(self) {
         self.listener.stop();
-        // A lobby that has failed has no sessions to tell.
+        // A lobby that has failed has no sessions to notify.
         let _ = self.lobby.ask(ToLobby::Close).wait();
         self.system.shutdown();
     }
@@ -91,7 +92,7 @@ fn ending() -> io::Error {
 
 async fn listen(socket: TcpListener, app: Router) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(socket)?;
-    // A line is wanted now. Where that cannot be had it comes a little later.
+    // Lines should be sent at once. If that option cannot be set, they arrive a little later.
     let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     serve(listener, app).await
 }
@@ -123,7 +124,7 @@ async fn chat(
     limited(upgrade).on_upgrade(async move |socket| {
         let lobby = front.lobby;
         let actor = move |mailbox| session(socket, visitor, lobby, mailbox);
-        // A system that is ending gives it back, and the socket closes.
+        // A system that is ending returns the actor, and the socket closes.
         let _ = front.sponsor.spawn_async(actor);
     })
 }

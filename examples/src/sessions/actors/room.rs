@@ -1,4 +1,4 @@
-//! A room: an actor that knows who is in it, and hands each line to all.
+//! Room: an actor that knows its members, and passes each line to all of them.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::lobby::{RoomId, ToLobby};
 use super::session::{Place, ToSession};
 use crate::sessions::wire::{Name, Reason};
 
-/// What a room is told. Numbers are of places.
+/// Message to a room. The numbers are those of places.
 pub(crate) enum ToRoom {
-    /// A session wants to be in it, under that name.
+    /// A session asks to enter, under that name.
     Enter(Name, Address<ToSession>),
     /// A line for all.
     Say(u64, Utf8Bytes),
-    /// Somebody wants to know who is there.
+    /// Request for the list of members.
     Who(u64),
-    /// A session gives its place back. Its client may still have to take the reason.
+    /// A session gives its place back. Its client may still have to receive the reason.
     Leave(u64, Reason),
-    /// A session has ended, in whatever way.
+    /// A session has ended, for any reason.
     Ended(u64, Ended),
-    /// All have to go.
+    /// Close all sessions.
     Close,
 }
 
@@ -30,12 +30,12 @@ struct Member {
     session: Address<ToSession>,
 }
 
-/// A room.
+/// Actor that keeps the members of one room.
 pub(crate) struct Room {
     id: RoomId,
     lobby: Address<ToLobby>,
     members: BTreeMap<u64, Member>,
-    /// Counts up, so that no place has the number of an earlier one.
+    /// Number of the next place. It only increases, so no place has the number of an earlier one.
     next_number: u64,
     closing: bool,
 }
@@ -56,7 +56,7 @@ impl Room {
         self.next_number += 1;
         cx.watch(&session, move |ended| ToRoom::Ended(number, ended));
         if self.members.values().any(|member| member.name == name) {
-            // One that has gone meanwhile needs no answer.
+            // A session that has gone in the meantime needs no answer.
             let _ = cx.send(&session, ToSession::End(Reason::NameTaken));
             return;
         }
@@ -69,7 +69,7 @@ impl Room {
 
     fn leave(&mut self, number: u64, why: &str, cx: &Context<'_, ToRoom>) {
         let Some(member) = self.members.remove(&number) else {
-            // It has said so itself before.
+            // The session has left before.
             return;
         };
         if !self.closing {
@@ -77,7 +77,7 @@ impl Room {
         }
     }
 
-    /// A session has ended: if it has not said why, it has failed.
+    /// Handles the end of a session. A session that has not given a reason has failed.
     fn ended(&mut self, number: u64, ended: &Ended, cx: &Context<'_, ToRoom>) {
         self.leave(number, &ended.to_string(), cx);
         // Without a lobby the server is ending.
@@ -93,7 +93,7 @@ impl Room {
     fn tell_all(&self, line: String, cx: &Context<'_, ToRoom>) {
         let line = Utf8Bytes::from(line);
         for member in self.members.values() {
-            // Those that have stopped are about to be taken out: they are watched.
+            // Members that have stopped are about to be removed, because they are watched.
             let _ = cx.send(&member.session, ToSession::Line(line.clone()));
         }
     }

@@ -1,4 +1,4 @@
-//! A session: an async actor that waits for its client and for its room.
+//! Session: an async actor that waits for its client and for its room.
 
 use axum::extract::ws::{Utf8Bytes, WebSocket};
 use garrick::{Address, Incoming};
@@ -7,16 +7,16 @@ use super::lobby::ToLobby;
 use super::room::ToRoom;
 use crate::sessions::wire::{Reason, Visitor, Wire, Word};
 
-/// Lines of a client that are heard in one turn.
+/// Maximum number of client lines handled in one turn.
 const HEARD_MAX: usize = 16;
 
-/// What a session is told.
+/// Message to a session.
 pub(crate) enum ToSession {
-    /// It is in a room.
+    /// The session has entered a room.
     Joined(Place),
     /// A line for its client.
     Line(Utf8Bytes),
-    /// It is to end.
+    /// The session must end.
     End(Reason),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub(crate) number: u64,
 }
 
-/// The whole actor.
+/// Runs the whole actor.
 pub(crate) async fn session(
     socket: WebSocket,
     visitor: Visitor,
@@ -47,10 +47,11 @@ pub(crate) async fn session(
     wire.end(&reason).await;
 }
 
-/// Talks as long as both sides want to, and then gives the place back, before the client is waited for any more.
+/// Talks until one side ends the conversation. Then gives the place back, before it waits for the
+/// client any more.
 async fn stay(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: Place) -> Reason {
     let reason = talk(wire, mailbox, &place).await;
-    // A room that has stopped needs no telling.
+    // A room that has stopped needs no message.
     let _ = place.room.send(ToRoom::Leave(place.number, reason.clone()));
     reason
 }
@@ -75,7 +76,7 @@ async fn talk(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: &Place)
                 if let Err(reason) = line.and_then(|line| say(place, line)) {
                     return reason;
                 }
-                // What was said goes to the room when the turn ends.
+                // The client's lines go to the room when the turn ends.
                 heard += 1;
                 if heard % HEARD_MAX == 0 {
                     cx.yield_now().await;
@@ -85,7 +86,7 @@ async fn talk(wire: &mut Wire, mailbox: &mut Incoming<ToSession>, place: &Place)
     }
 }
 
-/// Hands a line of the client on.
+/// Passes on a line of the client.
 fn say(place: &Place, line: Utf8Bytes) -> Result<(), Reason> {
     let word = match Word::parse(line)? {
         Word::Who => ToRoom::Who(place.number),

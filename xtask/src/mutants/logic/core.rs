@@ -1,4 +1,4 @@
-//! The logic of `garrick-core`.
+//! Logic mutants of `garrick-core`.
 
 use super::Logic;
 

@@ -1,8 +1,8 @@
-//! The logic of the gate of `garrick-sched`.
+//! Logic mutants of the gate of `garrick-sched`.
 
 use super::Logic;
 
-/// The tests that should notice a stranger that is heard too late.
+/// Tests that should notice a message from outside that is handled too late.
 const STRANGERS: &[&str] = &["strangers"];
 
 pub(super) const MUTANTS: &[Logic] = &[

@@ -1,7 +1,8 @@
-//! Mutants that are written by hand: steps of a protocol left out, done twice, or done in the wrong order.
+//! Mutants that are written by hand: steps of a protocol left out, done twice, or done in the wrong
+//! order.
 //!
-//! Each names the text that it replaces, which must occur exactly once outside of tests, so that the table cannot rot.
-//! White space makes no difference.
+//! Each mutant names the text that it replaces. The text must occur exactly once outside of tests,
+//! so that the table cannot become outdated. White space makes no difference.
 
 mod core;
 mod gate;
@@ -10,26 +11,28 @@ mod sched;
 mod seats;
 mod steal;
 
-/// One mutant of the logic.
+/// Mutant of the logic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Logic {
-    /// Its name; with its file before it, it is what the mutant is known by.
+    /// Name of the mutant. The id of the mutant is its file followed by this name.
     pub(super) name: &'static str,
-    /// What it breaks.
+    /// Description of the broken step.
     pub(super) breaks: &'static str,
-    /// Its file, below the `src` of its crate.
+    /// File of the mutant, below the `src` of its crate.
     pub(super) file: &'static str,
-    /// The text that is replaced.
+    /// Text that is replaced.
     pub(super) find: &'static str,
-    /// What takes its place. `MUTANT` stands for "this mutant is active", `ORIGINAL` for the text replaced. It must do nothing
-    /// else while it is not active: a load that it makes may order what another mutant takes the order from.
+    /// Replacement. `MUTANT` stands for "this mutant is active", `ORIGINAL` for the replaced text.
+    /// While the mutant is not active, it must do nothing else. An additional load may provide the
+    /// order that another mutant removes.
     pub(super) put: &'static str,
-    /// The test programs that should notice, beside the models of its module: `lib` for the unit tests of its module,
-    /// or a name of `tests/`, with `::` and the name of one test behind it where the others need not run.
+    /// Test programs that should notice, beside the models of the module. `lib` stands for the unit
+    /// tests of the module. Any other entry is a name of `tests/`, optionally with `::` and the
+    /// name of the one test that needs to run.
     pub(super) tests: &'static [&'static str],
 }
 
-/// All of them, with the crate that they are for.
+/// Returns all logic mutants, each with its crate.
 pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Logic)> {
     let core = core::MUTANTS.iter().map(|logic| ("garrick-core", logic));
     let steal = steal::MUTANTS.iter().map(|logic| ("garrick-steal", logic));

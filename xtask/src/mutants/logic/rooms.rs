@@ -1,11 +1,12 @@
-//! Places for messages: who takes them, who waits for them, and what a turn gives back.
+//! Logic mutants of places for messages: taking places, waiting for them, and giving them back in a
+//! turn.
 
 use super::Logic;
 
-/// What should notice a place that nobody gets.
+/// Tests that should notice a place that is never given to a sender.
 const ROOM: &[&str] = &["lib", "here", "doors"];
 
-/// What should notice a bounded mailbox that takes too much, or too little.
+/// Tests that should notice a bounded mailbox that accepts too much, or too little.
 const BOUNDED: &[&str] = &["lib", "bounded"];
 
 pub(super) const MUTANTS: &[Logic] = &[

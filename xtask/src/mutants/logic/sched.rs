@@ -1,8 +1,8 @@
-//! The logic of `garrick-sched`, but for seats and the gate.
+//! Logic mutants of `garrick-sched`, except for seats and the gate.
 
 use super::Logic;
 
-/// What should notice a message lost, kept or dropped twice.
+/// Tests that should notice a message lost, kept or dropped twice.
 const TASKS: &[&str] = &[
     "asks",
     "destructors",
@@ -13,19 +13,19 @@ const TASKS: &[&str] = &[
     "stress",
 ];
 
-/// What should notice a worker that sleeps too long, or a sponsor that ends too early.
+/// Tests that should notice a worker that sleeps too long, or a sponsor that ends too early.
 const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
 
-/// What should notice a turn that blocks and does not come back, or not whole.
+/// Tests that should notice a blocking turn that does not come back, or comes back incomplete.
 const BLOCKING: &[&str] = &["blocking"];
 
-/// What should notice a sponsor that ends too early.
+/// Tests that should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
-/// What should notice a timer that goes on though it was cancelled.
+/// Tests that should notice a timer that goes on although it was cancelled.
 const CANCEL: &[&str] = &["cancelled_timers"];
 
-/// What should notice how many messages an activation handles.
+/// Tests that should notice how many messages an activation handles.
 const SHARES: &[&str] = &["fairness::full_mailboxes_are_handled_by_turns_256_messages_at_a_time"];
 
 pub(super) const MUTANTS: &[Logic] = &[

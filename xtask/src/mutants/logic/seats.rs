@@ -1,17 +1,17 @@
-//! The logic of the seats of `garrick-sched`: who sits there, leaves, is woken and goes.
+//! Logic mutants of the seats of `garrick-sched`: sitting down, leaving, waking and ending.
 
 use super::Logic;
 
-/// What should notice a worker that sleeps too long, or a sponsor that ends too early.
+/// Tests that should notice a worker that sleeps too long, or a sponsor that ends too early.
 const REST: &[&str] = &["asks", "idle", "sponsors", "ends", "stress", "big"];
 
-/// What should notice a guest that leaves too early.
+/// Tests that should notice a guest that leaves too early.
 const CALLS: &[&str] = &["asks", "calls"];
 
-/// What should notice a turn that blocks and does not come back, or not whole.
+/// Tests that should notice a blocking turn that does not come back, or comes back incomplete.
 const BLOCKING: &[&str] = &["blocking"];
 
-/// What should notice a sponsor that ends too early.
+/// Tests that should notice a sponsor that ends too early.
 const END: &[&str] = &["lib", "sponsors", "ends", "stress"];
 
 pub(super) const MUTANTS: &[Logic] = &[

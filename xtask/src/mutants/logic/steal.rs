@@ -1,4 +1,4 @@
-//! The logic of `garrick-steal`.
+//! Logic mutants of `garrick-steal`.
 
 use super::Logic;
 

@@ -1,7 +1,7 @@
 //! actix: handlers are plain functions, and actors belong to the thread on which they were started.
 //!
-//! `do_send` pays no heed to a mailbox's bound and `send` awaits the handler's end, so there is no bounded tell
-//! to be measured.
+//! `do_send` ignores a mailbox's bound and `send` awaits the handler's end, so there is no bounded
+//! tell to measure.
 
 use std::future::{Future, ready};
 
@@ -16,17 +16,17 @@ use crate::actors::framework::{Framework, Kept, Role, Way};
 #[derive(Debug)]
 pub(crate) struct Actix;
 
-/// Plays a role.
+/// Actor that plays a role.
 pub(crate) struct Host<R>(pub(crate) R);
 
-/// What a [`Host`] is told.
+/// Message to a [`Host`].
 struct Told<M>(M);
 
 impl<M> Message for Told<M> {
     type Result = ();
 }
 
-// Nothing in it is ever pinned.
+// No field is ever pinned.
 impl<R> Unpin for Host<R> {}
 
 impl<R: Role<Actix>> Actor for Host<R> {
@@ -49,7 +49,7 @@ impl<R: Role<Actix>> Supervised for Host<R> {}
 /// Answers a number with the next one.
 pub(crate) struct Answerer;
 
-/// What an [`Answerer`] is asked.
+/// Question to an [`Answerer`].
 struct Question(u64);
 
 impl Message for Question {

@@ -1,6 +1,7 @@
-//! kameo: handlers are futures, mailboxes bounded or not, and actors stop with their last reference.
+//! kameo: handlers are futures, mailboxes bounded or not, and actors stop with their last
+//! reference.
 //!
-//! `.send().await` does what `.await` does, without the box that the latter puts the request in.
+//! `.send().await` does the same as `.await`, without the box that the latter puts the request in.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +16,7 @@ use crate::actors::framework::{Framework, Kept, Role, Way, new_name};
 #[derive(Debug)]
 pub(crate) struct Kameo;
 
-/// Plays a role.
+/// Actor that plays a role.
 pub(crate) struct Host<R>(R);
 
 impl<R: Role<Kameo>> Actor for Host<R> {
@@ -38,7 +39,7 @@ impl<R: Role<Kameo>> Message<R::Message> for Host<R> {
 /// Answers a number with the next one.
 pub(crate) struct Answerer;
 
-/// What an [`Answerer`] is asked.
+/// Question to an [`Answerer`].
 struct Question(u64);
 
 impl Actor for Answerer {

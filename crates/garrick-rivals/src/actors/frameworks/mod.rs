@@ -1,6 +1,7 @@
-//! The libraries, and what stands in for one: each as its documentation writes actors, with unbounded mailboxes
-//! where a scenario does not ask for bounded ones, and without the features that cost time and are not needed
-//! (tracing, spans carried along with messages).
+//! Implementations for the libraries, and for their substitutes. Each is written as its
+//! documentation writes actors. Mailboxes are unbounded unless a scenario asks for bounded ones.
+//! Features that cost time and are not needed are off: tracing, and spans carried along with
+//! messages.
 
 pub(crate) mod actix;
 mod kameo;

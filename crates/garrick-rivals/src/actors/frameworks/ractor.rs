@@ -1,4 +1,5 @@
-//! ractor: an actor's state is made by `pre_start`, mailboxes are unbounded, and actors stop when told to.
+//! ractor: `pre_start` creates an actor's state, mailboxes are unbounded, and actors stop on
+//! request.
 
 use std::marker::PhantomData;
 
@@ -10,7 +11,7 @@ use crate::actors::framework::{Flow, Framework, Kept, Role, Way, new_name};
 #[derive(Debug)]
 pub(crate) struct Ractor;
 
-/// Plays a role, which is its state.
+/// Actor that plays a role, which is its state.
 struct Host<R>(PhantomData<fn() -> R>);
 
 impl<R: Role<Ractor>> Actor for Host<R> {
@@ -42,7 +43,7 @@ impl<R: Role<Ractor>> Actor for Host<R> {
 /// Answers a number with the next one.
 struct Answerer;
 
-/// What an [`Answerer`] is asked, and where the answer goes.
+/// Question to an [`Answerer`], and the port for the answer.
 pub(crate) struct Question(u64, RpcReplyPort<u64>);
 
 impl Actor for Answerer {

@@ -1,20 +1,20 @@
-//! No actor library: a tokio task with a channel, as tokio's tutorial and many programs write actors. The task ends
-//! with its last sender; a question brings a oneshot channel along.
+//! No actor library: a tokio task with a channel, as tokio's tutorial and many programs write
+//! actors. The task ends with its last sender. A question carries a oneshot channel for the answer.
 
 use tokio::sync::{mpsc, oneshot};
 
 use crate::actors::framework::{Framework, Role, Way};
 
-/// What stands in for a library.
+/// Substitute for a library.
 #[derive(Debug)]
 pub(crate) struct Tasks;
 
-/// Where a task's messages are sent.
+/// Sender of a task's channel.
 #[derive(Debug)]
 pub(crate) enum Sender<M> {
-    /// Has room for so many that a sender may have to wait.
+    /// Sender of a bounded channel. A sender may have to wait.
     Bounded(mpsc::Sender<M>),
-    /// Always has room.
+    /// Sender of an unbounded channel, which always has room.
     Unbounded(mpsc::UnboundedSender<M>),
 }
 
@@ -39,7 +39,7 @@ async fn serve<R: Role<Tasks>>(mut role: R, mut mailbox: mpsc::UnboundedReceiver
     }
 }
 
-/// A number, and where the next one goes.
+/// A number, and the sender for the next one.
 #[derive(Debug)]
 pub(crate) struct Question(u64, oneshot::Sender<u64>);
 
@@ -74,7 +74,7 @@ impl Framework for Tasks {
         let (sender, mut mailbox) = mpsc::unbounded_channel::<Question>();
         tokio::spawn(async move {
             while let Some(Question(number, answer)) = mailbox.recv().await {
-                // Whoever asked waits for it.
+                // The asking task waits for the answer.
                 let _ = answer.send(number + 1);
             }
         });

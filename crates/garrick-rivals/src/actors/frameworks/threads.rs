@@ -1,7 +1,8 @@
-//! No actor library: a thread with a channel of the crate crossbeam. The thread ends with its last sender; a
-//! question brings a channel of one answer along.
+//! No actor library: a thread with a channel of the crate crossbeam. The thread ends with its last
+//! sender. A question carries a channel for one answer.
 //!
-//! A driver is a future elsewhere; here it is ready whenever it is looked at, but for the end that it waits for.
+//! A driver is a future elsewhere. Here it is ready at every poll, except for the end that it waits
+//! for.
 
 use std::future::{Future, ready};
 use std::thread;
@@ -12,11 +13,11 @@ use garrick_measure::Result;
 
 use crate::actors::framework::{Framework, Role, run_on_tokio};
 
-/// What stands in for a library.
+/// Substitute for a library.
 #[derive(Debug)]
 pub(crate) struct Threads;
 
-/// No thread here needs the 2 MiB that it would be given.
+/// Stack size of a thread, in bytes. No thread here needs the default of 2 MiB.
 const STACK_BYTES: usize = 64 << 10;
 
 fn start(body: impl FnOnce() + Send + 'static) {
@@ -32,7 +33,7 @@ fn serve<R: Role<Threads>>(mut role: R, mailbox: &Receiver<R::Message>) {
     }
 }
 
-/// A number, and where the next one goes.
+/// A number, and the sender for the next one.
 #[derive(Debug)]
 pub(crate) struct Question(u64, Sender<u64>);
 
@@ -72,7 +73,7 @@ impl Framework for Threads {
         let (sender, mailbox) = crossbeam_channel::unbounded::<Question>();
         start(move || {
             for Question(number, answer) in mailbox {
-                // Whoever asked waits for it.
+                // The asking thread waits for the answer.
                 let _ = answer.send(number + 1);
             }
         });

@@ -8,7 +8,7 @@ use crate::actors::framework::{Framework, Role, Way};
 #[derive(Debug)]
 pub(crate) struct Xtra;
 
-/// Plays a role.
+/// Actor that plays a role.
 pub(crate) struct Host<R>(R);
 
 impl<R: Role<Xtra>> Actor for Host<R> {
@@ -28,7 +28,7 @@ impl<R: Role<Xtra>> Handler<R::Message> for Host<R> {
 /// Answers a number with the next one.
 pub(crate) struct Answerer;
 
-/// What an [`Answerer`] is asked.
+/// Question to an [`Answerer`].
 struct Question(u64);
 
 impl Actor for Answerer {

@@ -1,4 +1,4 @@
-//! What is not the block of an actor.
+//! Blocks that cannot be actors.
 
 trait Greet {
     fn greet(&mut self);

@@ -1,4 +1,4 @@
-//! Two things of one name, and things of no name.
+//! Colliding names, and missing names.
 
 struct Names;
 

@@ -1,4 +1,4 @@
-//! Options and marks that there are not.
+//! Options and marks that do not exist.
 
 struct Plain;
 

@@ -1,4 +1,4 @@
-//! What cannot be called when the actor starts.
+//! Methods that cannot be called at the start of the actor.
 
 use garrick::prelude::*;
 

@@ -1,15 +1,15 @@
-//! What is made keeps every lint that its user can deny, and needs nothing from the prelude.
+//! Generated code passes every lint that its user can deny, and needs nothing from the prelude.
 #![deny(warnings, missing_docs, missing_debug_implementations, unreachable_pub, unused)]
 #![no_implicit_prelude]
 
 /// Counts.
 #[derive(Debug)]
 pub struct Counter {
-    /// How far it is.
+    /// Current count.
     n: u64,
 }
 
-/// Another, whose messages are not documented.
+/// An actor whose messages are not documented.
 #[derive(Debug)]
 pub struct Quiet<T>(T);
 
@@ -22,13 +22,13 @@ impl Counter {
         self.n
     }
 
-    /// Was called otherwise once.
+    /// Old name of `add`.
     #[deprecated]
     pub fn plus(&mut self, by: u64) {
         self.n += by;
     }
 
-    /// Keeps what it does not need.
+    /// Ignores its argument.
     #[expect(unused_variables)]
     pub fn keep(&mut self, what: u64) {}
 }

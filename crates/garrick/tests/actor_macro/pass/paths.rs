@@ -1,4 +1,4 @@
-//! The crate goes by another name, the block is made by a macro, and modules see what they should.
+//! The crate has another name, a macro generates the block, and modules see the right items.
 extern crate garrick as theatre;
 
 mod stage {
