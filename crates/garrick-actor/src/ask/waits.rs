@@ -106,7 +106,7 @@ fn shard(hash: u64) -> MutexGuard<'static, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One actor's wait for another's answer. Lasts until it is dropped.
+/// An actor's wait for another's answer. Lasts until it is dropped.
 pub(crate) struct Wait {
     asker: TaskId,
     /// Place of its entry.

@@ -150,7 +150,7 @@ impl<M: 'static> Context<'_, M> {
     /// use std::time::Duration;
     /// use garrick_actor::{Actor, Address, Context, Local, NoReply, Reply};
     ///
-    /// /// Keeps every question to itself.
+    /// /// Keeps every question and never answers.
     /// struct Mute(Vec<Reply<u32>>);
     ///
     /// impl Actor for Mute {

@@ -119,7 +119,7 @@ where
     #[track_caller]
     #[must_use]
     pub fn failures(self, failures: u32) -> Self {
-        assert!(failures > 0, "one failure at least opens a circuit");
+        assert!(failures > 0, "a circuit opens after at least one failure");
         self.set(|core| core.failures_max = failures)
     }
 

@@ -1,4 +1,4 @@
-//! One message for several receivers.
+//! Sending one message to several receivers.
 
 use std::hash::Hash;
 

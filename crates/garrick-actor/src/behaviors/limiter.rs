@@ -3,6 +3,7 @@
 //! A token bucket, in the form of the generic cell rate algorithm (ITU-T I.371; the bucket is
 //! Turner's, "New Directions in Communications", 1986). Instead of counting tokens it remembers one
 //! point in time, which each message moves forward:
+//!
 //! ```text
 //!      now        full            a message goes if now >= full - (burst - 1) * every,
 //!   ----|----------|------> time  and makes full = max(now, full) + every:
@@ -82,7 +83,7 @@ impl<M: Send + 'static> Limiter<M> {
     #[track_caller]
     #[must_use]
     pub fn burst(self, burst: u32) -> Self {
-        assert!(burst > 0, "a bucket must hold one token at least");
+        assert!(burst > 0, "a bucket must hold at least one token");
         self.set(|core| core.tolerance = core.every.saturating_mul(Nanos::from(burst - 1)))
     }
 
@@ -110,7 +111,7 @@ impl<M: Send + 'static> Actor for Limiter<M> {
 /// A message to the limiter itself.
 enum Entry<M> {
     Pass(M),
-    /// It is time for the next waiting message. One of these is on its way while any message waits.
+    /// The next waiting message is due. One of these is on its way while any message waits.
     Due,
 }
 

@@ -1,6 +1,7 @@
 //! Small standard actors, to be combined like pieces of pipe.
 //!
 //! They are typed versions of classic actor behaviors. There are two shapes of address:
+//!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere
 //!   services   Service<Q, R>       a question goes in with the Reply that it is to be answered by
@@ -13,8 +14,8 @@
 //! # Doors and actors
 //!
 //! Behaviors without state are *doors*: the constructor returns an address, and there is no actor
-//! behind it to be spawned. Every sender runs the door's code at once, several at a time, as a part
-//! of its own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`], [`sink`], [`tee`],
+//! behind it to be spawned. Every sender runs the door's code immediately, several senders at a time,
+//! as a part of its own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`], [`sink`], [`tee`],
 //! [`broadcast`] and [`demux`]. [`race`], [`fork`], [`par`], [`seq`], [`pipe`], [`timer`] and
 //! [`timeout`] are doors too. They create an actor for each question, on a given system.
 //!
@@ -33,7 +34,7 @@
 //!   [`NoReply::Dropped`](crate::NoReply::Dropped). The asker cannot hang on an actor that stops or
 //!   panics, because that drops its replies. It can hang on an actor that keeps a reply forever:
 //!   [`timeout`] is the remedy.
-//! - Their effects are staged like all others. Your turn that is undone has asked and sent nothing.
+//! - Their effects are staged like all others. A turn of yours that is undone asks and sends nothing.
 //!
 //! # Examples
 //! A resource that must not be used twice at once, behind a serializer:

@@ -138,7 +138,7 @@ where
 }
 
 enum Step<R> {
-    /// It is time to ask.
+    /// Ask now.
     Ask,
     Answered(Answer<R>),
 }

@@ -44,7 +44,7 @@ impl<M> Beside<'_, M> {
 /// The time that an actor waits for a message before it gets the timeout's message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// This many nanoseconds, from this turn on.
+    /// A number of nanoseconds, from this turn on.
     For(u64),
     /// No limit.
     Endless,

@@ -44,7 +44,7 @@ use crate::quiet::{self, Several};
 ///                 cx.unstash_all();
 ///                 cx.becomes_behavior(open());
 ///             }
-///             // One too many is dropped, and with it its reply.
+///             // A message over the capacity is dropped with its reply.
 ///             caller => drop(cx.stash(caller)),
 ///         }
 ///     })
@@ -236,9 +236,7 @@ impl<M> fmt::Debug for StashError<M> {
 impl<M> fmt::Display for StashError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Full(_) => {
-                "the stash is full: it holds as many messages as `with_stash` was told"
-            }
+            Self::Full(_) => "the stash is full: it holds as many messages as `with_stash` allows",
             Self::Missing(_) => "the actor has no stash: spawn it by `with_stash`",
         })
     }

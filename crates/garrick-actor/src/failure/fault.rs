@@ -1,7 +1,7 @@
 //! The reason why an actor failed, and failing without a panic.
 //!
 //! A handler that cannot go on returns [`Next::Fail`](crate::Next::Fail).
-//! [`Context::fail`](crate::Context::fail) makes one of an error. The error does not fit into a
+//! [`Context::fail`](crate::Context::fail) creates it from an error. The error does not fit into a
 //! `Next`, which every turn returns in a register. A thread-local variable holds it until the turn,
 //! which is about to end, has been evaluated.
 
@@ -52,7 +52,7 @@ impl Fault {
 /// Returns the text of `what`. Catches a panic of its `Display`.
 fn said(what: &impl fmt::Display) -> String {
     let said = quiet::call(|| what.to_string());
-    said.unwrap_or_else(|| "an error that panicked when it was asked what it is".to_owned())
+    said.unwrap_or_else(|| "an error whose `Display` panicked".to_owned())
 }
 
 impl fmt::Display for Fault {
@@ -75,7 +75,7 @@ pub(crate) fn set_why(why: BoxError) {
 
 fn take_why() -> BoxError {
     WHY.take()
-        .unwrap_or_else(|| "a turn ended in `Next::Fail` without saying why".into())
+        .unwrap_or_else(|| "a turn ended in `Next::Fail` without a reason".into())
 }
 
 /// Ends the turn of an unsupervised actor as a panic would, without calling the panic hook.

@@ -234,7 +234,8 @@ where
         // The waker of the body, and the ringer beside it. The timing wheel rings for sleeps.
         let is_alone =
             Arc::strong_count(&self.ringer) == 2 && self.shared.known_sleepers().is_none();
-        // Pairs with the release by which the last other waker was dropped: what it has rung before is seen.
+        // Pairs with the release by which the last other waker was dropped: what it has rung before
+        // is seen.
         fence(Ordering::Acquire);
         is_alone
     }

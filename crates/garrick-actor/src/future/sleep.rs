@@ -28,11 +28,11 @@ pub struct Sleep {
 }
 
 enum Stage {
-    /// It was not polled yet, and is to sleep for this long.
+    /// Not polled yet, with the length of the sleep.
     New(Nanos),
-    /// It sleeps under this key.
+    /// Asleep under this key.
     Asleep(Key),
-    /// It is over.
+    /// Over.
     Over,
 }
 

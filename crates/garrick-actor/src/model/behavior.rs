@@ -28,7 +28,8 @@ pub struct Behavior<M> {
 
 /// Creates an actor from a closure.
 ///
-/// A closure that captures nothing is not allocated. The closure returns any [`Outcome`], and may change what it captures:
+/// A closure that captures nothing is not allocated. The closure returns any [`Outcome`], and may
+/// change its captured variables:
 /// ```
 /// use garrick_actor::{Local, behavior};
 ///

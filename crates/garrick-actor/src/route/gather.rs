@@ -41,7 +41,7 @@ use crate::model::context::Context;
 /// }
 ///
 /// let system = System::new()?;
-/// // Says how to take a message apart, and how to make it anew with another reply.
+/// // Takes a message apart, and makes it again with another reply.
 /// let policy = FirstCompleted::new(|Find { word, reply }: Find| {
 ///     (reply, move |reply| Find { word: word.clone(), reply })
 /// });

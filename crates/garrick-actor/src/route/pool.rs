@@ -135,7 +135,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
     /// use garrick_actor::route::{Pool, PoolError};
     /// use garrick_actor::{Local, System};
     ///
-    /// let local = Local::new()?; // Nothing runs in it before it is told to.
+    /// let local = Local::new()?; // Nothing runs before `local.run()`.
     /// let pool = Pool::bounded(&local.handle(), 1, 1, || |n: u32| n + 1)?;
     /// let (first, second, third) = (pool.run(1), pool.run(2), pool.run(3));
     /// local.run();

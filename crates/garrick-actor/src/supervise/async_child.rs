@@ -32,7 +32,7 @@ use crate::system::handle::Handle;
 ///     Get(Reply<u64>),
 /// }
 ///
-/// /// Counts, and takes exception to 13.
+/// /// Counts, and fails at 13.
 /// async fn count(mut mailbox: Incoming<Msg>) {
 ///     let mut sum = 0;
 ///     while let Some(msg) = mailbox.recv().await {

@@ -15,11 +15,11 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// The set of children that are restarted when one child is to be restarted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// Only that child.
+    /// Only the child.
     OneForOne,
     /// All children.
     OneForAll,
-    /// That child, and the children that were started after it.
+    /// The child, and the children that were started after it.
     RestForOne,
 }
 
@@ -31,7 +31,7 @@ pub enum Restart {
     Permanent,
     /// A failure. A child that stops by itself has done its work, and is removed.
     Transient,
-    /// None. The child is removed when it has ended, and also when a sibling's failure takes it
+    /// No end. The child is removed when it has ended, and also when a sibling's failure takes it
     /// down.
     Temporary,
 }

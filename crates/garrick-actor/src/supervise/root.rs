@@ -17,21 +17,21 @@ use crate::quiet;
 
 /// The next step of the supervisor once all children are stopped.
 enum After {
-    /// It fails with this reason.
+    /// Fails with this reason.
     Escalate(String),
-    /// It reports to its parent, which has halted it.
+    /// Reports to its parent, which has halted it.
     Halted,
-    /// It ends.
+    /// Ends.
     Over,
 }
 
 /// The goal of a supervisor.
 enum Mode {
-    /// Its children are to be up.
+    /// Keeps its children up.
     Running,
-    /// Its children are down, until its parent begins it.
+    /// Keeps its children down, until its parent begins it.
     Idle,
-    /// It stops its children.
+    /// Stops its children.
     Ending(After),
 }
 

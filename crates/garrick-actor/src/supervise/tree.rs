@@ -90,7 +90,7 @@ impl<A> fmt::Debug for Child<A> {
 /// ```
 /// use garrick_actor::{Actor, Child, Context, Next, NoReply, Reply, Strategy, Supervisor, System};
 ///
-/// /// Counts, and takes exception to 13.
+/// /// Counts, and fails at 13.
 /// struct Counter(u64);
 ///
 /// enum Msg {

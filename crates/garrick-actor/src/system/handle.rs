@@ -132,7 +132,7 @@ impl Handle {
         self.handle.sample()
     }
 
-    /// Returns the number of messages that nobody handled because their actor had stopped.
+    /// Returns the number of messages that were not handled because their actor had stopped.
     #[must_use]
     pub fn dead_letters(&self) -> u64 {
         self.handle.dead_letters()

@@ -98,7 +98,7 @@ impl System {
         self.handle.clone()
     }
 
-    /// Returns the number of messages that nobody handled because their actor had stopped.
+    /// Returns the number of messages that were not handled because their actor had stopped.
     #[must_use]
     pub fn dead_letters(&self) -> u64 {
         self.handle.dead_letters()
@@ -168,7 +168,7 @@ impl System {
     /// system.begin_shutdown();
     /// let waiting = system.clone();
     /// let end = thread::spawn(move || waiting.wait());
-    /// // Whoever loses patience meanwhile:
+    /// // If that takes too long:
     /// system.begin_shutdown_now();
     /// end.join().unwrap();
     /// # Ok::<(), garrick_actor::StartError>(())

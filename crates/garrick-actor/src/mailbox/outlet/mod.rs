@@ -248,7 +248,7 @@ impl System {
     ///     Err(_) => Next::Stop,
     /// })?;
     /// (1..=10).for_each(|n| square.send(n).unwrap());
-    /// // Nobody else will send: the stream ends.
+    /// // The last address is gone: the stream ends.
     /// drop((inlet, square));
     ///
     /// // This future runs on the calling thread; any executor will do.

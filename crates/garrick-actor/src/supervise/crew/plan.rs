@@ -32,13 +32,13 @@ pub(super) enum Phase {
 /// The next step of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Nothing, until a member or the clock reports.
+    /// Wait until a member or the clock reports.
     None,
     Stop(Id),
     Start(Id),
     /// Wake the plan of that number after a wait.
     Wait(u64, Duration),
-    /// Nothing more: the plan is over.
+    /// End: the plan is over.
     Over,
 }
 
