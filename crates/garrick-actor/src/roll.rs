@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   by_key  { task -> number }
-//!   slots   [ 1 a | 2 - | 3 c | 5 d | 8 - | 9 f ]     sorted by number; `-` has gone
-//!   ranks   how many are there up to a slot, as sums over powers of two (Fenwick 1994)
+//!   slots   [ 1 a | 2 - | 3 c | 5 d | 8 - | 9 f ]     sorted by number; `-` is a hole
+//!   ranks   number of members up to a slot, as sums over powers of two (Fenwick 1994)
 //! ```
 //!
 //! Adding, finding and removing a member is O(log n) on average, by key as well as by place. A

@@ -115,9 +115,9 @@ where
 
 impl<M: 'static> Context<'_, M> {
     /// Returns a [`Reply`] that leads to this actor. Answering it, from anywhere, sends this actor
-    /// the message that `convert` makes of the answer. Dropping it without an answer sends the
-    /// message that `convert` makes of [`NoReply::Dropped`]. So any code that takes a callback can
-    /// answer an actor.
+    /// the message that `convert` creates from the answer. Dropping it without an answer sends the
+    /// message that `convert` creates from [`NoReply::Dropped`]. So any code that takes a callback
+    /// can answer an actor.
     ///
     /// The conversion runs where the answer is given. It must not capture anything, which the
     /// compiler checks.
@@ -169,7 +169,7 @@ impl<M: 'static> Context<'_, M> {
     }
 
     /// Delivers the answer of an ask that is under way to this actor, as the message that `convert`
-    /// makes of it. If the turn is undone, the ask is dropped too, and no message arrives.
+    /// creates from it. If the turn is undone, the ask is dropped too, and no message arrives.
     ///
     /// An actor that asks by itself should use [`Context::ask`] or [`Context::ask_within`]. This
     /// method is for asks that other code has made, such as the typed handles of

@@ -1,7 +1,7 @@
 //! Several actors behind one address.
 //!
 //! ```text
-//!   customers -- M --> [ front ] -- enter(M) --> [ core ] -- asks --> service
+//!   users     -- M --> [ front ] -- enter(M) --> [ core ] -- asks --> service
 //!                                                  ^  |                 |
 //!                                                  +--|-- its own ------+
 //! ```

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!   relays     Address<M>          a message goes in and comes out elsewhere
-//!   services   Service<Q, R>       a question goes in with the Reply that it is to be answered by
+//!   services   Service<Q, R>       a question goes in with the Reply for its answer
 //! ```
 //!
 //! A wrapper of a service is a service again, so wrappers nest. A [`serializer`] around a

@@ -89,9 +89,9 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Attaches a stream: this actor receives the messages that `into_message` makes of its items
-    /// and of its end. At most 16 items are under way. No more items are taken from the stream
-    /// before the actor has dropped the [`Ticket`] of one of them.
+    /// Attaches a stream: this actor receives the messages that `into_message` creates from its
+    /// items and from its end. At most 16 items are under way. No more items are taken from the
+    /// stream before the actor has dropped the [`Ticket`] of one of them.
     ///
     /// The stream is polled like a future of [`Context::pipe`], but does not count for that limit.
     /// It is dropped when the actor ends. Until then it keeps the actor alive. A turn that is

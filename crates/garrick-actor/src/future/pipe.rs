@@ -58,8 +58,8 @@ fn start<N, M, Fut, F>(
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Runs `future` beside this actor. Its result arrives as the message that `into_message` makes
-    /// of it. Meanwhile the actor handles other messages. A panic of the future becomes a
+    /// Runs `future` beside this actor. Its result arrives as the message that `into_message`
+    /// creates from it. Meanwhile the actor handles other messages. A panic of the future becomes a
     /// [`PipeError`], and is reported like that of an actor.
     ///
     /// The future is polled in a separate cell on the actor's sponsor, by no other executor and on

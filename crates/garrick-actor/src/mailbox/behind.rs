@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Address<M> --> door: Entrance --- Arrival ---> Behind [ Way | actor ]
-//!                     pass: whether, and as what         arrive: which message is next
+//!                     pass: admits and converts          arrive: picks the next message
 //! ```
 //!
 //! Every sender uses an [`Entrance`], on the sender's thread. A [`Way`] belongs to the actor. A

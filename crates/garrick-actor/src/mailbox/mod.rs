@@ -10,7 +10,7 @@
 //!              Address<M>
 //!   senders ---------------> room? ----------------------> actor
 //!                             |                              |
-//!                             +-- no: wait, fail, drop       +-- one more is handled
+//!                             +-- no: wait, fail, drop       +-- handles one more
 //! ```
 
 mod behind;

@@ -94,10 +94,10 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.address()
     }
 
-    /// Notifies this actor when another actor ends. The notice is a message that `convert` makes of
-    /// the [`Ended`] value. It arrives once, after everything that the other actor has sent before.
-    /// If the other actor has ended already, the notice comes at once ([`Ended::Before`]). A watch
-    /// made in a turn that is undone has no effect.
+    /// Notifies this actor when another actor ends. The notice is a message that `convert` creates
+    /// from the [`Ended`] value. It arrives once, after everything that the other actor has sent
+    /// before. If the other actor has ended already, the notice comes at once ([`Ended::Before`]).
+    /// A watch made in a turn that is undone has no effect.
     ///
     /// The watch keeps this actor alive until the notice is sent. It does not keep the other actor
     /// alive.
@@ -152,9 +152,9 @@ impl<'a, M: 'static> Context<'a, M> {
         self.turn.watch(whom, convert)
     }
 
-    /// Asks another actor. Sends it the message that `msg` makes of the [`Reply`]. The answer
-    /// arrives at this actor as the message that `convert` makes of it. An ask costs two ordinary
-    /// sends.
+    /// Asks another actor. Sends it the message that `msg` creates from the [`Reply`]. The answer
+    /// arrives at this actor as the message that `convert` creates from it. An ask costs two
+    /// ordinary sends.
     ///
     /// The answer is [`NoReply::Dropped`] if the other actor has stopped, if it fails before it
     /// answers, or if this very turn is undone. The conversion runs in the other actor, so it must

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   Registry       "printer" -> Address<Print>     one actor has one name, of one message type
-//!   Receptionist   Key<Print> -> [Address<Print>]  who serves a protocol; subscribers hear of changes
+//!   Receptionist   Key<Print> -> [Address<Print>]  the servers of a protocol; subscribers get changes
 //!   Topic<M>       publish(M) -> every subscriber  each message once, in order per publisher
 //!   EventStream    publish(E) -> subscribers to E  one topic for each type
-//!   DeadLetters    what could not be delivered, as a topic
+//!   DeadLetters    undeliverable messages, as a topic
 //! ```
 //!
 //! Each of them is an actor behind a handle. Operations on a handle inside a turn are staged like

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!                     policy                       RoundRobin      every routee in its turn
-//!   Router<M> --> [ router actor ] --> routee      Random          any routee
+//!   Router<M> --> [ router actor ] --> routee      Random          a random routee
 //!      Address<M> ----^      \-------> routee      LeastLoaded     the one with the fewest messages
 //!                             \------> routee      ConsistentHash  one for each key
 //!                                                  Broadcast       all of them

@@ -1,7 +1,7 @@
 //! A pool of workers for short tasks.
 //!
 //! ```text
-//!   run(task) --> [ dispatcher ] --- job ---> [ worker ] --- result ---> who asked
+//!   run(task) --> [ dispatcher ] --- job ---> [ worker ] --- result ---> asker
 //!                  waiting: tasks  <-- done ---
 //!                  idle: workers
 //! ```
@@ -174,7 +174,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
         Request::new(self.address.ask(|outcome| Msg::Run(task, outcome)))
     }
 
-    /// Runs a task for an actor. The result arrives as the message that `convert` makes of it.
+    /// Runs a task for an actor. The result arrives as the message that `convert` creates from it.
     /// `convert` must not capture anything.
     ///
     /// # Examples

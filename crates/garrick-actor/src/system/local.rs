@@ -63,7 +63,7 @@ impl Local {
         self.here.spawn(task)
     }
 
-    /// Spawns a named actor on this thread. Reports of its failures have the name; see
+    /// Spawns a named actor on this thread. Reports of its failures have the name. See
     /// [`ActorPath`](crate::ActorPath).
     ///
     /// # Panics

@@ -58,7 +58,7 @@ impl System {
         self.handle.spawn(actor)
     }
 
-    /// Spawns a named actor, like [`System::spawn`]. Reports of its failures have the name; see
+    /// Spawns a named actor, like [`System::spawn`]. Reports of its failures have the name. See
     /// [`ActorPath`](crate::ActorPath).
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 //! a message to the watchman, not a timer. The timer ends with the actor.
 //!
 //! ```text
-//!   actor ---- a message has come; told, if none comes until t ----> watchman <---+ Due
+//!   actor ---- a message has come; timeout if none before t -------> watchman <---+ Due
 //!     ^                                                                |   |      |
 //!     +----------------- the timeout's message, at t ------------------+   +------+ timing wheel
 //! ```

@@ -1,8 +1,8 @@
 //! Messages from actors as a stream that any future can read.
 //!
 //! ```text
-//!   senders --- Inlet, or its address ---> Outward: a cell of its own ---> queue ---> Outlet: a Stream
-//!                 room for so many  <------------------ place back when read -----------'
+//!   senders --- Inlet, or its address ---> Outward: a separate cell -----> queue ---> Outlet: a Stream
+//!                 room: capacity    <------------------ place back when read -----------'
 //! ```
 //!
 //! The cell in between makes a send part of the sender's turn. It receives a turn's messages once

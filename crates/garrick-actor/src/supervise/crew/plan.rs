@@ -1,9 +1,9 @@
 //! Plans: sets of children, each to be stopped and started in order, with their next steps at hand.
 //!
 //! ```text
-//!   plan  Busy { 4 }  Good { 1 2 }  Bad { 3 }  Down { 5 6 }     how each member stands
+//!   plan  Busy { 4 }  Good { 1 2 }  Bad { 3 }  Down { 5 6 }     the standing of each member
 //!           |           \____________/          \_ the first is started next
-//!           '- waited for       '- the last is stopped next
+//!           '- in progress      '- the last is stopped next
 //! ```
 //!
 //! A member that changes moves from one set to another. So the next step of a plan, and the plans
