@@ -1,7 +1,7 @@
 //! Work under way beside an actor: futures piped to it, and streams attached to it.
 //!
 //! ```text
-//!   cx.pipe(future) --> a separate cell --- enter --> Pipes [ room: the limit  | under way        ]
+//!   cx.pipe(future) --> a separate cell --- enter --> Pipes [ room: the limit  | under way ]
 //!                          |    ^                        ^                          |
 //!                          |    '-- a place, in turn ----'                          | cancel
 //!                          '-- result, as a message --> actor --- its end, a restart
