@@ -73,7 +73,7 @@ where
             give(answer);
             self.timer = None;
         }
-        // It lives until the reply is gone, which may still be answered.
+        // The deadline lives until the reply is gone, because the reply may still be answered.
         Flow::Continue
     }
 }

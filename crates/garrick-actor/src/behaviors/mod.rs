@@ -14,10 +14,11 @@
 //! # Doors and actors
 //!
 //! Behaviors without state are *doors*: the constructor returns an address, and there is no actor
-//! behind it to be spawned. Every sender runs the door's code immediately, several senders at a time,
-//! as a part of its own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`], [`sink`], [`tee`],
-//! [`broadcast`] and [`demux`]. [`race`], [`fork`], [`par`], [`seq`], [`pipe`], [`timer`] and
-//! [`timeout`] are doors too. They create an actor for each question, on a given system.
+//! behind it to be spawned. Every sender runs the door's code immediately, several senders at a
+//! time, as a part of its own turn: [`constant`], [`forward`], [`label`], [`adapter`], [`tag`],
+//! [`sink`], [`tee`], [`broadcast`] and [`demux`]. [`race`], [`fork`], [`par`], [`seq`], [`pipe`],
+//! [`timer`] and [`timeout`] are doors too. They create an actor for each question, on a given
+//! system.
 //!
 //! Behaviors that change from message to message are actors, to be spawned: [`once`], [`join`],
 //! [`serializer`], [`gatekeeper`], [`sequencer`], [`mux`], [`subject`], [`counter`], [`delay`],
@@ -34,7 +35,8 @@
 //!   [`NoReply::Dropped`](crate::NoReply::Dropped). The asker cannot hang on an actor that stops or
 //!   panics, because that drops its replies. It can hang on an actor that keeps a reply forever:
 //!   [`timeout`] is the remedy.
-//! - Their effects are staged like all others. A turn of yours that is undone asks and sends nothing.
+//! - Their effects are staged like all others. A turn of yours that is undone asks and sends
+//!   nothing.
 //!
 //! # Examples
 //! A resource that must not be used twice at once, behind a serializer:

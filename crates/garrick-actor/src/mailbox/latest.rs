@@ -21,7 +21,7 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
-/// Minimum number of messages that turns may have sent before they are queued.
+/// Minimum capacity of the room for messages that turns have sent, until they are queued.
 const CARRIED_MIN: usize = 1024;
 
 /// A message to the actor behind the door, with the address of the door.
